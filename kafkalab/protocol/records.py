@@ -157,12 +157,14 @@ class CleanedBatch(Batch):
 class OtherRecords(Batch):
     """What a request may hold for a partition in place of exactly one batch of magic 2; every leader refuses it.
 
-    `corrupt` says that it is one batch whose length or checksum is wrong.
+    `corrupt` says that its length, its magic or its checksum cannot be (CORRUPT_MESSAGE), `unreadable` that its records
+    cannot be decompressed (UNKNOWN_SERVER_ERROR); anything else is INVALID_RECORD.
     """
 
     magic: int = 2
     batch_count: int = 1
     corrupt: bool = field(default=False, metadata={"unless_empty": True})
+    unreadable: bool = field(default=False, metadata={"unless_empty": True})
 
 
 def sequence_after(sequence: int, count: int) -> int:

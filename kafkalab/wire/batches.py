@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -20,7 +20,7 @@ except ImportError:  # in a browser; ours gives the same and takes longer
     from kafkalab.protocol.crc32c import crc32c  # type: ignore[assignment]
 
 _PLACE = Struct(">qii")  # base offset, length of what follows it, leader epoch
-_PLACED = Struct(">q")
+_PLACED, _LENGTH = Struct(">q"), Struct(">i")
 _HEAD = Struct(">qiibIhiqqqhii")
 _CRC = Struct(">I")
 _BEFORE_LENGTH, _MAGIC_AT, _CRC_AT, _CHECKED_FROM = 12, 16, 17, 21
@@ -81,12 +81,73 @@ class ClientBatch(Batch):
         return [self.timestamp_ms + later for later, *_ in fields]
 
 
-def read_batch(data: bytes | None) -> Batch:
-    """Return the one batch of a Produce; `OtherRecords` for what a leader refuses: another magic, a wrong checksum,
-    none, or several.
+def read_produced(data: bytes | None) -> Batch:
+    """Return the one batch of a partition in a Produce; `OtherRecords` for what a leader refuses.
+
+    In Kafka's order: `ByteBufferLogInputStream.nextBatchSize`, `ProduceRequest.validateRecords`,
+    `UnifiedLog.analyzeAndValidateRecords`, `LogValidator`. What follows the batch and is too short for a header is cut
+    off (`UnifiedLog.trimInvalidBytes`). Records are decompressed, but not read one by one.
     """
-    if not data:
+    data = data or b""
+    found = _framed(data)
+    if isinstance(found, OtherRecords):
+        return found
+    if _PLACED.unpack_from(data)[0] != 0:
+        return OtherRecords(records=())
+    batch = read_batch(data[:found])
+    if not isinstance(batch, ClientBatch):
+        return batch
+    if batch.last_offset_delta < 0:
+        return OtherRecords(records=())
+    if int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big") & COMPRESSION:
+        try:
+            record_bytes(batch.data)
+        except EndsTooEarlyError:
+            return OtherRecords(records=())
+        except CorruptBatchError:
+            return OtherRecords(records=(), unreadable=True)
+    return batch
+
+
+def _framed(data: bytes) -> int | OtherRecords:
+    """Return where the only batch ends, or what is there instead."""
+    end, magic = _next_batch(data, 0)
+    if end == _CORRUPT:
+        return OtherRecords(records=(), corrupt=True)
+    if end == _NO_BATCH:
         return OtherRecords(records=(), batch_count=0)
+    if magic != batch_bytes.MAGIC:
+        return OtherRecords(records=(), magic=magic)
+    after, _ = _next_batch(data, end)
+    if after == _CORRUPT:
+        return OtherRecords(records=(), corrupt=True)
+    return end if after == _NO_BATCH else OtherRecords(records=(), batch_count=2)
+
+
+_NO_BATCH, _CORRUPT = -1, -2
+_LEAST_LENGTH = 14
+"""LegacyRecord.RECORD_OVERHEAD_V0: no batch of any magic is shorter."""
+
+
+def _next_batch(data: bytes, place: int) -> tuple[int, int]:
+    """Return the end and the magic of the batch that begins at `place`; _NO_BATCH or _CORRUPT for its end."""
+    left = len(data) - place
+    if left < _BEFORE_LENGTH:
+        return _NO_BATCH, 0
+    length = _PLACE.unpack_from(data, place)[1] if left >= _PLACE.size else _LENGTH.unpack_from(data, place + 8)[0]
+    if length < _LEAST_LENGTH:
+        return _CORRUPT, 0
+    if left <= _MAGIC_AT:
+        return _NO_BATCH, 0
+    magic = data[place + _MAGIC_AT]
+    if magic > batch_bytes.MAGIC:
+        return _CORRUPT, magic
+    end = place + _BEFORE_LENGTH + length
+    return (end if end <= len(data) else _NO_BATCH), magic
+
+
+def read_batch(data: bytes) -> Batch:
+    """Return a batch of a log or a response; `OtherRecords` for another magic, a wrong length, checksum or count."""
     if len(data) < HEADER_BYTES:
         return OtherRecords(records=(), corrupt=True)
     base, length, epoch, magic, crc, attributes, delta, _, time, pid, producer_epoch, sequence, count = (
@@ -94,11 +155,10 @@ def read_batch(data: bytes | None) -> Batch:
     )
     if magic != batch_bytes.MAGIC:
         return OtherRecords(records=(), magic=magic)
-    if length + _BEFORE_LENGTH != len(data):
-        whole = HEADER_BYTES <= length + _BEFORE_LENGTH < len(data)
-        return OtherRecords(records=(), batch_count=2) if whole else OtherRecords(records=(), corrupt=True)
-    if crc != crc32c(memoryview(data)[_CHECKED_FROM:]) or count < 0:
+    if length + _BEFORE_LENGTH != len(data) or crc != crc32c(memoryview(data)[_CHECKED_FROM:]):
         return OtherRecords(records=(), corrupt=True)
+    if count < 0:
+        return OtherRecords(records=())
     return ClientBatch(
         records=LazyRecords(data, count),  # type: ignore[arg-type]
         base_offset=base,
@@ -163,11 +223,26 @@ def record_bytes(data: bytes) -> bytes:
         unreadable = _cramjam().DecompressionError
         try:
             body = _CODECS[attributes & COMPRESSION](body)
-        except (KeyError, OSError, EOFError, unreadable) as error:
+        except EOFError:
+            raise EndsTooEarlyError("compressed records that end too early") from None
+        except (KeyError, OSError, zlib.error, unreadable) as error:
             raise CorruptBatchError(f"records that cannot be decompressed: {error}") from None
     if len(body) > DECODED_MOST:
         raise CorruptBatchError(f"{len(body)} bytes of records")
     return body
+
+
+class EndsTooEarlyError(CorruptBatchError):
+    """Compressed records end before their stream does."""
+
+
+def _gunzip(data: bytes) -> bytes:
+    """Return what gzip has packed, at most a byte more than DECODED_MOST. EOFError for a stream that is cut off."""
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS + 16)
+    found = unpacker.decompress(data, DECODED_MOST + 1)
+    if not unpacker.eof and len(found) <= DECODED_MOST:
+        raise EOFError
+    return found
 
 
 def _cramjam() -> Any:
@@ -188,7 +263,7 @@ def _snappy(data: bytes) -> bytes:
 
 
 _CODECS: dict[int, Callable[[bytes], Any]] = {
-    1: gzip.decompress,
+    1: _gunzip,
     2: _snappy,
     3: lambda data: bytes(_cramjam().lz4.decompress(data)),
     4: lambda data: bytes(_cramjam().zstd.decompress(data)),

@@ -12,7 +12,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.protocol.records import Batch
-from kafkalab.wire.batches import read_batch
+from kafkalab.wire.batches import read_produced
 from kafkalab.wire.lengths import Bounds, length_of, skip_tags, unsigned_varint, within
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.rules import BadMessageError
@@ -63,7 +63,7 @@ def read(data: bytes, place: int, version: int, names: Names, bounds: Bounds) ->
                 raise BadMessageError(f"partition {index}")
             size, place = array(data, place + 4)
             found, place = _bytes(data, place, max(size, 0))
-            batches[f"{topic}-{index}"] = read_batch(found)
+            batches[f"{topic}-{index}"] = read_produced(found)
             if flexible:
                 place = skip_tags(data, place, bounds)
         if flexible:

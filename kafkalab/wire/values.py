@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from struct import Struct
@@ -15,7 +15,7 @@ from kio.schema.errors import ErrorCode
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from kafkalab.protocol.messages.leave_group import LeavingMember
-from kafkalab.wire.batches import bytes_of, read_batch, read_batches
+from kafkalab.wire.batches import bytes_of, read_batches, read_produced
 from kafkalab.wire.names import Names
 
 
@@ -164,7 +164,8 @@ DURATION = _kind(lambda value: value // MILLISECOND, milliseconds)
 TIME = _kind(_since_epoch, lambda ms: EPOCH + timedelta(milliseconds=ms))
 TIME_OR_NULL = _kind(_since_epoch, lambda ms: None if ms < 0 else EPOCH + timedelta(milliseconds=ms))
 ISOLATION = _kind(lambda level: READ_COMMITTED if level == 1 else READ_UNCOMMITTED, lambda name: name == READ_COMMITTED)
-BATCH = _kind(read_batch, lambda batch: bytes_of((batch,)))
+BATCH = _kind(read_produced, lambda batch: bytes_of((replace(batch, base_offset=max(batch.base_offset, 0)),)))
+"""Of a Produce. A batch that no log has placed yet is sent with base offset 0."""
 BATCHES = _kind(read_batches, bytes_of)
 SUBSCRIPTION = _kind(subscription, subscription_bytes)
 ASSIGNMENT = _kind(assignment, assignment_bytes)

@@ -21,10 +21,13 @@ from kafkalab.wire.batches import (
     fitting,
     read_batch,
     read_batches,
+    read_produced,
 )
 
 RECORDS = (Record("k", "v"), Record(None, "w" * 200, headers=(("h", b"1"),)))
-SENT = batch_bytes.encode(Batch(records=RECORDS, producer_id=7, producer_epoch=1, base_sequence=3, transactional=True))
+SENT = batch_bytes.encode(
+    Batch(records=RECORDS, base_offset=0, producer_id=7, producer_epoch=1, base_sequence=3, transactional=True)
+)
 
 
 def xerial(data: bytes) -> bytes:
@@ -73,19 +76,65 @@ def test_markers_are_read_as_markers_and_a_batch_that_is_cut_off_is_left_out():
     assert read_batches(None) == ()
 
 
+def changed(place: int, new: bytes, data: bytes = SENT) -> bytes:
+    """Return the batch with other bytes at a place, and the checksum that fits."""
+    data = data[:place] + new + data[place + len(new) :]
+    return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
+
+
+NO_BATCH, TWO = OtherRecords(records=(), batch_count=0), OtherRecords(records=(), batch_count=2)
+CORRUPT, INVALID = OtherRecords(records=(), corrupt=True), OtherRecords(records=())
+UNREADABLE_ONES = OtherRecords(records=(), unreadable=True)
+ZIPPED = gzip.compress(SENT[61:])
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (None, OtherRecords(records=(), batch_count=0)),
-        (SENT[:60], OtherRecords(records=(), corrupt=True)),
-        (SENT[:-1], OtherRecords(records=(), corrupt=True)),
-        (SENT[:-1] + b"!", OtherRecords(records=(), corrupt=True)),
-        (SENT + SENT, OtherRecords(records=(), batch_count=2)),
+        (None, NO_BATCH),
+        (SENT[:11], NO_BATCH),
+        (SENT[:16], NO_BATCH),
+        (SENT[:60], NO_BATCH),
+        (SENT[:-1], NO_BATCH),
+        (SENT[:8] + struct.pack(">i", len(SENT)) + SENT[12:], NO_BATCH),
+        (SENT[:16] + b"\0" + SENT[17:], OtherRecords(records=(), magic=0)),
         (SENT[:16] + b"\1" + SENT[17:], OtherRecords(records=(), magic=1)),
+        (SENT + SENT, TWO),
+        (SENT[:8] + struct.pack(">i", 13) + SENT[12:], CORRUPT),
+        (SENT[:8] + struct.pack(">i", -5) + SENT[12:], CORRUPT),
+        (SENT[:16] + b"\3" + SENT[17:], CORRUPT),
+        (SENT[:16] + b"\xff" + SENT[17:], CORRUPT),
+        (bytes(range(200)), CORRUPT),
+        (SENT[:-1] + b"!", CORRUPT),
+        (SENT + bytes(12), CORRUPT),
+        (SENT[:8] + struct.pack(">i", 30) + SENT[12:42], CORRUPT),
+        (struct.pack(">q", 5) + SENT[8:], INVALID),
+        (struct.pack(">q", 5) + SENT[8:-1] + b"!", INVALID),
+        (changed(23, struct.pack(">i", -5)), INVALID),
+        (changed(57, struct.pack(">i", -1)), INVALID),
+        (compressed(5, ZIPPED), UNREADABLE_ONES),
+        (compressed(7, ZIPPED), UNREADABLE_ONES),
+        (compressed(1, b"no gzip"), UNREADABLE_ONES),
+        (compressed(1, ZIPPED[:20] + b"\xff\xff\xff" + ZIPPED[23:]), UNREADABLE_ONES),
+        (compressed(1, ZIPPED[:-12]), INVALID),
+        (compressed(4, b"not zstd"), UNREADABLE_ONES),
     ],
-)
+)  # fmt: skip
 def test_what_a_leader_refuses(data: bytes | None, expected: OtherRecords):
-    assert read_batch(data) == expected
+    """In the order of ByteBufferLogInputStream, ProduceRequest.validateRecords, UnifiedLog and LogValidator."""
+    assert read_produced(data) == expected
+
+
+def test_what_follows_a_batch_and_is_too_short_for_another_is_cut_off():
+    """`UnifiedLog.trimInvalidBytes`."""
+    batch = read_produced(SENT + bytes(11))
+    assert isinstance(batch, ClientBatch)
+    assert batch.data == SENT
+
+
+def test_what_gzip_packs_too_small_takes_no_more_memory_than_the_limit(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("kafkalab.wire.batches.DECODED_MOST", 1_000)
+    assert read_produced(compressed(1, gzip.compress(bytes(10_000_000)))) == UNREADABLE_ONES
 
 
 def test_records_that_are_no_records_are_found_when_somebody_looks():

@@ -132,7 +132,7 @@ async def _fill(server: Server, batches: int) -> str:
     """Write records of a megabyte to t-0; return its leader."""
     leader = server.live.cluster.controller.metadata.leader("t-0")
     client = await Client(server).open(leader)
-    record = batch_bytes.encode(Batch(records=(Record(None, VALUE),), timestamp_ms=1))
+    record = batch_bytes.encode(Batch(records=(Record(None, VALUE),), base_offset=0, timestamp_ms=1))
     request = Produce(transactional_id=None, acks=-1, timeout_ms=1_000, batches={"t-0": read_batch(record)})
     for _ in range(batches):
         await client.ask(request, 9)

@@ -16,6 +16,7 @@ import pytest
 
 from kafkalab.cli.main import main
 from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.crc32c import crc32c
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
@@ -33,13 +34,14 @@ from kafkalab.wire.batches import read_batch
 from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
 from kafkalab.wire.codec import version_of
+from kafkalab.wire.lengths import unsigned_varint
 from kafkalab.wire.server import Limits
 from kafkalab.wire.values import Context
 from tests.wire.clients.clusters import lab
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
 
-SENT = batch_bytes.encode(Batch(records=(Record("k", "v"),), timestamp_ms=1_700_000_000_000))
+SENT = batch_bytes.encode(Batch(records=(Record("k", "v"),), base_offset=0, timestamp_ms=1_700_000_000_000))
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,12 @@ def leader_of(servers: str, partition: str) -> int:
 
 def produce(batch: Batch, acks: int = -1, partition: str = "orders-0") -> Produce:
     return Produce(transactional_id=None, acks=acks, timeout_ms=1_000, batches={partition: batch})
+
+
+def with_records(codec: int, data: bytes) -> bytes:
+    """Return a batch of one record, whose bytes are these."""
+    tail = struct.pack(">h", codec) + SENT[23:61] + data
+    return struct.pack(">qiib", 0, 49 + len(data), -1, 2) + struct.pack(">I", crc32c(tail)) + tail
 
 
 def test_three_brokers_say_the_same_of_the_cluster(servers: str):
@@ -148,6 +156,38 @@ def test_a_batch_with_a_wrong_checksum_is_refused(servers: str):
         object.__setattr__(damaged, "data", SENT[:-1] + b"!")
         assert client.ask(produce(damaged), 9).partitions["orders-0"].error is Error.CORRUPT_MESSAGE
         assert client.ask(sound, 9).partitions["orders-0"].error is Error.NONE
+
+
+@pytest.mark.parametrize(
+    ("batch", "error"),
+    [
+        (with_records(1, b"no gzip"), Error.UNKNOWN_SERVER_ERROR),
+        (with_records(5, b"no codec"), Error.UNKNOWN_SERVER_ERROR),
+        (struct.pack(">q", 5) + SENT[8:], Error.INVALID_RECORD),
+        (SENT[:16] + b"\3" + SENT[17:], Error.CORRUPT_MESSAGE),
+    ],
+    ids=["gzip", "codec", "base offset", "magic"],
+)
+def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, batch: bytes, error: Error):
+    """A broken gzip was appended, and every consumer of the partition failed on it."""
+    with Connection(servers, leader_of(servers, "orders-2")) as client:
+        before = client.ask(ListOffsets(partitions=("orders-2",), timestamp=LATEST), 7).offsets
+        sent = read_batch(SENT)
+        object.__setattr__(sent, "data", batch)
+        object.__setattr__(sent, "base_offset", int.from_bytes(batch[:8], "big"))
+        found = client.ask(produce(sent, partition="orders-2"), 9).partitions["orders-2"]
+        assert (found.error, found.base_offset) == (error, -1)
+        assert client.ask(ListOffsets(partitions=("orders-2",), timestamp=LATEST), 7).offsets == before
+
+
+@pytest.mark.parametrize("tag", [5, 10_000])
+def test_a_request_with_unknown_tagged_fields_is_answered(servers: str, tag: int):
+    """KIP-482: readers skip them. The connection was closed."""
+    with Connection(servers) as client:
+        tagged = b"\x01" + unsigned_varint(tag) + b"\x02ab"
+        body = struct.pack(">hhih", 18, 3, 99, -1) + b"\0\x02a\x02b" + tagged
+        client.socket.sendall(struct.pack(">i", len(body)) + body)
+        assert struct.unpack_from(">ih", client.answer()) == (99, 0)
 
 
 def test_no_answer_where_none_is_wanted(servers: str):

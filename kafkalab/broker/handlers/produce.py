@@ -105,6 +105,8 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if not isinstance(batch, OtherRecords):
         return Error.NONE
+    if batch.unreadable:
+        return Error.UNKNOWN_SERVER_ERROR
     return Error.CORRUPT_MESSAGE if batch.corrupt else _invalid_record(broker)
 
 

@@ -47,6 +47,7 @@ MEANINGS = {
     "batches.magic": "The version of the record format, where it is not the one that leaders accept.",
     "batches.batch_count": "How many batches came, where exactly one must come.",
     "batches.corrupt": "Whether the length or the checksum of the batch is wrong.",
+    "batches.unreadable": "Whether the records of the batch cannot be decompressed.",
     "partitions.base_offset": "The offset at which the batch was appended.",
     "partitions.log_append_time_ms": "When the leader appended it; -1 if the producer's own time counts.",
     "partitions.log_start_offset": "The first offset that still exists.",
