@@ -24,7 +24,6 @@ from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import Picture
 
-FIRST_WORD = re.compile(r"\w+")
 BUG, RULE, ERROR = "KAFKA-17754", "deduplication", "PRODUCER_FENCED"
 """What each collection shows first."""
 
@@ -69,8 +68,8 @@ def error_exhibits() -> list[Exhibit]:
 
 
 def broken_by(bug: Bug) -> str:
-    """Return what the bug broke, in a word: "Atomicity"."""
-    return str(FIRST_WORD.findall(bug.broke)[0])
+    """Return what the bug broke: "Atomicity" of "Atomicity: half of it was aborted."."""
+    return re.split("[,:]", bug.broke, maxsplit=1)[0]
 
 
 def usual(error: Error) -> str:
