@@ -106,8 +106,9 @@ SYMPTOMS = (
     Symptom("A row is missing in a database, or there twice, without an error", "its commit and Kafka's are two; a "
             "crash came between them", 11, "order",
             "kafka-consumer-groups.sh --bootstrap-server host:9092 --describe --group bookers"),
-    Symptom("A transaction is open for hours, and `find-hanging` does not list it", "its producer has two-phase "
-            "commit on, so it has no timeout; its coordinator knows it", 11, "q33", f"{DESCRIBE} booker"),
+    Symptom("A transaction is open for hours, and `find-hanging` does not list it", "its coordinator knows it: the "
+            "producer lives, and its timeout is long. It is not two-phase commit, which no released client requests",
+            11, "q33", f"{DESCRIBE} booker"),
     Symptom("A count by offsets shows a loss", "markers and compaction take offsets: `end - begin` is no count", 12,
             "gaps-what", DUMP),
     Symptom("A Spark job doubles rows", "a task that was tried again has sent its rows again", 12, "sink-what",

@@ -1,10 +1,11 @@
-"""The error atlas: for each error of the protocol a stored run that meets it on purpose, and what it means.
+"""The error atlas: for each error of the protocol a stored run that meets it on purpose, and what to do about it.
 
-To add an error: save a scenario as data/errors/<ERROR>.klab, say in MEANING what it means, run `kafkalab atlas`.
+To add an error: save a scenario as data/errors/<ERROR>.klab, say in GUIDE what to do about it, run `kafkalab atlas`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,39 +13,21 @@ from kafkalab.client.consumer.membership import LOOK_UP, UNKNOWN
 from kafkalab.client.exceptions import exception_for, java_name
 from kafkalab.client.transaction_manager.error_reactions import APIS, REACTIONS, Reaction
 from kafkalab.protocol.errors import Error
+from kafkalab.reference.bug import Bug
+from kafkalab.reference.bug_list import BUGS
+from kafkalab.reference.error_guide import GUIDE
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.trace import Frame
 
 FOLDER = Path("data") / "errors"
 PAGE = Path("docs") / "errors.md"
 
-MEANING: dict[Error, str] = {
-    Error.INVALID_PRODUCER_EPOCH: "The partition has seen a newer epoch of your producer: abort; if that fails, close.",
-    Error.PRODUCER_FENCED: "Another instance has taken your transactional id: close this one, do not retry.",
-    Error.INVALID_PRODUCER_ID_MAPPING: "The transactional id has another producer id, or has expired: create a new "
-    "producer.",
-    Error.NOT_COORDINATOR: "The coordinator has moved: the client looks it up, you see nothing but a delay.",
-    Error.COORDINATOR_NOT_AVAILABLE: "No live coordinator is known: the client retries.",
-    Error.COORDINATOR_LOAD_IN_PROGRESS: "The new coordinator is reading its log: the client retries.",
-    Error.INVALID_TXN_STATE: "The request does not fit the transaction's state: a bug, or a decision made meanwhile.",
-    Error.CONCURRENT_TRANSACTIONS: "The previous transaction is still being completed: the client retries "
-    "after a short wait.",
-    Error.DUPLICATE_SEQUENCE_NUMBER: "The record is in the log, its offset is no longer known. Not sent since 1.0.2 "
-    "and 1.1.",
-    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: "A batch before this one is missing: it is on its way, or lost.",
-    Error.UNKNOWN_PRODUCER_ID: "The leader has forgotten your producer with its last record. Gone since 2.5.",
-    Error.INVALID_TRANSACTION_TIMEOUT: "Your transaction.timeout.ms is over the brokers' transaction.max.timeout.ms.",
-    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Ask for WRITE on the transactional id.",
-    Error.CLUSTER_AUTHORIZATION_FAILED: "Ask for WRITE on a topic; before 2.8 for IDEMPOTENT_WRITE on the cluster.",
-    Error.TOPIC_AUTHORIZATION_FAILED: "Ask for WRITE on the topic; nothing was added to the transaction.",
-    Error.TRANSACTION_ABORTABLE: "This transaction cannot commit any more: abort it and do it again.",
-    Error.UNSTABLE_OFFSET_COMMIT: "An open transaction holds offsets of your group: the client waits for its end.",
-    Error.ILLEGAL_GENERATION: "Your group has rebalanced: another member has these inputs now; abort.",
-    Error.FENCED_INSTANCE_ID: "Another member has your group.instance.id: close this one.",
-    Error.TRANSACTION_COORDINATOR_FENCED: "For administrators: a newer coordinator has written here already.",
-}
+MEANING: dict[Error, str] = {error: guide.means for error, guide in GUIDE.items()}
 """One line for whoever meets it, in the order of the page."""
+ABORT, CLOSE, BY_ITSELF = "Abort the transaction", "Close the producer", "The client deals with it"
+ADMIN = "For administrators"
+GROUP_OF = {Reaction.ABORTABLE: ABORT, Reaction.RECOVERABLE: ABORT, Reaction.FATAL: CLOSE}
+"""What you do after a reaction; after any other the client deals with it."""
 
 
 FROM_LEADERS = (
@@ -68,10 +51,7 @@ WITHOUT_TRANSACTION = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One error as its run has shown it; `answer` is the frame that first says it to a client.
-
-    The states are of the moment of the answer, and of the end of the run.
-    """
+    """One error as its run has shown it; `answer` is the frame that first says it to a client."""
 
     error: Error
     scenario: Scenario
@@ -79,8 +59,6 @@ class Entry:
     api: str
     version: int
     broker: str
-    answered: tuple[str, ...]
-    at_the_end: tuple[str, ...]
 
 
 def entry_of(error: Error, root: Path) -> Entry:
@@ -94,33 +72,31 @@ def entry_of(error: Error, root: Path) -> Entry:
     if found is None or cluster.unused_faults:
         raise ValueError(f"{path.name}: no client is answered with {error.name}, or a fault changed nothing")
     api = found.name.removesuffix("Response")
-    answered, end = _state(cluster, found), _state(cluster, None)
-    return Entry(error, scenario, found.id, api, found.version, found.sender, answered, end)
-
-
-def _state(cluster: Cluster, until: Frame | None) -> tuple[str, ...]:
-    """The transactional ids and the partitions that were written to, as the last events before the frame say."""
-    shown: dict[str, str] = {}
-    for event in cluster.trace.of("state"):
-        if until is not None and event.step >= until.sent_step:
-            break
-        if event.name == "transaction":
-            d = event.data
-            shown[d["transactional_id"]] = f"{d['state']}, producer {d['producer_id']} epoch {d['producer_epoch']}"
-        elif event.name == "watermark" and not event.data["partition"].startswith("__"):
-            partition, stable = event.data["partition"], event.data["last_stable_offset"]
-            if cluster.controller.metadata.leader(partition) == event.node:
-                shown[partition] = f"last stable offset {stable} of {event.data['high_watermark']}"
-    return tuple(f"{name}: {shown[name]}" for name in sorted(shown))
+    return Entry(error, scenario, found.id, api, found.version, found.sender)
 
 
 def reactions_to(error: Error) -> dict[str, tuple[str, ...]]:
-    """What a producer does, and on which APIs."""
+    """Return what a transactional Java producer does, and on which of the APIs that answer this error."""
     found: dict[str, tuple[str, ...]] = {}
-    for api in APIS:
-        what = REACTIONS[api][error].value
-        found[what] = (*found.get(what, ()), api)
+    for api in GUIDE[error].met_on:
+        if api in APIS:
+            what = REACTIONS[api][error].value
+            found[what] = (*found.get(what, ()), api)
     return found
+
+
+def group_of(error: Error) -> str:
+    """Return what you have to do where the error's stored run meets it."""
+    api = GUIDE[error].met_on[0]
+    if api == "WriteTxnMarkers":
+        return ADMIN
+    return GROUP_OF.get(REACTIONS[api][error], BY_ITSELF) if api in APIS else BY_ITSELF
+
+
+def bugs_with(error: Error) -> tuple[Bug, ...]:
+    """Return the bugs whose description or whose runs name the error."""
+    named = re.compile(rf"\b{error.name}\b")
+    return tuple(bug for bug in BUGS if named.search(" ".join((bug.broke, bug.cure, bug.good, bug.bad))))
 
 
 def consumers_reaction(error: Error) -> str:
@@ -145,33 +121,49 @@ def text_of(root: Path) -> str:
 
 
 def page(found: list[Entry]) -> str:
-    """The atlas as a page of Markdown."""
+    """Return the atlas as a page of Markdown."""
     lines = [
-        "# Error atlas",
+        "# Errors: what each means, and what to do",
         "",
-        "Computed by `kafkalab atlas` from the scenarios of data/errors/: each run meets its error on purpose.",
-        "`kafkalab run data/errors/NAME.klab` runs one.",
+        "Written by `kafkalab atlas`. Each error is met in a run: `kafkalab run data/errors/NAME.klab` says what "
+        "became of it, and [labs/92_errors.ipynb](../labs/92_errors.ipynb) opens it at the answer. Replace "
+        "`host:9092`, names and ids by yours.",
     ]
     for entry in found:
-        exception, title = exception_for(entry.error), entry.scenario.title
+        error, guide = entry.error, GUIDE[entry.error]
+        exception = java_name(exception_for(error))
+        again = "retriable" if error.retriable else "not retriable"
+        title = entry.scenario.title
         lines += [
             "",
-            f"## {entry.error.name} ({entry.error.code})",
+            f"## {error.name} ({error.code})",
             "",
-            f"**{MEANING[entry.error]}**",
+            f"**{guide.means}** In Java: `{exception}`, {again}.",
             "",
-            f"* The run: {title[:1].lower()}{title[1:]} (profile {entry.scenario.profile}).",
-            f"* Answered by {entry.broker} to {entry.api}, version {entry.version}.",
-            f"* When it was answered: {'; '.join(entry.answered) or 'nothing was begun'}.",
-            f"* At the end of the run: {'; '.join(entry.at_the_end) or 'nothing was begun'}.",
-            f"* Java's exception: {java_name(exception)}, {'retriable' if entry.error.retriable else 'not retriable'}.",
+            f"* **Check first:** {guide.check}",
+            f"* **Do, in Java:** {guide.java}{_reaction_text(error)}",
+            f"* **Do, in librdkafka:** {guide.librdkafka}",
+            f"* **Command:** `{guide.command}`",
+            f"* **The run:** {title[:1].lower()}{title[1:]}. {entry.broker} answers {entry.api}, version "
+            f"{entry.version} (profile {entry.scenario.profile}): "
+            f"[data/errors/{error.name}.klab](../data/errors/{error.name}.klab).",
         ]
-        for what, apis in reactions_to(entry.error).items():
-            where = "any API" if len(apis) == len(APIS) else ", ".join(apis)
-            lines.append(f"* A transactional producer that meets it on {where}: {what}.")
-        if entry.error in FROM_LEADERS:
-            what = WITHOUT_TRANSACTION[REACTIONS["Produce"][entry.error]]
-            lines.append(f"* A producer without transactions that meets it on Produce: {what}.")
-        if entry.error in FROM_GROUPS:
-            lines.append(f"* A consumer that meets it at its group's coordinator: {consumers_reaction(entry.error)}.")
+        if bugs := bugs_with(error):
+            lines.append(f"* **Bugs:** {', '.join(_bug_link(bug) for bug in bugs)}.")
     return "\n".join(lines) + "\n"
+
+
+def _reaction_text(error: Error) -> str:
+    """Return what the client does by itself, in parentheses, with what producers and consumers without one do."""
+    parts = [f"{', '.join(apis)}: {what}" for what, apis in reactions_to(error).items()]
+    if error in FROM_LEADERS:
+        parts.append(f"Produce without a transaction: {WITHOUT_TRANSACTION[REACTIONS['Produce'][error]]}")
+    if error in FROM_GROUPS:
+        parts.append(f"a consumer at its group's coordinator: {consumers_reaction(error)}")
+    return f" ({'; '.join(parts)}.)" if parts else ""
+
+
+def _bug_link(bug: Bug) -> str:
+    title = f"{bug.number}: {bug.title}"
+    anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    return f"[{bug.number}](bugs.md#{anchor})"

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from kafkalab.client.transaction_manager.error_reactions import APIS
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.rules import Rule
 from kafkalab.reference.bug import Bug, scenario_of, without_the_cure
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.error_atlas import MEANING, entry_of, reactions_to
+from kafkalab.reference.error_atlas import MEANING, entry_of, group_of
+from kafkalab.reference.error_guide import GUIDE
 from kafkalab.reference.found_scenarios import slug
 from kafkalab.reference.gallery import ROOT, Exhibit, Gallery
 from kafkalab.reference.rule_matrix import EXPECTED
@@ -24,7 +24,6 @@ from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import Picture
 
-FIRST_WORD = re.compile(r"\w+")
 BUG, RULE, ERROR = "KAFKA-17754", "deduplication", "PRODUCER_FENCED"
 """What each collection shows first."""
 
@@ -63,20 +62,14 @@ def rule_exhibits() -> list[Exhibit]:
 
 
 def error_exhibits() -> list[Exhibit]:
-    """The errors, by what a transactional producer does about them on most of the APIs."""
-    made = [Exhibit(group=usual(e), key=e.name, title="", show=partial(_error, e)) for e in MEANING]
+    """The errors, by what you have to do about them."""
+    made = [Exhibit(group=group_of(e), key=e.name, title="", show=partial(_error, e)) for e in MEANING]
     return _grouped(made)
 
 
 def broken_by(bug: Bug) -> str:
-    """Return what the bug broke, in a word: "Atomicity"."""
-    return str(FIRST_WORD.findall(bug.broke)[0])
-
-
-def usual(error: Error) -> str:
-    """Return what a transactional producer does about the error on most of the APIs."""
-    reactions = reactions_to(error)
-    return max(reactions, key=lambda what: len(reactions[what]))
+    """Return what the bug broke: "Atomicity" of "Atomicity: half of it was aborted."."""
+    return re.split("[,:]", bug.broke, maxsplit=1)[0]
 
 
 def _grouped(exhibits: list[Exhibit]) -> list[Exhibit]:
@@ -127,20 +120,15 @@ def _error(error: Error) -> tuple[Words, Picture]:
     picture = Sequence(entry.scenario)
     answer = picture.payload["frames"][entry.answer]
     picture.step = answer["sent"]
-    reactions = [f"{what} ({_where(apis)})" for what, apis in reactions_to(error).items()]
+    guide = GUIDE[error]
     words = [
         ("It means", MEANING[error]),
         ("Look at", f"{answer['id']}: {entry.broker} answers {answer['of'] or entry.api} with {error.name}."),
-        ("What the producer does", "; ".join(reactions) + "."),
+        ("Check first", guide.check),
+        ("Do, in Java", guide.java),
+        ("Do, in librdkafka", guide.librdkafka),
     ]
     return words, picture
-
-
-def _where(apis: tuple[str, ...]) -> str:
-    rest = [api for api in APIS if api not in apis]
-    if not rest:
-        return "on any API"
-    return f"on any API but {rest[0]}" if len(rest) == 1 else f"on {', '.join(apis)}"
 
 
 def _open_at_the_finding(picture: Compare) -> None:

@@ -118,9 +118,36 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
+KAFKA_NAMES = {
+    "transaction_abort_cleanup_interval_ms": "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    "transaction_remove_expired_cleanup_interval_ms": "transaction.remove.expired.transaction.cleanup.interval.ms",
+    "add_partitions_retry_backoff_ms": "add.partitions.to.txn.retry.backoff.ms",
+    "add_partitions_retry_backoff_max_ms": "add.partitions.to.txn.retry.backoff.max.ms",
+}
+"""Kafka's names of broker settings that have shorter ones here (`TransactionStateManagerConfig`,
+`AddPartitionsToTxnConfig`)."""
+COMPUTED = {"transaction_state_log_replication_factor": "3, or as many as there are brokers"}
+"""What the page says of a default that depends on the cluster."""
+REMOVED = {"UpdateMetadata": "up to Kafka 3.9; 4.x has no version of it"}
+"""What the page says of APIs that today's Kafka does not have."""
+
+
+def _broker_defaults() -> list[str]:
+    rows = [
+        (KAFKA_NAMES.get(f.name, f.name.replace("_", ".")), f"`{f.name}`", COMPUTED.get(f.name, _shown(f.default)))
+        for f in fields(BrokerConfig)
+    ]
+    return table(("setting", "in a scenario", "default"), rows)
+
+
 def _apis() -> list[str]:
-    rows = [(a.name, a.key, f"{a.versions[0]} to {a.versions[-1]}", a.about) for a in sorted(ALL, key=lambda a: a.key)]
+    rows = [(a.name, a.key, _versions(a), a.about) for a in sorted(ALL, key=lambda a: a.key)]
     return table(("API", "key", "versions", "what it is for"), rows)
+
+
+def _versions(api: Any) -> str:
+    span = f"{api.versions[0]} to {api.versions[-1]}"
+    return f"{span} ({REMOVED[api.name]})" if api.name in REMOVED else span
 
 
 def _rules() -> list[str]:
@@ -146,9 +173,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "control_types": lambda: table(("type", "marker"), [(c.value, c.name) for c in ControlType]),
     "partitions": lambda: table(("id", "hash", "partition"), [(n, java_hash(n), partition_for(n)) for n in NAMES]),
     "client_defaults": _client_defaults,
-    "broker_defaults": lambda: table(
-        ("setting", "default"), [(f.name.replace("_", "."), _shown(f.default)) for f in fields(BrokerConfig)]
-    ),
+    "broker_defaults": _broker_defaults,
     "apis": _apis,
     "errors": lambda: table(
         ("code", "error", "retriable"), [(e.code, e.name, "yes" if e.retriable else "no") for e in Error]

@@ -133,21 +133,30 @@ async def booked(app: Any, level: str = "read_committed") -> list[str]:
 
 
 async def fresh(app: Any, name: str = "shop-0", **settings: Any) -> Any:
-    producer = app.producer(transactional_id=name, **(settings or PATIENCE))
-    await producer.init_transactions()
-    return producer
+    while True:
+        producer = app.producer(transactional_id=name, **(settings or PATIENCE))
+        try:
+            await producer.init_transactions()
+            return producer
+        except KafkaTimeoutError:
+            await producer.close(timeout_ms=0)
 
 
 def in_doubt(
     close: bool = True, before: bool = False, level: str = "read_committed", look: bool = True, again: bool = True,
-    names: Callable[[int], str] = lambda _: "shop-0",
+    names: Callable[[int], str] = lambda _: "shop-0", each: bool = True,
 ) -> Shop:  # fmt: skip
-    """Return a shop that makes a new producer where an order is in doubt; the arguments leave something out."""
+    """Return a shop that makes a new producer for each try of an order; the arguments leave something out.
+
+    Unless `each` it makes one only where an order is in doubt.
+    """
 
     async def careful(app: Any, orders: Any) -> None:
         producers = 0
         producer = await fresh(app, names(producers))
-        for order, cancelled in orders:
+        for place, (order, cancelled) in enumerate(orders):
+            if each and place:
+                producer = await fresh(app, names(producers))
             while True:
                 try:
                     await one_order(app, producer, order, cancelled)
@@ -166,19 +175,18 @@ def in_doubt(
     return careful
 
 
-async def a_producer_for_each(app: Any, orders: Any) -> None:
+async def a_producer_for_each(app: Any, orders: Any, max_block_ms: int = 60_000) -> None:
     for order, cancelled in orders:
         while True:
-            producer = await fresh(app, max_block_ms=60_000)
-            if order in await booked(app):
-                break
+            producer = app.producer(transactional_id="shop-0", max_block_ms=max_block_ms)
             try:
+                await producer.init_transactions()
+                if order in await booked(app):
+                    break
                 await one_order(app, producer, order, cancelled)
                 break
             except KafkaError:
                 await producer.close(timeout_ms=0)
-                if cancelled:
-                    break
 
 
 def naive(**settings: Any) -> Shop:
@@ -214,7 +222,16 @@ async def aborts(producer: Any, cancelled: bool) -> None:
     await producer.abort_transaction()
 
 
-RIGHT = {"in doubt": in_doubt(), "one for each": a_producer_for_each, "without close": in_doubt(close=False)}
+async def a_producer_for_each_with_less_patience(app: Any, orders: Any) -> None:
+    await a_producer_for_each(app, orders, **PATIENCE)
+
+
+RIGHT = {
+    "one for each": a_producer_for_each,
+    "with less patience": a_producer_for_each_with_less_patience,
+    "without a look before": in_doubt(),
+    "without close": in_doubt(close=False),
+}
 WRONG = {
     "nothing was changed": (naive(max_block_ms=60_000), "torn"),
     "only less patience": (naive(**PATIENCE), "not caught"),
@@ -224,6 +241,7 @@ WRONG = {
     "never books again": (in_doubt(again=False), "lost"),
     "looks too early": (in_doubt(before=True), "twice"),
     "reads what is not committed": (in_doubt(level="read_uncommitted"), "lost"),
+    "a new producer only when in doubt": (in_doubt(each=False), "late marker"),
     "a new name": (in_doubt(names=lambda number: f"shop-{number}"), "another name"),
 }
 

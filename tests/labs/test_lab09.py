@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Release
+from kafkalab.sim.scenario import Program
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "09_torn_transaction.ipynb")
 LATE = (Hold("EndTxn#1"), Release("EndTxn#1", at_ms=33_000))
@@ -136,6 +138,21 @@ def test_the_search_finds_nothing_under_version_2_and_says_up_to_where() -> None
     said = shown("none")
     assert said.startswith("none: torn transaction never shows with at most 1 fault of the kinds drop, late,")
     assert "not tried" not in said
+
+
+@pytest.mark.parametrize(("max_block_ms", "noticed"), [(60_000, False), (29_000, True)])
+def test_a_late_commit_is_noticed_only_if_max_block_ms_is_below_the_request_timeout(
+    max_block_ms: int, noticed: bool
+) -> None:
+    shop = Program("shop", "in_doubt", {"then": "begin", "patience_ms": max_block_ms})
+    run = ran(replace(commit_in_doubt(), programs=(shop,), faults=(Delay("EndTxn#1", 30_886),)))
+    assert (run.results["shop"] != "returned") is noticed
+
+
+def test_a_late_marker_is_noticed_by_no_call_and_makes_a_cancelled_order_readable() -> None:
+    run = ran(lab09("4.x/TV1", faults=(Delay("WriteTxnMarkers#2", 31_000),)))
+    assert run.results["shop"] == "booked"
+    assert "jam" in [value for values in run.outcome().committed.values() for value in values]
 
 
 def test_the_saved_sessions_show_what_the_text_says() -> None:

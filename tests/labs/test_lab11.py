@@ -60,8 +60,10 @@ def test_the_two_orders_of_commits_lose_or_double() -> None:
     assert counts(ran(lab11("database first", 3)), "database first") == (2, 1)
 
 
-def test_kafka_4_3_refuses_two_phase_commit_and_to_keep_what_is_prepared() -> None:
-    assert printed("two-refused") == ["UnsupportedVersionError UNSUPPORTED_VERSION"]
+def test_a_released_client_never_requests_two_phase_commit_and_a_broker_keeps_nothing_prepared() -> None:
+    """Java 4.3.1 and 4.4.0 send InitProducerId 5 with their own timeout, whatever the setting says."""
+    assert printed("two-refused")[0] == "version 5 timeout 60000 2PC False"
+    assert printed("two-refused")[1].startswith("No released client can prepare a transaction.")
     assert printed("two-keep") == ["{'keeper': 'UNSUPPORTED_VERSION'}"]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.sim.app import App
-from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -152,9 +154,9 @@ def test_an_offset_out_of_range_goes_on_at_the_nearest_one_there_is() -> None:
 
 
 def test_what_only_an_administrator_can_change_is_given_up() -> None:
-    two_phase = {"transaction_two_phase_commit_enable": True}  # these brokers do not know it
-    cluster = run(programs=(processor(settings=two_phase),))
-    assert cluster.results["app"]["end"] == "UnsupportedVersionError"
+    denied = Deny("app", "WRITE", "TransactionalId:processor-0")
+    cluster = ran(replace(run(programs=(processor(),)).scenario, acls=(denied,)))
+    assert cluster.results["app"]["end"] == "TransactionalIdAuthorizationError"
 
 
 def test_batches_that_always_expire_end_it_after_some_tries() -> None:

@@ -9,7 +9,21 @@ import pytest
 from kafkalab.cli.main import main
 from kafkalab.client.transaction_manager.error_reactions import APIS
 from kafkalab.protocol.errors import Error
-from kafkalab.reference.error_atlas import FOLDER, MEANING, PAGE, entries, entry_of, page, reactions_to
+from kafkalab.reference.error_atlas import (
+    ABORT,
+    ADMIN,
+    CLOSE,
+    FOLDER,
+    MEANING,
+    PAGE,
+    bugs_with,
+    entries,
+    entry_of,
+    group_of,
+    page,
+    reactions_to,
+)
+from kafkalab.reference.error_guide import GUIDE
 from kafkalab.sim.scenario import Scenario
 
 OLD = (Error.DUPLICATE_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED)
@@ -32,8 +46,25 @@ def test_the_page_says_what_the_runs_have_shown(root: Path) -> None:
 
 
 @pytest.mark.parametrize("error", MEANING, ids=lambda e: e.name)
-def test_the_reactions_cover_every_api_once(error: Error) -> None:
-    assert sorted(api for apis in reactions_to(error).values() for api in apis) == sorted(APIS)
+def test_an_error_is_filed_by_what_it_means_where_its_run_meets_it(error: Error, root: Path) -> None:
+    assert GUIDE[error].met_on[0] == entry_of(error, root).api
+    reacted = [api for apis in reactions_to(error).values() for api in apis]
+    assert sorted(reacted) == sorted({*GUIDE[error].met_on} & {*APIS})
+
+
+def test_only_what_ends_a_producer_is_filed_under_close() -> None:
+    groups = {error: group_of(error) for error in GUIDE}
+    assert {error for error in GUIDE if groups[error] == CLOSE} == {
+        Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_ID_MAPPING, Error.INVALID_TXN_STATE,
+        Error.INVALID_TRANSACTION_TIMEOUT, Error.CLUSTER_AUTHORIZATION_FAILED,
+    }  # fmt: skip
+    assert groups[Error.ILLEGAL_GENERATION] == groups[Error.TOPIC_AUTHORIZATION_FAILED] == ABORT
+    assert groups[Error.TRANSACTION_COORDINATOR_FENCED] == ADMIN
+
+
+def test_an_error_names_the_bugs_in_which_it_shows() -> None:
+    assert "KAFKA-19690" in [bug.number for bug in bugs_with(Error.INVALID_TXN_STATE)]
+    assert bugs_with(Error.ILLEGAL_GENERATION) == ()
 
 
 def test_a_scenario_that_does_not_meet_its_error_is_told(tmp_path: Path, root: Path, capsys, monkeypatch) -> None:

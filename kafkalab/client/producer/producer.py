@@ -11,6 +11,7 @@ from kafkalab.client.exceptions import (
     KafkaError,
     KafkaTimeoutError,
     TransactionAbortedError,
+    UnsupportedVersionError,
 )
 from kafkalab.client.producer.accumulator import Accumulator
 from kafkalab.client.producer.blocking_calls import BlockingCalls
@@ -32,6 +33,10 @@ NO_TRANSACTION_MANAGER = (
 CLOSED = "Cannot perform operation after producer has been closed"
 FORCED = "Producer is closed forcefully."
 NO_TWO_PHASE = "Cannot prepare a transaction when 2PC is not enabled"
+NOT_RELEASED = (
+    "No released client can prepare a transaction. KIP-939 plans prepareTransaction(), and needs InitProducerId 6, "
+    "which these brokers do not offer"
+)
 
 
 class Producer:
@@ -123,9 +128,12 @@ class Producer:
     async def prepare_transaction(self) -> tuple[int, int]:
         """Flush and become PREPARED_TRANSACTION; return producer id and epoch, which name the transaction (KIP-939).
 
-        InvalidTxnStateError unless transaction.two.phase.commit.enable is set.
+        InvalidTxnStateError unless transaction.two.phase.commit.enable is set; UnsupportedVersionError if the brokers
+        do not offer InitProducerId 6, which is unstable in Kafka 4.4.
         """
         self._check_manager()
+        if self.config.transaction_two_phase_commit_enable and not self.transaction_manager.port.two_phase_commit:
+            raise UnsupportedVersionError(NOT_RELEASED, Error.UNSUPPORTED_VERSION)
         if self.state is ProducerState.PREPARED_TRANSACTION or self.config.transaction_two_phase_commit_enable:
             if self.state is not ProducerState.PREPARED_TRANSACTION:
                 await self.sender.flush()

@@ -13,7 +13,6 @@ from kafkalab.client.exceptions import (
     ClusterAuthorizationError,
     KafkaError,
     TransactionalIdAuthorizationError,
-    UnsupportedVersionError,
 )
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
@@ -34,7 +33,6 @@ NO_TIMEOUT_MS = 2**31 - 1
 """What InitProducerId says of an idempotent producer's transactions, which it does not have."""
 ASKED_AGAIN = (TransactionalIdAuthorizationError, ClusterAuthorizationError)
 """After these errors of InitProducerId the producer is UNINITIALIZED once more (`shouldHandleAuthorizationError`)."""
-TWO_PHASE_UNKNOWN = "The broker does not know two-phase commit: it takes InitProducerId version 6 (KIP-939)"
 
 
 class CoordinatorRequests:
@@ -77,7 +75,13 @@ class CoordinatorRequests:
         key_type, key = (TRANSACTION, self._id()) if group is None else (GROUP, group)
         try:
             answer = await self.connection.ask_coordinator(
-                key_type, key, body, error_of, lambda: manager.failed or manager.closed, first_backoff_ms, retrying,
+                key_type,
+                key,
+                body,
+                error_of,
+                lambda: manager.failed or manager.closed,
+                first_backoff_ms,
+                retrying,
                 version,
             )
         finally:
@@ -138,17 +142,18 @@ class CoordinatorRequests:
         self.manager.apply_event(Happening.INITIALIZED)
 
     async def _init_producer_id(self, expect: bool) -> None:
+        """Take a producer id and an epoch from the coordinator.
+
+        Two-phase commit is requested only where the coordinator knows InitProducerId 6 (KIP-939). Elsewhere the setting
+        changes nothing, as in Java 4.3.1 and 4.4.0: version 5 goes out, with the ordinary timeout.
+        """
         manager = self.manager
-        if manager.config.transaction_two_phase_commit_enable and not manager.port.two_phase_commit:
-            refusal = UnsupportedVersionError(TWO_PHASE_UNKNOWN, Error.UNSUPPORTED_VERSION)
-            manager.fail(refusal, Reaction.FATAL)
-            raise refusal
         request = InitProducerId(
             transactional_id=self._id(),
             transaction_timeout_ms=manager.config.transaction_timeout_ms,
             producer_id=manager.producer_id if expect else -1,
             producer_epoch=manager.producer_epoch if expect else -1,
-            enable_2pc=manager.config.transaction_two_phase_commit_enable,
+            enable_2pc=manager.config.transaction_two_phase_commit_enable and manager.port.two_phase_commit,
         )
         answer = await self._ask(request, lambda r: r.error)
         self._check(answer)

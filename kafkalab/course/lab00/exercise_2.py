@@ -141,8 +141,8 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:6],
     afterwards=(
-        "Why: the receiver copies correlation_id from the request into its response. In Kafka each connection "
-        "counts for itself, so two clients use the same numbers, and a client looks among its own requests on "
-        "that connection. Next: exercise 3 asks what one fault does to the log."
+        "Why: the receiver copies correlation_id from the request into its response. In Kafka each client "
+        "counts for itself (Java for all its connections together, librdkafka for each), so two clients use the same "
+        "numbers, and a client looks among its own requests. Next: exercise 3 asks what one fault does to the log."
     ),
 )

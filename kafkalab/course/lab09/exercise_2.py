@@ -11,6 +11,7 @@ from typing import Any
 
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import view_of
+from kafkalab.client.connection import REQUEST_TIMEOUT_MS
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab09.scenario import TOPICS
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
@@ -45,8 +46,12 @@ def schedules(random: Random) -> tuple[Schedule, ...]:
         return random.sample(range(1, ORDERS), min(count, ORDERS - 1))
 
     found: list[Schedule] = [("nothing goes wrong", ())]
-    late = [(n, random.randint(30_400, 31_700)) for n in (1, 2, 3, 1, 2, 3)]
+    late = [(n, random.randint(30_400, 31_700)) for n in (1, 2, 3, 1)]
     found += [(f"EndTxn#{n} is late by {ms} ms", (Delay(f"EndTxn#{n}", ms),)) for n, ms in late]
+    for n in (1, 3):  # an order has a marker for each of its partitions
+        ms = random.randint(30_600, 31_700)
+        markers = (f"WriteTxnMarkers#{n}", f"WriteTxnMarkers#{n + 1}")
+        found.append((f"{' and '.join(markers)} are late by {ms} ms", tuple(Delay(frame, ms) for frame in markers)))
     soon = [(n, random.randint(21_000, 28_000)) for n in ends(2)]
     found += [(f"EndTxn#{n} is late by {ms} ms", (Delay(f"EndTxn#{n}", ms),)) for n, ms in soon]
     found += [(f"EndTxn#{n} is lost", (Drop(f"EndTxn#{n}"),)) for n in (1, *ends(2))]
@@ -98,12 +103,12 @@ def audit(cluster: Cluster) -> Broken | None:
         if (paid[order], sent[order]) != (wanted, wanted):
             told = f"{order}, {'which was cancelled' if cancelled else 'which was not cancelled'}"
             text = f"In this run {says}. Of {told}, readers find {paid[order]} payments and {sent[order]} deliveries."
-            miss = "another name" if len(_names(cluster)) > 1 else _miss(paid[order], sent[order], wanted)
+            miss = "another name" if len(_names(cluster)) > 1 else _miss(cluster, paid[order], sent[order], wanted)
             return Broken(says=text, miss=miss, step=_booked(cluster, order))
     torn = torn_transaction(view_of(history_of(cluster))).findings
     if torn:
         text = f"In this run {says}. {torn[0].text[:1].upper()}{torn[0].text[1:]}: two decisions for one order."
-        return Broken(says=text, miss="torn", step=torn[0].steps[-1])
+        return Broken(says=text, miss=_late(cluster) or "torn", step=torn[0].steps[-1])
     return None
 
 
@@ -112,7 +117,15 @@ def _names(cluster: Cluster) -> dict[str, str]:
     return cluster.outcome().txn_states
 
 
-def _miss(paid: int, sent: int, wanted: int) -> str:
+def _late(cluster: Cluster) -> str:
+    """Return "late marker" if a marker came after the coordinator had sent it again, else an empty text."""
+    delays = [f for f in cluster.scenario.faults if isinstance(f, Delay) and f.frame.startswith("WriteTxnMarkers")]
+    return "late marker" if any(f.delay_ms > REQUEST_TIMEOUT_MS for f in delays) else ""
+
+
+def _miss(cluster: Cluster, paid: int, sent: int, wanted: int) -> str:
+    if late := _late(cluster):
+        return late
     if paid != sent:
         return "torn"
     if paid < wanted:
@@ -164,18 +177,20 @@ EXERCISE = Exercise(
     "L9.E2",
     check,
     (
-        "There are two ways in. Either you notice that a commit is in doubt before the client asks again by itself, "
-        "or you see to it that no later transaction has the producer epoch of an earlier one.",
+        "A late request of yours may be noticed: your call times out. A late marker is sent by the coordinator, and no "
+        "client notices it. So no later transaction may have the producer epoch of an earlier one.",
         "init_transactions() of a *new* producer with the same transactional.id waits until the coordinator has ended "
-        "what was open, and raises the epoch: a late EndTxn is refused from then on. With max_block_ms below 30_000 a "
-        "commit without an answer raises KafkaTimeoutError before the client has asked again.",
-        "Loop for each order: try one_order(); on a KafkaError close(timeout_ms=0), make a new producer, await its "
-        "init_transactions(), and only then look with booked(app) whether the order is there. If it is, or if it was "
-        "cancelled, go on to the next order; if it is not, book it again.",
+        "what was open, and raises the epoch: from then on neither a late EndTxn nor a late marker can end anything.",
+        "For each order: make a producer, await its init_transactions(), and look with booked(app) whether the order "
+        "is there. If it is, go on. If not, try one_order(); on a KafkaError close(timeout_ms=0) and, unless the order "
+        "was cancelled, begin again with another new producer.",
     ),
     points=10,
     questions=(24, 25),
     misses={
+        "late marker": "A marker was late, the coordinator sent it again, and your commit went well: no client is "
+        "told. Then the first copy met your next transaction, which has the same epoch. What gives each transaction "
+        "its own?",
         "torn": "Two transactions of your shop have one epoch, and an EndTxn of the first came in the second. What "
         "gives the producer a new epoch, and when must that be?",
         "twice": "The commit that timed out had been decided. Look whether the order is there before you book it "
@@ -194,7 +209,8 @@ EXERCISE = Exercise(
     },
     afterwards=(
         "Why: init_transactions() raises the epoch, and with it every frame of the old producer is too old to end "
-        "anything. Version 2 does the same in the answer to each EndTxn. Next: what a search that finds nothing has "
+        "anything: its EndTxn, and the coordinator's markers for it. It costs a request and a wait for each "
+        "transaction; version 2 does the same in the answer to EndTxn. Next: what a search that finds nothing has "
         "shown."
     ),
 )

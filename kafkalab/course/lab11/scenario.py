@@ -73,7 +73,7 @@ def verdict(cluster: Cluster, pattern: str) -> str:
 
 
 TWO_PHASE = {"transaction_two_phase_commit_enable": True, "unstable_api_versions_enable": True}
-"""What a cluster needs for KIP-939: the broker's setting, and the API version that Kafka 4.3 calls unstable."""
+"""What a cluster needs for KIP-939: the broker's setting, and the API version that Kafka 4.3 and 4.4 call unstable."""
 PREPARED_MS, CLAIM_MS = 1_500, 10_000
 
 
@@ -81,7 +81,8 @@ PREPARED_MS, CLAIM_MS = 1_500, 10_000
 def prepared_and_claimed(seed: int = 1, profile: str = "4.x/TV2", two_phase: bool = True) -> Scenario:
     """A producer prepares its transaction and crashes; its next process calls init_transactions() ten seconds later.
 
-    Unless `two_phase` the brokers are Kafka 4.3 as it is delivered, which refuse such a producer.
+    Unless `two_phase` brokers and client are Kafka 4.3 and 4.4 as delivered: two-phase commit is never requested, and
+    preparing is refused.
     """
     programs = [Program("booker", "preparer", {"decide_after_ms": 60_000})]
     if two_phase:

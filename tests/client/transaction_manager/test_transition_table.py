@@ -305,16 +305,21 @@ def test_a_fenced_producer_is_told_in_kafkas_words() -> None:
     )
 
 
-def test_two_phase_commit_takes_a_broker_that_knows_it() -> None:
+def test_two_phase_commit_is_not_requested_of_brokers_that_do_not_offer_it() -> None:
+    """As Java 4.3.1 and 4.4.0 do: InitProducerId with the ordinary timeout and without the flag; sending works."""
     port = ScriptedPort()
 
     async def program() -> Any:
-        producer = port.producer(transaction_two_phase_commit_enable=True)
-        return await error_of(producer.init_transactions()), producer.state
+        producer = await begun(port, transaction_two_phase_commit_enable=True)
+        await (await producer.send("t", "v"))
+        refused = await error_of(producer.prepare_transaction())
+        await producer.commit_transaction()
+        return refused, producer.state
 
     error, state = port.run(program())
-    assert (error.error, state) == (Error.UNSUPPORTED_VERSION, ProducerState.FATAL_ERROR)
-    assert port.names() == []
+    (init,) = port.sent("InitProducerId")
+    assert (init.enable_2pc, init.transaction_timeout_ms) == (False, 60_000)
+    assert (error.error, state) == (Error.UNSUPPORTED_VERSION, ProducerState.READY)
 
 
 @pytest.mark.parametrize(("own", "committed"), [(True, True), (False, False)])
