@@ -10,7 +10,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafkalab.limits import FILE_OF_A_HISTORY, quoted
 from kafkalab.protocol.errors import Error
+from kafkalab.saved_data import file_text, json_lines
 
 FORMAT, VERSION = "kafkalab-trace", 1
 
@@ -193,25 +195,29 @@ class SavedTrace:
 
 def load_trace(path: str | Path) -> SavedTrace:
     """Read what `Trace.save` wrote. ValueError, with the file's name and the line, for anything else."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
     rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}: line {number} is not JSON ({error.msg}); the file is damaged") from None
+    frames: dict[str, dict[str, Any]] = {}
+    events: list[dict[str, Any]] = []
+    for number, row in json_lines(path, FILE_OF_A_HISTORY):
         if not isinstance(row, dict):
             raise ValueError(f"{path}: line {number} is no JSON object; the file is damaged")
+        frame, event = row.get("frame", {"id": ""}), row.get("event", {})
+        if not isinstance(frame, dict) or not isinstance(frame.get("id"), str) or not isinstance(event, dict):
+            raise ValueError(f"{path}: line {number} is neither a frame nor an event; the file is damaged")
         rows.append(row)
+        if number > 1 and "frame" in row:
+            frames[frame["id"]] = frame
+        if number > 1 and "event" in row:
+            events.append(event)
     if not rows or rows[0].get("format") != FORMAT:
         raise ValueError(f"{path} is not a trace that kafkalab saved")
     if rows[0].get("version") != VERSION:
-        raise ValueError(f"{path} is a trace of version {rows[0].get('version')}; this kafkalab reads {VERSION}")
-    frames = {r["frame"]["id"]: r["frame"] for r in rows[1:] if "frame" in r}
-    events = [r["event"] for r in rows[1:] if "event" in r]
+        version = quoted(rows[0].get("version"))
+        raise ValueError(f"{path} is a trace of version {version}; this kafkalab reads {VERSION}")
     if len(events) != rows[0].get("steps"):
-        raise ValueError(f"{path} holds {len(events)} events of {rows[0].get('steps')}; the file is cut off")
+        said = quoted(rows[0].get("steps"))
+        raise ValueError(f"{path} holds {len(events)} events of {said}; the file is cut off")
     sha = hashlib.sha256()
-    for line in lines:
+    for line in file_text(path, FILE_OF_A_HISTORY).splitlines():
         sha.update(line.encode())
     return SavedTrace(rows[0], frames, events, sha.hexdigest()[:16])

@@ -13,6 +13,7 @@ import pytest
 
 LAYERS = (
     ("limits",),
+    ("saved_data",),
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),
@@ -32,7 +33,7 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:10] for part in layer)
+PURE = tuple(part for layer in LAYERS[:11] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from functools import cache
 from hashlib import blake2b
@@ -19,9 +19,11 @@ from kafkalab.checks.check import Finding
 from kafkalab.cli.mishap_columns import from_columns, to_columns
 from kafkalab.explore.search import Mapper
 from kafkalab.explore.trial import Job, Trial
-from kafkalab.limits import quoted
+from kafkalab.limits import Limit, listed, quoted, told
+from kafkalab.saved_data import open_regular
 
 COMPACT = (",", ":")
+TRIAL = Limit(10_000_000, "bytes of one run")
 COMMIT_EVERY = 16
 """After how many runs the file is written: a process that is killed loses no more."""
 
@@ -31,33 +33,63 @@ OF_CODE = (
 )
 
 
+COLUMNS = [("job", "TEXT"), ("trial", "BLOB")]
+
+
 class KeptRuns:
     """Runs by what was tried. The key has the scenario, its programs' code, the faults, and kafkalab's own code."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open or make the file. ValueError for a file that is something else."""
-        self.taken = 0
+        """Open or make the file. ValueError for a file that is something else, or that another process writes to."""
+        self.taken, self.name = 0, quoted(str(path))
+        with suppress(FileNotFoundError), open_regular(path):
+            pass
         with ExitStack() as opened:
-            try:
+            with self._answers():
                 self.file = opened.enter_context(closing(sqlite3.connect(path)))
                 self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
-            except sqlite3.Error as error:
-                raise ValueError(f"{quoted(str(path))} cannot keep runs: {error}") from None
+            columns = [tuple(row[1:3]) for row in self._ask("PRAGMA table_info(runs)")]
+            if columns != COLUMNS:
+                names = listed(" ".join(map(str, column)) for column in columns)
+                raise ValueError(f"{self.name} cannot keep runs: its table runs has other columns, {names}")
             opened.pop_all()
+
+    @contextmanager
+    def _answers(self) -> Iterator[None]:
+        """Within, an error of the database is a ValueError with the file's name and what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            remedy = "wait for the other process" if "locked" in str(error) else "name another file"
+            raise ValueError(f"{self.name} cannot keep runs: {told(error)}; {remedy}") from None
+
+    def _ask(self, sql: str, *values: object) -> list[Any]:
+        with self._answers():
+            return self.file.execute(sql, values).fetchall()
+
+    def _commit(self) -> None:
+        with self._answers():
+            self.file.commit()
 
     def __len__(self) -> int:
         """How many runs the file has."""
-        return int(self.file.execute("SELECT count(*) FROM runs").fetchone()[0])
+        return int(self._ask("SELECT count(*) FROM runs")[0][0])
 
     def known(self, key: str) -> Trial | None:
-        """Return what the run showed, None if it was never made."""
-        row = self.file.execute("SELECT trial FROM runs WHERE job = ?", (key,)).fetchone()
-        return None if row is None else _trial(json.loads(zlib.decompress(row[0])))
+        """Return what the run showed, None if it was never made. ValueError if that cannot be read."""
+        rows = self._ask("SELECT trial FROM runs WHERE job = ?", key)
+        if not rows:
+            return None
+        try:
+            text = _inflated(rows[0][0])
+            return _trial(json.loads(text))
+        except (zlib.error, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            raise ValueError(f"{self.name} holds a run that cannot be read; remove the file, or name another") from None
 
     def keep(self, key: str, trial: Trial) -> None:
         """Write what the run showed; it is on disk at the next commit."""
         text = zlib.compress(json.dumps(_row(trial), separators=COMPACT).encode())
-        self.file.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (key, text))
+        self._ask("INSERT OR REPLACE INTO runs VALUES (?, ?)", key, text)
 
     def around(self, mapper: Mapper) -> Mapper:
         """Return a mapper that takes runs from the file, and makes the others with `mapper` and keeps them."""
@@ -75,10 +107,10 @@ class KeptRuns:
                     trial = next(made)
                     self.keep(key, trial)
                     if number % COMMIT_EVERY == 0:
-                        self.file.commit()
+                        self._commit()
                     yield trial
             finally:
-                self.file.commit()
+                self._commit()
 
         return mapped
 
@@ -126,6 +158,15 @@ def _own_code() -> str:
     for path in sorted(Path(kafkalab.__file__).parent.rglob("*.py")):
         sha.update(path.read_bytes())
     return sha.hexdigest()
+
+
+def _inflated(data: bytes) -> bytes:
+    """Return compressed bytes as they were. ValueError if they are more than a run can have."""
+    stream = zlib.decompressobj()
+    text = stream.decompress(data, TRIAL.most)
+    if stream.unconsumed_tail or not stream.eof:
+        raise ValueError(f"more than {TRIAL.most:,} {TRIAL.of}, or cut off")
+    return text
 
 
 def _row(trial: Trial) -> dict[str, Any]:

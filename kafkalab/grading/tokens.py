@@ -9,8 +9,8 @@ from kafkalab.grading.challenge import Challenge, open_challenge, replay, unpack
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.patience import OutOfTimeError, limited
 from kafkalab.grading.values import text_of
+from kafkalab.saved_data import file_text
 from kafkalab.sim.codec import CHALLENGE, is_of_kind
-from kafkalab.sim.saved_data import file_text
 
 TOKEN_S, REMARK_MAX = 60, 400
 COLUMNS = ("place", "name", "found", "presses", "which", "remark")

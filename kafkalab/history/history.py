@@ -27,6 +27,8 @@ from kafkalab.history.schema import (
     Watermark,
     columns_of,
 )
+from kafkalab.limits import FILE_OF_A_HISTORY, quoted
+from kafkalab.saved_data import json_lines
 
 FORMAT, VERSION = "kafkalab-history", 3
 WITHOUT_HEADERS = 2
@@ -82,19 +84,20 @@ class History:
 
 def load_history(path: str | Path) -> History:
     """Read what `History.save` wrote. ValueError, with the file's name and what is wrong, for anything else."""
-    lines = Path(path).read_bytes().splitlines()
-    header = _object(path, 1, lines[0]) if lines else {}
+    lines = json_lines(path, FILE_OF_A_HISTORY)
+    header = _object(path, *next(lines, (1, {})))
     if header.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a history that kafkalab saved: its format is {header.get('format')!r}")
+        raise ValueError(f"{path} is not a history that kafkalab saved: its format is {quoted(header.get('format'))}")
     if header.get("version") not in READ:
         reads = f"this kafkalab reads {READ[0]} to {VERSION}"
-        raise ValueError(f"{path} is a history of version {header.get('version')!r}; {reads}")
+        raise ValueError(f"{path} is a history of version {quoted(header.get('version'))}; {reads}")
     tables: dict[str, list[HistoryRow]] = {name: [] for name in ROWS}
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in lines:
         item = _object(path, number, line)
         name = next(iter(item), "")
         if len(item) != 1 or name not in ROWS:
-            raise ValueError(f"{path}: line {number} holds {name!r}, which is no table; there are {', '.join(ROWS)}")
+            tables_are = f"there are {', '.join(ROWS)}"
+            raise ValueError(f"{path}: line {number} holds {quoted(name)}, which is no table; {tables_are}")
         row = _row(path, number, name, item[name], header["version"])
         tables[name].append(with_responses(row) if header["version"] == WITH_REPLIES else row)
     _check_counts(path, header.get("rows"), {name: len(rows) for name, rows in tables.items()})
@@ -111,12 +114,7 @@ def with_responses(row: HistoryRow) -> HistoryRow:
     return row
 
 
-def _object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        item = json.loads(line)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        reason = getattr(error, "msg", "no UTF-8")
-        raise ValueError(f"{path}: line {number} is not JSON ({reason}); the file is damaged or cut off") from None
+def _object(path: str | Path, number: int, item: Any) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise ValueError(f"{path}: line {number} is no JSON object; the file is damaged")
     return item
@@ -133,7 +131,7 @@ def _row(path: str | Path, number: int, name: str, values: Any, version: int) ->
     for column, value in zip(columns, values, strict=True):
         if not _fits(column, value):
             raise ValueError(
-                f"{path}: line {number}: {name}.{column.name} is {value!r}, but its type is {column.type}"
+                f"{path}: line {number}: {name}.{column.name} is {quoted(value)}, but its type is {column.type}"
                 + (" or null" if column.nullable else "")
             )
         given.append(tuple(value) if isinstance(value, list) else value)
@@ -156,6 +154,7 @@ def _fits(column: Column, value: Any) -> bool:
 def _check_counts(path: str | Path, said: Any, found: dict[str, int]) -> None:
     if not isinstance(said, dict):
         raise ValueError(f"{path}: its header does not say how many rows there are; the file is damaged")
-    wrong = [f"{found[name]} of {said.get(name)} rows of {name}" for name in ROWS if found[name] != said.get(name)]
+    differ = [name for name in ROWS if found[name] != said.get(name)]
+    wrong = [f"{found[name]} of {quoted(said.get(name))} rows of {name}" for name in differ]
     if wrong:
         raise ValueError(f"{path} holds {', '.join(wrong)}; the file is cut off or was put together from two")

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 from kafkalab.limits import CODE, FILE, quoted, told, whole_number
+from kafkalab.saved_data import json_of
 from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
-from kafkalab.sim.saved_data import json_of
 from kafkalab.sim.scenario import FORMAT, Scenario
 from kafkalab.sim.scenario import VERSION as FORMAT_VERSION
 from kafkalab.sim.scenario_names import SCENARIOS

@@ -28,11 +28,11 @@ from kafkalab.limits import (
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
+from kafkalab.saved_data import check_plain, file_text, json_of
 from kafkalab.sim.arguments import Name, check_arguments, check_fields
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.faults import Fault, fault_from_json, fault_to_json
 from kafkalab.sim.registry import Registry
-from kafkalab.sim.saved_data import check_plain, file_text, json_of
 
 FORMAT, VERSION = "kafkalab-scenario", 1
 

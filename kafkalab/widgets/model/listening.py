@@ -15,7 +15,7 @@ from ipywidgets.widgets.widget import JUPYTER_WIDGETS_ECHO
 from traitlets import TraitError
 
 from kafkalab.limits import quoted, told
-from kafkalab.sim.saved_data import check_plain
+from kafkalab.saved_data import check_plain
 
 Content = dict[str, Any]
 OF_IPYWIDGETS = ("_view_count", "_dom_classes", "layout", "tabbable", "tooltip")

@@ -9,8 +9,8 @@ from typing import Any
 import traitlets
 
 from kafkalab.limits import FILE, QUOTE, told
+from kafkalab.saved_data import file_text, json_of
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
-from kafkalab.sim.saved_data import file_text, json_of
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Content

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from kafkalab.limits import quoted
+from kafkalab.limits import FILE_OF_A_SESSION, quoted, told
+from kafkalab.saved_data import json_lines
 from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.sim.recording import Recording
 from kafkalab.trace import Frame
@@ -104,33 +105,22 @@ def load_tap(path: str | Path, most_events: int = 100_000) -> SavedSession:
 
     ValueError, with the file's name and the line, for anything else; a last line that is cut off is left out.
     """
-    with Path(path).open(encoding="utf-8") as file:
-        rows = _rows(path, file)
-        header = next(rows, None)
+    with closing(json_lines(path, FILE_OF_A_SESSION, may_be_cut_off=True)) as rows:
+        _, header = next(rows, (1, None))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise ValueError(f"{path} is no session that a tap saved")
         if header.get("version") != VERSION:
             raise ValueError(f"{path} is of version {quoted(header.get('version'))}; this kafkalab reads {VERSION}")
         session = Session(Recorder(str(header.get("title", "")), most_events))
         exchanges: dict[int, Exchange] = {}
-        for number, row in enumerate(rows, 2):
+        for number, row in rows:
             try:
                 _again(session, exchanges, row)
             except (KeyError, IndexError, TypeError, ValueError, BadMessageError) as error:
-                raise ValueError(f"{path}: line {number} is no row of a session ({error})") from None
+                raise ValueError(f"{path}: line {number} is no row of a session ({told(str(error))})") from None
             if session.recorder.full:
                 break
     return SavedSession(session.recorder)
-
-
-def _rows(path: str | Path, file: TextIO) -> Iterator[Any]:
-    for number, line in enumerate(file, 1):
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            if not line.endswith("\n"):
-                return
-            raise ValueError(f"{path}: line {number} is not JSON ({error.msg}); the file is damaged") from None
 
 
 def _again(session: Session, exchanges: dict[int, Exchange], row: list[Any]) -> None:
