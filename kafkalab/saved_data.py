@@ -59,6 +59,21 @@ def file_text(path: str | Path, limit: Limit = FILE, errors: str = "strict") -> 
         raise ValueError(f"{quoted(str(path))} is no text in UTF-8") from None
 
 
+def json_file(path: str | Path, limit: Limit = FILE) -> Any:
+    """Return the data of a regular file of JSON.
+
+    ValueError, with the file's name, for one that is no JSON, too deep, or too large; OSError as of `open`.
+    """
+    name, text = quoted(str(path)), file_text(path, limit)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(f"{name} is damaged: it has too many {NESTING.of}") from None
+    except ValueError as error:
+        reason = getattr(error, "msg", "a huge number")
+        raise ValueError(f"{name} is damaged: it is no JSON ({reason}), or was cut off") from None
+
+
 def json_lines(path: str | Path, limit: Limit, may_be_cut_off: bool = False) -> Generator[tuple[int, Any], None, None]:
     """Yield the number, from 1, and the data of each line of a regular file of JSON lines.
 

@@ -34,7 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="keep the logs in this folder, and go on from there")
+    keep = "keep the logs in this folder, and go on from there"
+    parser.add_argument("--data", type=_folder_name, metavar="DIR", help=keep)
     parser.add_argument("--fsync", action="store_true", help="with --data: wait for the disk at every append")
     words = "Drop:EndTxnResponse#1, Delay:Produce#2:500, Crash:b2:3000 (ms after the start); also typed while it runs"
     parser.add_argument("--fault", action="append", default=[], metavar="FAULT", help=words)
@@ -58,7 +59,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
         config = dict(map(_setting, options.config))
         faults = list(map(fault_of, options.fault))
         scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config)
-        folder = _folder(options) if options.data else None
+        folder = _folder(options) if options.data is not None else None
         live = RealTime(scenario, prepare=folder.prepare if folder else None)
         for fault in faults:
             live.strike(fault)
@@ -66,6 +67,11 @@ def act(options: argparse.Namespace, root: Path) -> int:
         if folder:
             folder.close()
         raise CommandLineError(str(error)) from None
+    except OSError as error:
+        if folder:
+            folder.close()
+        why = (error.strerror or str(error)).lower()
+        raise CommandLineError(f"{error.filename or options.data}: {why}; make room, or name another folder") from None
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
@@ -74,6 +80,13 @@ def act(options: argparse.Namespace, root: Path) -> int:
         if folder:
             folder.close()
     return 0
+
+
+def _folder_name(text: str) -> Path:
+    """Return the folder of this name; an empty one, as of a variable that is not set, is none."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name of a folder, not an empty text")
+    return Path(text)
 
 
 def _folder(options: argparse.Namespace) -> Any:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab.limits import Limit
 from kafkalab.protocol.partitions import split
+from kafkalab.saved_data import file_text
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 VERSION = "0"
+CHECKPOINT = Limit(10_000_000, "bytes of a checkpoint")
 
 
 def checkpoint_bytes(offsets: dict[str, int]) -> bytes:
@@ -19,14 +22,15 @@ def checkpoint_bytes(offsets: dict[str, int]) -> bytes:
 
 def read_checkpoint(path: Path) -> dict[str, int]:
     """Return the offsets of a file, none if there is no such file. ValueError if it is damaged."""
-    if not path.exists():
-        return {}
     try:
-        version, count, *rows = path.read_text().splitlines()
+        version, count, *rows = file_text(path, CHECKPOINT).splitlines()
         words = [row.split() for row in rows]
         found = {f"{topic}-{int(number)}": int(offset) for topic, number, offset in words}
+        sound = version == VERSION and int(count) == len(found) == len(rows) and min(found.values(), default=0) >= 0
+    except FileNotFoundError:
+        return {}
     except ValueError:
-        raise ValueError(f"{path} is damaged") from None
-    if version != VERSION or int(count) != len(found):
-        raise ValueError(f"{path} is damaged")
+        sound = False
+    if not sound:
+        raise ValueError(f"{path} is damaged: remove it, and the brokers take what their logs hold")
     return found

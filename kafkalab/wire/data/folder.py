@@ -14,22 +14,38 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import quoted
+from kafkalab.limits import Limit, quoted, told
 from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, split, topic_of
+from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.records import Batch
+from kafkalab.saved_data import json_file
 from kafkalab.sim.cluster import Cluster
 from kafkalab.wire.data.checkpoints import HIGH_WATERMARKS, LOG_STARTS, checkpoint_bytes, read_checkpoint
-from kafkalab.wire.data.log_files import LogFiles, OpenFiles, replace_file, stored_batch, stored_bytes
+from kafkalab.wire.data.coordinator_records import UnknownRecordError
+from kafkalab.wire.data.log_files import (
+    LogFiles,
+    OpenFiles,
+    StoredLog,
+    last_offset,
+    replace_file,
+    stored_batch,
+    stored_bytes,
+)
 
 log = logging.getLogger("kafkalab.wire")
 
 FORMAT, VERSION = "kafkalab-data", 1
+IMAGE_FILE = Limit(50_000_000, "bytes of a cluster's image")
 IMAGE, LOCK = "cluster.json", ".lock"
 CHECKPOINT_MS = 5_000
+MOST_BROKERS = 9
 ENCODED = 64
 
 
@@ -46,28 +62,46 @@ class DataFolder:
         self._files = OpenFiles(fsync)
         self._logs: dict[str, LogFiles] = {}
         self._encoded: dict[int, tuple[Batch, bytes]] = {}
-        self._marks: dict[str, bytes] = {}
+        self._marks: dict[str, dict[str, int]] = {}
+        self._repairs: list[Callable[[], None]] = []
         self._ids_written = -1
+        refuse_foreign(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (folder / LOCK).open("w")
+        self._is_new_lock = not (folder / LOCK).exists()
+        self._lock = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
             raise ValueError(f"{quoted(str(folder))} is in use by another process") from None
 
+    def refuse(self) -> None:
+        """Leave the folder as it was found, without a lock that was not there."""
+        if self._is_new_lock:
+            (self.folder / LOCK).unlink(missing_ok=True)
+        self._files.close_all()
+        self._lock.close()
+
     # reading back
 
     def prepare(self, cluster: Cluster) -> None:
         """Give the brokers and the controller what the folder holds, before they start; keep what they do from now on.
 
-        ValueError if it is of another profile, or of another number of brokers or partitions than the scenario.
+        ValueError if it is of another profile, or of another number of brokers or partitions than the scenario, if a
+        file is damaged, or if a log lacks records that were committed and no replica holds. Then nothing is changed.
         """
         self._cluster = cluster
         self._logs = {name: LogFiles(self.folder / name, self._files) for name in cluster.broker_names}
-        stored = self._read_image()
-        if stored:
-            self._restore(stored)
+        try:
+            stored = self._read_image()
+            if stored:
+                self._restore(stored)
+        except BaseException:
+            self._logs = {}
+            self.refuse()
+            raise
+        for repair in self._repairs:
+            repair()
         self._watch()
         if stored:
             cluster.controller.recover(_image(stored), stored["next_producer_id"])
@@ -79,17 +113,9 @@ class DataFolder:
     def _read_image(self) -> dict[str, Any]:
         path = self.folder / IMAGE
         if not path.exists():
-            if any(p.name != LOCK and not p.name.endswith(".tmp") for p in self.folder.iterdir()):
-                raise ValueError(f"{quoted(str(self.folder))} has other files: name a new or an empty folder")
             return {}
-        try:
-            stored: dict[str, Any] = json.loads(path.read_bytes())
-            known = (stored["format"], stored["version"]) == (FORMAT, VERSION)
-            _image(stored)
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise ValueError(f"{quoted(str(path))} is damaged") from None
-        if not known:
-            raise ValueError(f"{quoted(str(path))} is of another version of kafkalab")
+        stored: dict[str, Any] = json_file(path, IMAGE_FILE)
+        check_image(stored, quoted(str(path)))
         self._check(stored)
         return stored
 
@@ -108,28 +134,65 @@ class DataFolder:
     def _restore(self, stored: dict[str, Any]) -> None:
         """Read the logs back, partition by partition: of a large folder one partition at a time is in memory."""
         held = {name: files.partitions() for name, files in self._logs.items()}
-        marks: dict[str, list[dict[str, int]]] = {}
+        starts: dict[str, dict[str, int]] = {}
         for name in self._logs:
             self._cluster.brokers[name].state.metadata = ClusterMetadata()
-            marks[name] = [read_checkpoint(self.folder / name / what) for what in (HIGH_WATERMARKS, LOG_STARTS)]
-        for partition in sorted({p for names in held.values() for p in names}.intersection(stored["partitions"])):
+            self._marks[name] = read_checkpoint(self.folder / name / HIGH_WATERMARKS)
+            starts[name] = read_checkpoint(self.folder / name / LOG_STARTS)
+        known = {p for names in (*held.values(), *self._marks.values()) for p in names}
+        for partition in sorted(known.intersection(stored["partitions"])):
+            logs = {name: files.read(partition) for name, files in self._logs.items() if partition in held[name]}
             shared: dict[bytes, Batch] = {}
-            for name in self._logs:
-                if partition in held[name]:
-                    high_watermark, start = (found.get(partition, 0) for found in marks[name])
-                    self._restore_log(name, partition, high_watermark, start, shared)
+            for name, files in self._logs.items():
+                mark, start = self._marks[name].get(partition, 0), starts[name].get(partition, 0)
+                empty = StoredLog(path=files.path_of(partition, start), base=start, batches=[])
+                one = logs.get(name, empty)
+                if one.end < mark and start < mark:
+                    one = self._recovered(name, partition, one, mark, logs)
+                elif name in logs:
+                    self._repairs.append(partial(files.repair, partition, one))
+                if name in logs or one.batches:
+                    self._restore_log(name, partition, one, mark, start, shared)
+
+    def _recovered(
+        self, name: str, partition: str, short: StoredLog, mark: int, logs: dict[str, StoredLog]
+    ) -> StoredLog:
+        """Return the log with the committed records that it lacks, from a replica that has them.
+
+        ValueError if none has. All below a high watermark is the same in each replica.
+        """
+        for other, log_ in logs.items():
+            batches = [data for data in log_.batches if last_offset(data) < mark]
+            has_all = bool(batches) and last_offset(batches[-1]) == mark - 1
+            same = [data for data in short.batches if last_offset(data) >= log_.base] == [
+                data for data in batches if log_.base <= last_offset(data) < short.end
+            ]
+            if other != name and has_all and same:
+                whole = StoredLog(path=self._logs[name].path_of(partition, log_.base), base=log_.base, batches=batches)
+                self._repairs.append(partial(self._logs[name].replace, partition, whole))
+                log.warning(
+                    "%s %s: the log ended at offset %d, below its high watermark %d; the rest comes from %s",
+                    name, partition, short.end, mark, other,
+                )  # fmt: skip
+                return whole
+        raise ValueError(
+            f"{short.path} ends at offset {short.end}, but {mark} offsets were committed, and no replica has the rest: "
+            f"put the file back, or remove {self.folder / name / HIGH_WATERMARKS} to go on without these records"
+        )
 
     def _restore_log(
-        self, name: str, partition: str, high_watermark: int, start: int, shared: dict[bytes, Batch]
+        self, name: str, partition: str, stored: StoredLog, high_watermark: int, start: int, shared: dict[bytes, Batch]
     ) -> None:
         state = self._cluster.brokers[name].state
         found = state.log(partition)
-        base, batches, torn = self._logs[name].read(partition)
-        _fill(found, base, batches, shared)
+        try:
+            _fill(found, stored.base, stored.batches, shared)
+        except (CorruptBatchError, UnknownRecordError) as error:
+            raise ValueError(f"{stored.path} has a batch that cannot be read ({told(error)})") from None
         found.raise_log_start(min(start, found.log_end_offset))
         found.advance(high_watermark)
         state.logs[partition] = found.reloaded(time.time_ns() // 1_000_000)
-        if torn:
+        if torn := stored.torn_bytes:
             log.warning("%s %s: %d torn bytes behind offset %d are cut", name, partition, torn, found.log_end_offset)
 
     # writing
@@ -144,25 +207,29 @@ class DataFolder:
                 if kind == "append":
                     self._append(node, name, data)
                 elif kind == "truncate":
+                    self._lower_mark(node, name, data["offset"])
                     self._logs[node].truncate(name, data["offset"])
                 elif kind == "state":
                     self._changed(node, name, data)
-            except OSError:
-                self._failed()
+            except OSError as error:
+                self._failed(error)
             return record(node, kind, name, cause, data, frame)
 
         def responded(request: Any, body: Any, cause: int) -> None:
             if cluster.controller.next_producer_id != self._ids_written:
                 try:
                     self._write_image()
-                except OSError:
-                    self._failed()
+                except OSError as error:
+                    self._failed(error)
             respond(request, body, cause)
 
         cluster.record, cluster.respond = recorded, responded
 
-    def _failed(self) -> None:
-        log.exception("%s cannot be written: no more is answered", self.folder)
+    def _failed(self, error: OSError) -> None:
+        """Say why nothing can be written, and end: what was answered is on the disk."""
+        why = (error.strerror or str(error)).lower()
+        log.error("%s cannot be written (%s), so no more is answered; nothing is lost: make room, and start it again",
+                  self.folder, why)  # fmt: skip
         self.cannot_write()
 
     def _append(self, node: str, partition: str, batch: Batch) -> None:
@@ -203,17 +270,25 @@ class DataFolder:
 
     def _checkpoint(self) -> None:
         """Write the high watermarks now and then, as `ReplicaManager` does; those since then follow from the logs."""
-        self._write_marks()
+        try:
+            self._write_marks()
+        except OSError as error:
+            self._failed(error)
         self._cluster.timer(self._cluster.controller.name, CHECKPOINT_MS, self._checkpoint, True)
 
     def _write_marks(self) -> None:
         for name in self._logs:
             logs = self._cluster.brokers[name].state.logs
             marks = {p: one.high_watermark for p, one in logs.items() if one.high_watermark}
-            data = checkpoint_bytes(marks)
-            if marks and data != self._marks.get(name):
+            if marks and marks != self._marks.get(name):
                 self._write_checkpoint(name, HIGH_WATERMARKS, marks)
-                self._marks[name] = data
+                self._marks[name] = marks
+
+    def _lower_mark(self, node: str, partition: str, offset: int) -> None:
+        """Write a high watermark that a truncation goes below, before the log is shorter than it."""
+        if self._marks.get(node, {}).get(partition, 0) > offset:
+            self._marks[node] = {**self._marks[node], partition: offset}
+            self._write_checkpoint(node, HIGH_WATERMARKS, self._marks[node])
 
     def close(self) -> None:
         """Write the high watermarks and let others use the folder."""
@@ -221,6 +296,64 @@ class DataFolder:
             self._write_marks()
         self._files.close_all()
         self._lock.close()
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise ValueError for a folder that is not one of `serve --data`, nor new or empty; nothing in it is opened."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{quoted(str(folder))} is no folder: name a new or an empty one")
+    if not folder.is_dir() or (folder / IMAGE).is_file():
+        return
+    names = [path for path in folder.iterdir() if path.name != LOCK and not path.name.endswith(".tmp")]
+    lock = folder / LOCK
+    if names or (os.path.lexists(lock) and not (lock.is_file() and lock.stat().st_size == 0)):
+        raise ValueError(f"{quoted(str(folder))} has other files: name a new or an empty folder")
+
+
+def check_image(stored: Any, where: str) -> None:
+    """Raise ValueError, which names the value, for what is no image of a cluster that this kafkalab wrote."""
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+        raise ValueError(f"{where} is damaged: it is not of a folder that kafkalab wrote")
+    if stored.get("version") != VERSION:
+        raise ValueError(f"{where} is of another version of kafkalab, {quoted(stored.get('version'))}, not {VERSION}")
+    brokers = stored.get("brokers")
+    if type(brokers) is not int or not 1 <= brokers <= MOST_BROKERS:
+        raise ValueError(f"{where} is damaged: brokers is {quoted(brokers)}, not a number from 1 to {MOST_BROKERS}")
+    profile = stored.get("profile")
+    if not isinstance(profile, str) or profile not in PROFILES:
+        raise ValueError(f"{where} is damaged: profile is {quoted(profile)}")
+    for name in ("next_producer_id", "metadata_version"):
+        if not _is_count(stored.get(name)):
+            raise ValueError(f"{where} is damaged: {name} is {quoted(stored.get(name))}, not a number from 0 on")
+    partitions = stored.get("partitions")
+    if not isinstance(partitions, dict) or TRANSACTION_TOPIC not in {topic_of(name) for name in partitions}:
+        raise ValueError(f"{where} is damaged: partitions lacks those of {TRANSACTION_TOPIC}")
+    names = {f"b{number}" for number in range(1, brokers + 1)}
+    numbers: dict[str, list[int]] = {}
+    for partition, row in partitions.items():
+        _check_partition(partition, row, names, where)
+        topic, number = split(partition)
+        numbers.setdefault(topic, []).append(number)
+    for topic, given in numbers.items():
+        if sorted(given) != list(range(len(given))):
+            raise ValueError(f"{where} is damaged: {quoted(topic)} lacks some of its partitions")
+
+
+def _check_partition(partition: str, row: Any, brokers: set[str], where: str) -> None:
+    row = row if isinstance(row, dict) else {}
+    lists = [row.get("replicas"), row.get("isr")]
+    sound = split(partition)[1] >= 0 and _is_count(row.get("leader_epoch"))
+    sound = sound and all(isinstance(one, list) and all(isinstance(b, str) for b in one) for one in lists)
+    if sound:
+        replicas, isr = map(set, lists)
+        sound = bool(replicas) and isr <= replicas <= brokers and row.get("leader") in {"", *replicas}
+        sound = sound and [*map(len, lists)] == [len(replicas), len(isr)]
+    if not sound:
+        raise ValueError(f"{where} is damaged: the partition {quoted(partition)} is {quoted(row)}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
 
 
 def _image(stored: dict[str, Any]) -> ClusterMetadata:

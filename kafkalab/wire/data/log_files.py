@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
 from crc32c import crc32c
 
+from kafkalab.limits import Limit
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.batch_bytes import CONTROL, CorruptBatchError
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import HEADER_BYTES, Batch, OtherRecords
+from kafkalab.saved_data import file_bytes
 from kafkalab.wire.batches import batch_bytes_of, read_batch
 from kafkalab.wire.data.coordinator_records import (
     group_record,
@@ -24,6 +28,8 @@ from kafkalab.wire.data.coordinator_records import (
 
 OPEN_FILES = 256
 SUFFIX = ".log"
+LOG = Limit(10_000_000_000, "bytes of a partition's log")
+_NAME = re.compile(r"[0-9]{20}")
 _PLACE = Struct(">qi")  # base offset, length of what follows it
 _BEFORE_LENGTH, _ATTRIBUTES_AT, _DELTA_AT = 12, 21, 23
 _DELTA = Struct(">i")
@@ -129,6 +135,29 @@ def replace_file(path: Path, data: bytes, fsync: bool) -> None:
         sync_folder(str(path.parent))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLog:
+    """What a partition's file holds: its sound batches, and the bytes after them. Older files are left of a swap."""
+
+    path: Path
+    base: int
+    batches: list[bytes]
+    torn_bytes: int = 0
+    older: tuple[Path, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """The offset after the last sound batch."""
+        return last_offset(self.batches[-1]) + 1 if self.batches else self.base
+
+
+def last_offset(batch: bytes) -> int:
+    """Return the last offset of a batch's bytes."""
+    base: int = _PLACE.unpack_from(batch)[0]
+    delta: int = _DELTA.unpack_from(batch, _DELTA_AT)[0]
+    return base + delta
+
+
 class LogFiles:
     """The logs of one broker below `folder`."""
 
@@ -140,32 +169,47 @@ class LogFiles:
         """Return the partitions that have a file, by name."""
         return sorted({path.parent.name for path in self.folder.glob(f"*-*/*{SUFFIX}")})
 
-    def read(self, partition: str) -> tuple[int, list[bytes], int]:
-        """Return the base offset of the partition's file, its sound batches, and how many bytes behind them were cut.
-
-        What a swap left over is removed.
-        """
-        *before, path = sorted((self.folder / partition).glob(f"*{SUFFIX}"))
-        for old in before:
-            old.unlink()
-        self._paths[partition] = str(path)
-        data = path.read_bytes()
-        found, sound = [], 0
+    def read(self, partition: str) -> StoredLog:
+        """Return what the partition's file holds; nothing is changed. ValueError for a file that is no log."""
+        *older, path = sorted((self.folder / partition).glob(f"*{SUFFIX}"))
+        for one in (*older, path):
+            if not _NAME.fullmatch(one.stem):
+                raise ValueError(f"{one} is no log of a partition: move it away")
+        data, found, sound = file_bytes(path, LOG), [], 0
         for begin, end, _ in whole_batches(data):
-            one = data[begin:end]
-            if int.from_bytes(one[17:21], "big") != crc32c(one[_ATTRIBUTES_AT:]):
+            one_batch = data[begin:end]
+            if int.from_bytes(one_batch[17:21], "big") != crc32c(one_batch[_ATTRIBUTES_AT:]):
                 break
-            found.append(one)
+            found.append(one_batch)
             sound = end
-        if sound < len(data):
-            os.truncate(path, sound)
-        return int(path.stem), found, len(data) - sound
+        torn = len(data) - sound
+        return StoredLog(path=path, base=int(path.stem), batches=found, torn_bytes=torn, older=tuple(older))
+
+    def repair(self, partition: str, stored: StoredLog) -> None:
+        """Cut the torn bytes after the sound batches, and remove what a swap left over."""
+        for old in stored.older:
+            old.unlink()
+        self._paths[partition] = str(stored.path)
+        if stored.torn_bytes:
+            os.truncate(stored.path, sum(map(len, stored.batches)))
+
+    def replace(self, partition: str, stored: StoredLog) -> None:
+        """Write the batches as the partition's only file."""
+        stored.path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(stored.path, b"".join(stored.batches), self.files.fsync)
+        for old in set(stored.path.parent.glob(f"*{SUFFIX}")) - {stored.path}:
+            old.unlink()
+        self._paths[partition] = str(stored.path)
+
+    def path_of(self, partition: str, base: int) -> Path:
+        """Return where a file with this base offset is."""
+        return self.folder / partition / f"{base:020d}{SUFFIX}"
 
     def append(self, partition: str, base_offset: int, data: bytes) -> None:
         """Append a batch; the first one's base offset names the file."""
         path = self._paths.get(partition)
         if path is None:
-            path = self._paths[partition] = str(self.folder / partition / f"{base_offset:020d}{SUFFIX}")
+            path = self._paths[partition] = str(self.path_of(partition, base_offset))
         self.files.append(path, data)
 
     def truncate(self, partition: str, offset: int) -> None:

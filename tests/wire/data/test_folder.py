@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.data import folder as data_folder
 from kafkalab.wire.data.folder import DataFolder
+from kafkalab.wire.data.log_files import stored_batch, stored_bytes
 from kafkalab.wire.live import RealTime, scenario_of
 
 
@@ -246,7 +250,12 @@ def test_a_folder_in_use_is_refused(lab: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "is damaged"), ("[]", "is damaged"), ('{"format": "kafkalab-data", "version": 2}', "is damaged")],
+    [
+        ("{", "is damaged: it is no JSON"),
+        ("[]", "is damaged: it is not of a folder that kafkalab wrote"),
+        ("[" * 100_000, "is damaged: it has too many levels of nesting"),
+        ('{"format": "kafkalab-data", "version": 2}', "is of another version of kafkalab, 2, not 1"),
+    ],
 )
 def test_a_damaged_image_is_refused(lab: Make, tmp_path: Path, text: str, says: str) -> None:
     lab().kill()
@@ -255,14 +264,175 @@ def test_a_damaged_image_is_refused(lab: Make, tmp_path: Path, text: str, says: 
         lab()
 
 
-def test_a_folder_with_other_files_is_refused(lab: Make, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "letter.txt").write_text("dear")
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"letter.txt": "dear"},
+        {".lock": "somebody else's process"},
+        {".lock": "4711", "letter.txt": "dear"},
+        {"b1/t-0/00000000000000000000.log": ""},
+    ],
+)
+def test_a_folder_with_other_files_is_refused_and_not_touched(lab: Make, tmp_path: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_text(text)
     with pytest.raises(ValueError, match="has other files"):
+        lab()
+    assert contents(tmp_path / "data") == {name: text.encode() for name, text in files.items()}
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("dear")
+    with pytest.raises(ValueError, match="is no folder"):
+        DataFolder(tmp_path / "data")
+    assert (tmp_path / "data").read_text() == "dear"
+
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda s: s.update(brokers="3"), "brokers is '3', not a number from 1 to 9"),
+        (lambda s: s.update(brokers=True), "brokers is True, not a number"),
+        (lambda s: s.update(profile=["4.x/TV2"]), "profile is ['4.x/TV2']"),
+        (lambda s: s.update(next_producer_id=-1), "next_producer_id is -1, not a number from 0 on"),
+        (lambda s: s.update(metadata_version=None), "metadata_version is None, not a number from 0 on"),
+        (lambda s: s.update(partitions={}), "partitions lacks those of __transaction_state"),
+        (lambda s: s.update(partitions=[]), "partitions lacks those of __transaction_state"),
+        (lambda s: s["partitions"].update({"t-0": None}), "the partition 't-0' is {}"),
+        (lambda s: s["partitions"].update({"t": s["partitions"]["t-0"]}), "the partition 't' is"),
+        (lambda s: s["partitions"].update({"t-2": s["partitions"]["t-0"]}), "'t' lacks some of its partitions"),
+        (lambda s: s["partitions"]["t-0"].update(leader=5), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(leader="b4"), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(leader_epoch="0"), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(replicas=[]), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(replicas=["b1", "b1"]), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(isr=["b9"]), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(isr="b1"), "the partition 't-0' is"),
+        (lambda s: s["partitions"]["t-0"].update(replicas=[1]), "the partition 't-0' is"),
+    ],
+)
+def test_a_wrong_value_of_the_image_is_named_and_nothing_is_changed(
+    lab: Make, tmp_path: Path, change: Change, says: str
+) -> None:
+    lab().write("a")
+    folder = lab().folder.folder
+    for one in (folder / ".lock", *folder.glob("*.tmp")):
+        one.unlink()
+    stored = json.loads((folder / data_folder.IMAGE).read_text())
+    change(stored)
+    (folder / data_folder.IMAGE).write_text(json.dumps(stored))
+    before = contents(folder)
+    with pytest.raises(ValueError, match=re.escape(f"is damaged: {says}")):
+        lab()
+    assert contents(folder) == before
+
+
+def log_of(first: Lab, broker: str) -> Path:
+    (path,) = (first.folder.folder / broker / "t-0").glob("*.log")
+    return path
+
+
+def shorten(path: Path, how: str) -> None:
+    """Empty the file, remove it, leave one of its batches, or damage the second."""
+    data = path.read_bytes()
+    if how == "removed":
+        path.unlink()
+    else:
+        path.write_bytes({"empty": b"", "cut": data[:69], "damaged": data[:-1] + b"!"}[how])
+
+
+HOW = ("empty", "removed", "cut", "damaged")
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_committed_records_come_back_from_a_replica(
+    lab: Make, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = lab()
+    first.write("a")
+    first.write("b")
+    first.folder._write_marks()
+    leader, whole = first.leader("t-0"), log_of(first, first.leader("t-0")).read_bytes()
+    first.kill()
+    shorten(log_of(first, leader), how)
+    second = lab()
+    assert second.values(leader) == second.values() == ["a", "b"]
+    assert log_of(second, leader).read_bytes() == whole
+    assert "below its high watermark 2; the rest comes from b" in caplog.text
+    assert second.write("c") is Error.NONE
+    assert lab().values() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_committed_records_that_no_replica_has_are_missed_and_nothing_is_changed(lab: Make, how: str) -> None:
+    first = lab()
+    first.write("a")
+    first.write("b")
+    first.folder._write_marks()
+    first.kill()
+    for broker in ("b1", "b2", "b3"):
+        shorten(log_of(first, broker), how)
+    before = contents(first.folder.folder)
+    with pytest.raises(ValueError, match=r"ends at offset [01], but [12] offsets were committed, and no replica has"):
+        lab()
+    assert contents(first.folder.folder) == before
+    for broker in ("b1", "b2", "b3"):
+        (first.folder.folder / broker / "replication-offset-checkpoint").unlink()
+    assert lab().values() == (["a"] if how in ("cut", "damaged") else [])
+
+
+def test_a_replica_that_differs_below_the_high_watermark_is_no_source(lab: Make) -> None:
+    first = lab()
+    first.write("a")
+    path = log_of(first, first.leader("t-0"))
+    changed = stored_bytes("t-0", replace(stored_batch("t-0", path.read_bytes()), leader_epoch=5))
+    first.write("b")
+    first.folder._write_marks()
+    first.kill()
+    path.write_bytes(changed)
+    with pytest.raises(ValueError, match="ends at offset 1, but 2 offsets were committed, and no replica has the rest"):
         lab()
 
 
-def test_nothing_is_answered_that_cannot_be_written(lab: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_truncation_below_the_high_watermark_lowers_the_checkpoint_first(lab: Make) -> None:
+    first = lab()
+    for text in ("a", "b", "c"):
+        first.write(text)
+    first.folder._write_marks()
+    for broker in ("b1", "b2", "b3"):
+        first.live.cluster.brokers[broker].replication.truncate("t-0", 1, -1)
+    assert lab().values() == ["a"]
+
+
+def test_a_file_that_is_no_log_is_named(lab: Make) -> None:
+    first = lab()
+    first.write("a")
+    (log_of(first, "b1").parent / "x.log").write_text("dear")
+    with pytest.raises(ValueError, match=r"b1/t-0/x\.log is no log of a partition: move it away"):
+        lab()
+    assert (log_of(first, "b2").parent.parent.parent / "b1/t-0/x.log").read_text() == "dear"
+
+
+def test_a_damaged_checkpoint_is_named_with_what_to_do(lab: Make) -> None:
+    first = lab()
+    first.write("a")
+    first.folder._write_marks()
+    (first.folder.folder / "b1" / "replication-offset-checkpoint").write_text("0\n2\nt 0 -5\n")
+    with pytest.raises(ValueError, match="replication-offset-checkpoint is damaged: remove it"):
+        lab()
+
+
+def test_nothing_is_answered_that_cannot_be_written(
+    lab: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     first = lab()
 
     def full(file: int, data: bytes) -> int:
@@ -271,3 +441,5 @@ def test_nothing_is_answered_that_cannot_be_written(lab: Make, monkeypatch: pyte
     monkeypatch.setattr(os, "write", full)
     first.write("a")
     assert first.failed
+    assert "cannot be written (no space left on device), so no more is answered; nothing is lost" in caplog.text
+    assert not any(record.exc_info for record in caplog.records)
