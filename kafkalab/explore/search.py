@@ -48,6 +48,7 @@ def explore(
 
     A program of your own, `async def my_program(app)`, stands for the scenario in which it runs alone: it may read
     the topic "in", which holds three records, and write to "out", both with two partitions.
+    "failed program: ProducerFencedError" finds a program that ends with this exception only.
     With `rules_off` the rules of these names are off, and only a run counts that is clean with them on. `kinds` names
     the kinds of faults that may happen, all by default. `stop` is asked between runs, and ends the search with the
     reason that it returns; `mapper` makes the runs, perhaps in other processes. With `read` every topic is read to its

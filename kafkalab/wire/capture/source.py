@@ -8,6 +8,7 @@ from typing import Any
 
 from kio.serial.errors import SerialError
 
+from kafkalab.limits import told
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_producers import DescribeProducers, PartitionProducers
@@ -19,6 +20,7 @@ from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.wire.asker import Asker
 from kafkalab.wire.capture.internal import described_transactions
 from kafkalab.wire.learned_names import LearnedNames
+from kafkalab.wire.rules import BadMessageError
 
 VERSIONS = {
     "Metadata": 7, "ListOffsets": 4, "Fetch": 11, "DescribeProducers": 0, "ListTransactions": 0,
@@ -66,14 +68,14 @@ class Source:
                 if node not in self._askers:
                     self._askers[node] = Asker(place, self.names, CLIENT_ID)
                 return way(self._askers[node], body, version)
-            except (SerialError, StructError, LookupError, ValueError) as error:
+            except (BadMessageError, SerialError, StructError, LookupError, ValueError) as error:
                 raise CaptureError(f"{place[0]}:{place[1]}: its answer to {type(body).__name__}: {error}") from None
             except (OSError, EOFError) as error:
                 broken = self._askers.pop(node, None)
                 if broken is not None:
                     broken.close()
                 if attempt == TRIES or isinstance(error, EOFError):
-                    what = f"{type(body).__name__}: {error or type(error).__name__}"
+                    what = f"{type(body).__name__}: {told(error) or type(error).__name__}"
                     raise CaptureError(f"{place[0]}:{place[1]} does not answer {what}") from None
         raise AssertionError("not reached")
 

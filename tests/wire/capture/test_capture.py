@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.from_a_log import ANSWERED, BY_DECISIONS, COMPACTED, COMPLETE, DESCRIBED, NEEDS, UNREAD, needs
 from kafkalab.cli.main import main
+from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.wire.capture import capture
 from kafkalab.wire.capture.source import CaptureError, Source
 from tests.wire.capture.written import writer
@@ -115,6 +118,28 @@ def test_what_cannot_be_captured_is_one_line(
     errors = capsys.readouterr().err
     assert message in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [b"\0\0\0\1", b"\0\0\0\1" + bytes(4) + b"\x7f\xff\xff\xff", b""], ids=["none", "rows", "closed"]
+)
+def test_an_answer_that_cannot_be_is_one_sentence(answer: bytes):
+    """An answer of two billion brokers in eight bytes ended with a BadMessageError."""
+    with socket.create_server(("127.0.0.1", 0)) as broken:
+
+        def serve() -> None:
+            client, _ = broken.accept()
+            with client:
+                client.recv(1_000)
+                client.sendall(len(answer).to_bytes(4, "big") + answer if answer else b"")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        source = Source(("127.0.0.1", broken.getsockname()[1]))
+        with pytest.raises(CaptureError, match=r"^127\.0\.0\.1:\d+"):
+            source.ask("", Metadata(topics=("t",)))
+        thread.join()
+        source.close()
 
 
 def test_each_audit_is_answered_or_says_what_it_lacks():

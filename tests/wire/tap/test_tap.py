@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from datetime import timedelta
@@ -165,6 +166,16 @@ def test_no_kafka_is_one_sentence():
         Tap("127.0.0.1:1")
     with pytest.raises(ValueError, match="an address is HOST:PORT, not 'localhost'"):
         Tap("localhost")
+
+
+def test_an_address_that_never_answers_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
+    """The reason was "()": a TimeoutError has no text, and is true all the same."""
+    monkeypatch.setattr("kafkalab.wire.tap.proxy.ASK_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        where = f"127.0.0.1:{silent.getsockname()[1]}"
+        said = f"^{where} has not answered within 0.2 s; is it the address of a Kafka broker\\?$"
+        with pytest.raises(TapError, match=said):
+            Tap(where)
 
 
 def test_tls_is_named(servers: str, caplog: pytest.LogCaptureFixture):
