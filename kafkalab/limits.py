@@ -47,11 +47,12 @@ COUNT = Limit(10_000, "repetitions")
 RUN = Limit(20_000, "entries of the schedule in the run of a file or a code")
 FILE_OF_A_HISTORY = Limit(200_000_000, "bytes; a larger history is a folder that `kafkalab workload` writes")
 FILE_OF_A_SESSION = Limit(2_000_000_000, "bytes of a session that a tap saved")
+NOTEBOOK = Limit(20_000_000, "bytes of a notebook")
 OPENED = Limit(4_000, "entries of the schedule in the run of a file or a code that a view opens")
 LIMITS = (
     FILE, CODE, NESTING, TEXT, NUMBER, ITEMS, TOPICS, PARTITIONS, RECORDS, NODES, FAULTS, DENIALS, PRODUCER_EPOCHS,
     NAME, TIME_MS, COUNT, RUN, OPENED, FILE_OF_A_HISTORY,
-    FILE_OF_A_SESSION,
+    FILE_OF_A_SESSION, NOTEBOOK,
 )  # fmt: skip
 
 _SHORT = reprlib.Repr()

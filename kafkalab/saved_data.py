@@ -64,14 +64,14 @@ def json_file(path: str | Path, limit: Limit = FILE) -> Any:
 
     ValueError, with the file's name, for one that is no JSON, too deep, or too large; OSError as of `open`.
     """
-    name, text = quoted(str(path)), file_text(path, limit)
+    text = file_text(path, limit)
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError(f"{name} is damaged: it has too many {NESTING.of}") from None
+        raise ValueError(f"{path} is damaged: it has too many {NESTING.of}") from None
     except ValueError as error:
         reason = getattr(error, "msg", "a huge number")
-        raise ValueError(f"{name} is damaged: it is no JSON ({reason}), or was cut off") from None
+        raise ValueError(f"{path} is damaged: it is no JSON ({reason}), or was cut off") from None
 
 
 def json_lines(path: str | Path, limit: Limit, may_be_cut_off: bool = False) -> Generator[tuple[int, Any], None, None]:

@@ -12,8 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kafkalab.cli.captured import CAPTURED
 from kafkalab.cli.command_line import CommandLineError, stoppable
-from kafkalab.limits import place_of, quoted, whole_number
+from kafkalab.limits import place_of, quoted, told, whole_number
+from kafkalab.saved_data import json_file
 
 PROGRESS_S = 1.0
 
@@ -85,9 +87,9 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
     saved = folder / CAPTURE
     if saved.exists():
         try:
-            state = CaptureState.from_json(json.loads(saved.read_text(encoding="utf-8")))
-        except (ValueError, TypeError, KeyError) as error:
-            raise CommandLineError(f"{saved} is damaged ({error}); remove {folder}") from None
+            state = CaptureState.from_json(json_file(saved, CAPTURED))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise CommandLineError(f"{saved} is damaged ({told(error)}); remove {folder}") from None
         if (state.topics, state.start) != (topics, start):
             raise CommandLineError(f"{folder} was begun with --topics {','.join(state.topics)} --from {state.start}")
         remove_after(folder, state.chunks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,23 +11,45 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import UNKNOWN
 from kafkalab.checks.from_a_log import needs
 from kafkalab.cli.command_line import CommandLineError
+from kafkalab.limits import Limit
+from kafkalab.saved_data import json_file
 
 if TYPE_CHECKING:
     from kafkalab.spark.audits.summary import Summary
 
 CAPTURE = "capture.json"
+CAPTURED = Limit(200_000_000, "bytes of a capture's state")
 LISTED = 10
 
 
 def _captured(path: Path) -> dict[str, Any]:
     """What the capture in a folder noted; {} for a history that is none."""
     try:
-        found: dict[str, Any] = json.loads((path / CAPTURE).read_text(encoding="utf-8"))
+        found = json_file(path / CAPTURE, CAPTURED)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except ValueError as error:
-        raise CommandLineError(f"{path / CAPTURE} is damaged ({error})") from None
-    return found
+        raise CommandLineError(str(error)) from None
+    if not _is_sound(found):
+        raise CommandLineError(f"{path / CAPTURE} is damaged: it is not what a capture wrote")
+    return dict(found)
+
+
+def _is_sound(found: Any) -> bool:
+    """Whether it has what is read here, each of its type."""
+    if not isinstance(found, dict) or not isinstance(found.get("known", ""), str):
+        return False
+    partitions, producers = found.get("partitions"), found.get("producers")
+    if not isinstance(partitions, dict) or not isinstance(producers, dict):
+        return False
+    rows = [row for rows in producers.values() for row in (rows if isinstance(rows, list) else [rows] if rows else [])]
+    return all(_has_numbers(row, "listed", "unlisted") for row in partitions.values()) and all(
+        _has_numbers(row, "producer_id", "producer_epoch", "current_txn_start_offset") for row in rows
+    )
+
+
+def _has_numbers(row: Any, *names: str) -> bool:
+    return isinstance(row, dict) and all(type(row.get(name)) is int for name in names)
 
 
 def lacking_of(path: Path) -> dict[str, str]:

@@ -17,6 +17,8 @@ from kafkalab.cli.command_line import CommandLineError
 from kafkalab.course.laying import Laid, is_laid, lay, shipped_files
 from kafkalab.course_files import SHIPPED, course_root
 from kafkalab.grading.builder import FIGURE, WIDGET
+from kafkalab.limits import NOTEBOOK, told
+from kafkalab.saved_data import file_text
 
 START = "labs/00_start.ipynb"
 SLOW_IMPORT = "rfc3987_syntax"
@@ -41,7 +43,7 @@ def without_old_widgets(notebook: Any) -> bool:
     A notebook that was saved names the widgets of a kernel that has ended. JupyterLab would write "model not found" in
     their places.
     """
-    data = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
+    data = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs") or ()]
     dropped = [one.pop(WIDGET) for one in data if FIGURE in one and WIDGET in one]
     return bool(dropped)
 
@@ -49,17 +51,23 @@ def without_old_widgets(notebook: Any) -> bool:
 def sign_labs(root: Path) -> None:
     """Trust the labs' notebooks, as `jupyter trust` does: JupyterLab then shows their pictures before a first run.
 
-    Pictures of an earlier session are shown, too. A file that is no notebook, or cannot be read, stays untrusted.
+    Pictures of an earlier session are shown, too. A file that is no notebook, or cannot be read, stays untrusted, and a
+    line names it.
     """
     nbformat: Any = import_module("nbformat")
     notary: Any = import_module("nbformat.sign").NotebookNotary()
     labs = (root / START).parent
     for path in sorted([*labs.glob("[0-9]*.ipynb"), *labs.glob("new*_[0-9]*.ipynb")]):
-        with contextlib.suppress(OSError, ValueError):
-            notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what JupyterLab mends by itself, such as two cells of one id
+                notebook = nbformat.reads(file_text(path, NOTEBOOK), as_version=nbformat.NO_CONVERT)
             if without_old_widgets(notebook):
                 nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
             notary.sign(notebook)
+        except Exception as error:  # nbformat raises whatever a damaged notebook makes it stumble over
+            why = told(error) or type(error).__name__
+            print(f"{path.relative_to(root)} is damaged and left as it is ({why})", file=sys.stderr, flush=True)
     notary.store.close()
 
 

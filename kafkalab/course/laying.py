@@ -6,6 +6,7 @@ newer one. Any other file is the learner's: it stays, and the newer one is put b
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -17,6 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from kafkalab.grading.builder import LABS, SOLUTIONS
+from kafkalab.limits import NOTEBOOK
+from kafkalab.saved_data import file_bytes, json_file
 
 RECORD = ".kafkalab-course.json"
 FORMAT = "kafkalab-course"
@@ -73,7 +76,7 @@ def digest(name: str, data: bytes) -> str:
     Jupyter changes a notebook's metadata when it is opened; that is nobody's work.
     """
     if name.endswith(".ipynb"):
-        with suppress(ValueError, KeyError, TypeError, AttributeError):
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             cells = [
                 (c["cell_type"], "".join(c["source"]), c.get("attachments"), [_shown(o) for o in c.get("outputs", ())])
                 for c in json.loads(data)["cells"]
@@ -141,11 +144,18 @@ def _free(path: Path, newest: str, known: Mapping[str, str], folder: Path) -> Pa
 
 
 def _digest_of(path: Path) -> str:
-    """Return the digest of the file; "" if there is none. IsADirectoryError if it is a folder."""
+    """Return the digest of the file; "" if there is none, "?" for what is no regular file, or a huge one.
+
+    IsADirectoryError if it is a folder.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     try:
-        return digest(path.name, path.read_bytes())
+        return digest(path.name, file_bytes(path, NOTEBOOK))
     except FileNotFoundError:
         return ""
+    except ValueError:
+        return "?"
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -171,7 +181,7 @@ def _record(folder: Path, files: Mapping[str, str]) -> None:
 def _recorded(folder: Path) -> dict[str, str]:
     """Return what was copied, by path. Of a damaged record nothing: then every file that differs is the learner's."""
     try:
-        files = json.loads((folder / RECORD).read_bytes())["files"]
+        files = json_file(folder / RECORD)["files"]
         return {str(name): str(value) for name, value in files.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.grading.progress import VARIABLE
+from kafkalab.limits import NOTEBOOK
+from kafkalab.saved_data import json_file
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -76,11 +78,8 @@ def is_check(cell: Cell) -> bool:
 
 def read(path: Path) -> Notebook:
     """The notebook as plain data; ValueError with the file's name if it is none."""
-    try:
-        notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is no notebook: {error.msg} in line {error.lineno}") from None
-    if not isinstance(notebook, dict) or "cells" not in notebook:
+    notebook: Notebook = json_file(path, NOTEBOOK)
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise ValueError(f"{path} is no notebook: it has no cells")
     return notebook
 

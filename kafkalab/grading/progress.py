@@ -18,12 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kafkalab.limits import QUOTE, listed, quoted, told
+from kafkalab.saved_data import file_bytes
+
 FORMAT, VERSION = "kafkalab-progress", 1
 FILE = "progress.json"
 VARIABLE, OFF = "KAFKALAB_PROGRESS", "off"
 """Names another file, or is OFF: then nothing is kept, as when notebooks are tested or graded."""
 NAME = re.compile(r"L\d+\.E\d+")
-BYTES_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +88,7 @@ def load(path: Path) -> Read:
 
 def merge(path: Path, other: Path) -> Read:
     """Add to the file what `other` holds, such as one downloaded from a machine that is gone."""
-    text = other.read_bytes()
-    found = parsed(text)
+    found = parsed(file_bytes(other))
     with _locked(path.parent):
         record = _set_aside(path).record
         for name, done in found.record.items():
@@ -100,8 +101,6 @@ def merge(path: Path, other: Path) -> Read:
 def parsed(data: bytes) -> Read:
     """The record in a file's bytes, as far as it can be read."""
     try:
-        if len(data) > BYTES_MAX:
-            raise ValueError
         row = json.loads(data.decode("utf-8"))
         exercises = row["exercises"]
         if row["format"] != FORMAT or not isinstance(exercises, dict):
@@ -109,10 +108,11 @@ def parsed(data: bytes) -> Read:
     except (ValueError, KeyError, TypeError, RecursionError):
         return Read(record={}, message="it is no progress of kafkalab")
     if row.get("version") != VERSION:
-        return Read(record=_readable(exercises), message=f"it is of version {row.get('version')!r}, not {VERSION}")
+        version = quoted(row.get("version"))
+        return Read(record=_readable(exercises), message=f"it is of version {version}, not {VERSION}")
     record = _readable(exercises)
-    lost = [str(name) for name in exercises if name not in record]
-    return Read(record=record, message=f"its entries for {', '.join(lost)} are damaged" if lost else "")
+    lost = [told(name, QUOTE) for name in exercises if name not in record]
+    return Read(record=record, message=f"its entries for {listed(lost)} are damaged" if lost else "")
 
 
 def as_text(record: Record) -> str:
@@ -134,10 +134,11 @@ def _readable(exercises: dict[str, Any]) -> Record:
 
 def _set_aside(path: Path) -> Read:
     try:
-        data = path.read_bytes()
+        found = parsed(file_bytes(path))
     except FileNotFoundError:
         return Read(record={})
-    found = parsed(data)
+    except ValueError:
+        found = Read(record={}, message="it is no progress of kafkalab")
     if not found.message:
         return found
     aside = next(p for n in range(1, 1000) if not (p := path.with_name(f"{path.stem}.damaged-{n}.json")).exists())

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.grading.sheet import Lab, exercises_asked
+from kafkalab.limits import NOTEBOOK
+from kafkalab.saved_data import file_bytes
 
-BYTES_MAX = 20_000_000
 CELLS_MAX = 2_000
 
 
@@ -83,12 +84,12 @@ def _bytes_of(path: Path) -> bytes:
     """The file's bytes; NoNotebook for what is no plain file of a notebook's size. Links are not followed."""
     if path.is_symlink():
         raise NoNotebook("it is a link to another file, and links are not followed")
-    facts = path.stat()
-    if not stat.S_ISREG(facts.st_mode):
+    if not stat.S_ISREG(path.stat().st_mode):
         raise NoNotebook("it is no file")
-    if facts.st_size > BYTES_MAX:
-        raise NoNotebook(f"it is larger than {BYTES_MAX // 1_000_000} MB")
-    return path.read_bytes()
+    try:
+        return file_bytes(path, NOTEBOOK)
+    except ValueError:
+        raise NoNotebook(f"it is larger than {NOTEBOOK.most // 1_000_000} MB") from None
 
 
 def code_cells(data: bytes) -> tuple[Cell, ...]:

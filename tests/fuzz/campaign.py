@@ -16,12 +16,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.fuzz import oracles, strategies, wire_bytes
+from tests.fuzz import oracles, saved_files, strategies, wire_bytes
 
 SECONDS, MEGABYTES = 2.0, 200
 """The most of CPU time, and of memory beyond what the process had before it, that a case may take."""
-KINDS = ("file", "code", "message", "command", "bytes")
-SHARES = {"file": 0.4, "code": 0.25, "message": 0.15, "command": 0.1, "bytes": 0.1}
+KINDS = ("file", "code", "message", "command", "bytes", "saved")
+SHARES = {"file": 0.35, "code": 0.2, "message": 0.15, "command": 0.1, "bytes": 0.1, "saved": 0.1}
 
 
 @dataclass(slots=True)
@@ -90,11 +90,16 @@ def _parts(kind: str, folder: Path) -> tuple[Callable[[Any], str], Any]:
         "message": (lambda case: oracles.message_is_met(*case), strategies.messages()),
         "command": (lambda case: oracles.command_is_met(case, folder), strategies.commands()),
         "bytes": (wire_bytes.bytes_are_met, wire_bytes.frames()),
+        "saved": (
+            lambda case: saved_files.file_is_met(*case, folder),
+            strategies.damaged(saved_files.samples() if kind == "saved" else {"": b""}),
+        ),
     }[kind]
 
 
 def _first(kind: str) -> Any:
-    return {"file": b"{}", "code": ("K", "K1-0"), "message": (1, {}), "command": ["run"], "bytes": [b""]}[kind]
+    return {"file": b"{}", "code": ("K", "K1-0"), "message": (1, {}), "command": ["run"], "bytes": [b""],
+            "saved": ("history", b"{}")}[kind]  # fmt: skip
 
 
 def _memory_from_here() -> int:

@@ -176,3 +176,33 @@ def commands(draw: st.DrawFn) -> list[str]:
         word = draw(st.sampled_from(WORDS) | texts | st.sampled_from([str(one)[:20_000] for one in ODD[:40]]))
         words[at : at + draw(st.integers(0, 2))] = [word]
     return words
+
+
+def damaged(samples: dict[str, bytes]) -> st.SearchStrategy[tuple[str, bytes]]:
+    """The name of a sample, and its bytes with one to four damages: cut, doubled, exchanged, or odd bytes put in."""
+    odd = st.sampled_from([*HARD, b"", b"\x00", b"\xff\xfe", b"null", b"[]", b"{}", b"-1", b'"x"', b"\n", b"5"])
+    place = st.floats(0, 1, exclude_max=True)
+    damage = st.tuples(st.sampled_from(["cut", "end", "double", "put", "exchange", "value"]), place, place, odd)
+    return st.tuples(st.sampled_from(sorted(samples)), st.lists(damage, min_size=1, max_size=4)).map(
+        lambda drawn: (drawn[0], _with_damages(samples[drawn[0]], drawn[1]))
+    )
+
+
+def _with_damages(data: bytes, damages: list[tuple[str, float, float, bytes]]) -> bytes:
+    for how, first, second, odd in damages:
+        begin, end = sorted((int(first * len(data)), int(second * len(data))))
+        if how == "cut":
+            data = data[:begin] + data[end:]
+        elif how == "end":
+            data = data[:end]
+        elif how == "double":
+            data = data[:end] + data[begin:]
+        elif how == "put":
+            data = data[:begin] + odd + data[begin:]
+        elif how == "exchange":
+            data = data[:begin] + bytes(byte ^ 0x55 for byte in data[begin : begin + 4]) + data[begin + 4 :]
+        else:  # a value of a JSON text
+            after = data.find(b": ", begin)
+            stop = min((at for at in (data.find(sign, after) for sign in (b",", b"}", b"]")) if at > 0), default=after)
+            data = data[: after + 2] + odd + data[stop:] if after > 0 else data
+    return data

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzz.campaign import campaign
 
-CASES = {"file": 200, "code": 150, "message": 80, "command": 70, "bytes": 300}
+CASES = {"file": 200, "code": 150, "message": 80, "command": 70, "bytes": 300, "saved": 150}
 
 
 @pytest.mark.parametrize("kind", CASES)

@@ -21,6 +21,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.history.history import FRAME_NAMES, REPLY
+from kafkalab.limits import Limit, quoted, told
+from kafkalab.saved_data import json_file
 from kafkalab.spark.storage.bucket_writer import UNFINISHED, WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema, columns, spark_schema
@@ -32,6 +34,7 @@ WITH_REPLIES = 2
 """The version in which, too, answers were called EndTxnReply and of the kind "reply"; it is still read."""
 READ = (WITH_REPLIES, WITHOUT_HEADERS, VERSION)
 INDEX = "history.json"
+LIST = Limit(50_000_000, "bytes of a list of files")
 BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
 """Tables that audits look at key by key; operations other than sends lie with those of their client."""
 BUCKET = "bucket"
@@ -213,16 +216,18 @@ def _listed(folder: Path) -> tuple[int, list[File]]:
     if not index.is_file():
         raise HistoryError(f"{folder} has no {INDEX}: it is no history, or writing it did not come to its end")
     try:
-        said: Any = json.loads(index.read_text(encoding="utf-8"))
+        said: Any = json_file(index, LIST)
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise HistoryError(f"{index} is not of a history that kafkalab wrote")
         if said.get("version") not in READ:
             what = f"this kafkalab reads {READ[0]} to {VERSION}; make the history again with `kafkalab workload`"
-            raise HistoryError(f"{index} is of version {said.get('version')!r}; {what}")
+            raise HistoryError(f"{index} is of version {quoted(said.get('version'))}; {what}")
         files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
         rows = {name: int(said["rows"][name]) for name in TABLES}
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
-        raise HistoryError(f"{index} is damaged or cut off ({error})") from None
+    except HistoryError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise HistoryError(f"{index} is damaged or cut off ({told(error)})") from None
     for name, count in rows.items():
         listed = sum(file.rows for file in files if file.table == name)
         if listed != count:
