@@ -1,4 +1,4 @@
-"""The frame around the code: environments that agree, a Makefile that installs once, Binder's set-up."""
+"""The frame around the code: environments that agree, a Makefile that installs once, Binder, workflows, forms."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+
+import kafkalab
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +101,31 @@ def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, proj
     pinned = constraints(root)
     exactly = [f"{name}=={pinned[name]}" for name in (Requirement(r).name for r in wanted)]
     assert sorted(environment["dependencies"][-1]["pip"]) == sorted(exactly)
+
+
+def test_workflows_name_each_action_by_its_commit_and_may_only_read(root: Path):
+    workflows = sorted((root / ".github" / "workflows").glob("*.yml"))
+    uses = [line.strip() for path in workflows for line in path.read_text().splitlines() if "uses:" in line]
+    assert uses
+    assert [line for line in uses if not re.fullmatch(r"(- )?uses: [\w./-]+@[0-9a-f]{40}  # v[0-9.]+", line)] == []
+    assert {path.name: yaml.safe_load(path.read_text())["permissions"]["contents"] for path in workflows} == {
+        path.name: "read" for path in workflows
+    }
+
+
+def test_the_citation_has_the_version_and_the_newest_date_of_the_changelog(root: Path):
+    citation = yaml.safe_load((root / "CITATION.cff").read_text())
+    released = re.findall(r"^## ([0-9.]+) - ([0-9-]+)$", (root / "CHANGELOG.md").read_text(), re.M)
+    assert (citation["version"], str(citation["date-released"])) == released[0]
+    assert citation["version"] == kafkalab.__version__
+
+
+@pytest.mark.parametrize("name", ["bug", "teaching", "unlike_kafka"])
+def test_issue_forms_ask_for_what_is_needed(name: str, root: Path):
+    form = yaml.safe_load((root / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
+    assert {"name", "description", "body"} <= set(form)
+    assert [field["id"] for field in form["body"] if not field["attributes"]["label"]] == []
+    assert all(field["validations"]["required"] for field in form["body"])
 
 
 PAGE = "labs/00_start.ipynb"
