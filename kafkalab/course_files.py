@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 SHIPPED = PACKAGE / "shipped"
-"""What `setup.py` puts into the wheel; a checkout has no such folder."""
+"""What pyproject.toml puts into the wheel beside the package; a checkout has no such folder."""
 
 
 def course_root() -> Path:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.programs_found import give_up
 
 
@@ -26,6 +28,8 @@ def pip(place: Path, *words: str, timeout_s: int = 1800) -> str:
     """Run the environment's pip; return what it prints. Without an index the test is skipped, or fails in CI."""
     command = [str(place / "bin" / "pip"), "--disable-pip-version-check", *words]
     run = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, env=plain())
+    if "ResolutionImpossible" in run.stderr:  # the index answered, and our ranges are at fault
+        pytest.fail(run.stderr)
     if run.returncode:
         give_up(f"no package index has all of {' '.join(words)}: {run.stderr.strip()}", "index")
     return run.stdout

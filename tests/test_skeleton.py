@@ -1,4 +1,4 @@
-"""The frame around the code: environments that agree, a Makefile that installs once, Binder's set-up."""
+"""The frame around the code: environments that agree, a Makefile that installs once, Binder, workflows, forms."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+
+import kafkalab
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +28,15 @@ def project(root: Path) -> dict[str, object]:
 def checkout(root: Path, tmp_path: Path) -> Path:
     """A folder with a copy of what `make lab` reads before anything is installed."""
     shutil.copytree(root / "binder", tmp_path / "binder")
-    for name in ("Makefile", "pyproject.toml"):
+    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
         shutil.copy(root / name, tmp_path)
     return tmp_path
 
 
-def pins(requirements: list[str], equals: str) -> dict[str, str]:
-    """Name to version of the requirements that are pinned with `equals`."""
-    return dict(r.split(equals, 1) for r in requirements if equals in r)
+def constraints(root: Path) -> dict[str, str]:
+    """Return the version of each package that constraints.txt pins."""
+    lines = (root / "constraints.txt").read_text().splitlines()
+    return dict(line.split("==") for line in lines if not line.startswith("#"))
 
 
 def make(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -43,10 +47,29 @@ def make(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
 
 
-def test_every_dependency_is_pinned_exactly(root: Path, project):
-    build = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
-    everything = [*build, *project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
-    assert [r for r in everything if not re.fullmatch(r"[a-z0-9-]+==[0-9.]+([.]post[0-9]+)?", r)] == []
+def test_every_requirement_is_pinned_once_to_a_version_in_its_range(root: Path, project):
+    ranges = [Requirement(r) for r in (*project["dependencies"], *sum(project["optional-dependencies"].values(), []))]
+    pinned = constraints(root)
+    assert sorted(pinned) == sorted(r.name for r in ranges)
+    assert [str(r) for r in ranges if pinned[r.name] not in r.specifier] == []
+
+
+def test_constraints_are_exact_and_sorted(root: Path):
+    lines = (root / "constraints.txt").read_text().splitlines()[1:]
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9.]+([.]post[0-9]+)?", line)] == []
+    assert lines == sorted(lines, key=lambda line: line.partition("==")[0])
+
+
+def test_the_core_has_neither_jupyterlab_nor_a_compiled_client(project):
+    core = {Requirement(r).name for r in project["dependencies"]}
+    assert core == {"ipywidgets", "anywidget", "kio", "crc32c"}
+    assert {"jupyterlab", "ipykernel"} <= {Requirement(r).name for r in project["optional-dependencies"]["lab"]}
+
+
+def test_make_installs_with_the_constraints(root: Path):
+    installs = re.findall(r"pip install .*", (root / "Makefile").read_text())
+    assert [line for line in installs if "--editable" in line and "--constraint constraints.txt" not in line] == []
+    assert any("--editable" in line for line in installs)
 
 
 def test_the_distribution_is_not_called_kafkalab(project):
@@ -54,10 +77,9 @@ def test_the_distribution_is_not_called_kafkalab(project):
 
 
 def test_spark_is_an_extra(project):
-    assert "pyspark" not in pins(project["dependencies"], "==")
     connect = {"protobuf", "grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"}
     wanted = {"pyspark", "pyarrow", "pandas", "numpy"} | connect
-    assert set(pins(project["optional-dependencies"]["spark"], "==")) == wanted
+    assert {Requirement(r).name for r in project["optional-dependencies"]["spark"]} == wanted
 
 
 def test_both_conda_environments_are_the_same_file(root: Path):
@@ -73,12 +95,38 @@ def test_conda_brings_only_what_pip_cannot(root: Path):
     assert list(by_pip) == ["pip"]
 
 
-def test_pip_brings_the_rest_in_the_versions_of_pyproject(root: Path, project):
+def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, project):
     environment = yaml.safe_load((root / "environment.yml").read_text())
     extras = project["optional-dependencies"]
-    by_name = {name: f"{name}=={version}" for name, version in pins(extras["test"], "==").items()}
-    wanted = [*project["dependencies"], *extras["spark"], by_name["pytest"], by_name["nbval"]]
-    assert environment["dependencies"][-1]["pip"] == wanted
+    wanted = [*project["dependencies"], *extras["lab"], *extras["spark"], "pytest", "nbval"]
+    pinned = constraints(root)
+    exactly = [f"{name}=={pinned[name]}" for name in (Requirement(r).name for r in wanted)]
+    assert sorted(environment["dependencies"][-1]["pip"]) == sorted(exactly)
+
+
+def test_workflows_name_each_action_by_its_commit_and_may_only_read(root: Path):
+    workflows = sorted((root / ".github" / "workflows").glob("*.yml"))
+    uses = [line.strip() for path in workflows for line in path.read_text().splitlines() if "uses:" in line]
+    assert uses
+    assert [line for line in uses if not re.fullmatch(r"(- )?uses: [\w./-]+@[0-9a-f]{40}  # v[0-9.]+", line)] == []
+    assert {path.name: yaml.safe_load(path.read_text())["permissions"]["contents"] for path in workflows} == {
+        path.name: "read" for path in workflows
+    }
+
+
+def test_the_citation_has_the_version_and_the_newest_date_of_the_changelog(root: Path):
+    citation = yaml.safe_load((root / "CITATION.cff").read_text())
+    released = re.findall(r"^## ([0-9.]+) - ([0-9-]+)$", (root / "CHANGELOG.md").read_text(), re.M)
+    assert (citation["version"], str(citation["date-released"])) == released[0]
+    assert citation["version"] == kafkalab.__version__
+
+
+@pytest.mark.parametrize("name", ["bug", "teaching", "unlike_kafka"])
+def test_issue_forms_ask_for_what_is_needed(name: str, root: Path):
+    form = yaml.safe_load((root / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
+    assert {"name", "description", "body"} <= set(form)
+    assert [field["id"] for field in form["body"] if not field["attributes"]["label"]] == []
+    assert all(field["validations"]["required"] for field in form["body"])
 
 
 PAGE = "labs/00_start.ipynb"

@@ -10,6 +10,7 @@ import shutil
 import sys
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +152,12 @@ def _silence_deprecations() -> None:
 def act(options: argparse.Namespace, root: Path) -> int:
     """Be JupyterLab, open on the start page of the labs under `root`, which it trusts, until it is stopped.
 
+    CommandLineError, before anything is written, where JupyterLab is not installed.
+
     Settings, history and run-time files stay inside the environment, so that the user's own Jupyter does not change.
     """
+    if find_spec("jupyterlab") is None:
+        raise CommandLineError("JupyterLab is missing: pip install 'kafkalab-course[lab]'")
     copy_labs(root, options.solutions)
     ours = "JUPYTER_CONFIG_DIR" not in os.environ
     for name, place in PLACES.items():

@@ -11,14 +11,14 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from kafkalab.site.wheels import KIO, PURE, PURE_KIO, file_name, locked, pack, pure_kio
 
 PYODIDE = "314.0.6"
-"""The version that jupyterlite-pyodide-kernel, pinned in pyproject.toml, names: raise both together."""
+"""The version that jupyterlite-pyodide-kernel, pinned in constraints.txt, names: raise both together."""
 NODE = "24.19.0"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 LOCK = "pyodide-lock.json"
@@ -50,8 +50,7 @@ def lay_out(root: Path, folder: Path, more: Sequence[Path] = ()) -> list[str]:
             assert content is not None, f"{archive} has no {name}"
             (folder / name).write_bytes(content.read())
     there = [Path(shutil.copy(wheel, folder)) for wheel in (*wheels, *more)]
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    there.append(pack(root / "kafkalab", project["version"], folder))
+    there.append(pack(root / "kafkalab", import_module("kafkalab").__version__, folder))
     lock = json.loads((folder / LOCK).read_text(encoding="utf-8"))
     lock["packages"] = locked(there)
     (folder / LOCK).write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")

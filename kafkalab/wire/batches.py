@@ -219,13 +219,13 @@ def record_bytes(data: bytes) -> bytes:
     """Return the bytes of a batch's records, decompressed; CorruptBatchError as for `decoded`."""
     attributes = int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big")
     body = data[HEADER_BYTES:]
-    if attributes & COMPRESSION:
-        unreadable = _cramjam().DecompressionError
+    if codec := attributes & COMPRESSION:
+        unreadable = [_cramjam().DecompressionError] if codec in _CODECS and codec != _GZIP else []
         try:
-            body = _CODECS[attributes & COMPRESSION](body)
+            body = _CODECS[codec](body)
         except EOFError:
             raise EndsTooEarlyError("compressed records that end too early") from None
-        except (KeyError, OSError, zlib.error, unreadable) as error:
+        except (KeyError, OSError, zlib.error, *unreadable) as error:
             raise CorruptBatchError(f"records that cannot be decompressed: {error}") from None
     if len(body) > DECODED_MOST:
         raise CorruptBatchError(f"{len(body)} bytes of records")
@@ -246,8 +246,12 @@ def _gunzip(data: bytes) -> bytes:
 
 
 def _cramjam() -> Any:
-    """Return the module of compressions, which only a client's compressed batch needs, and no browser has."""
-    return import_module("cramjam")
+    """Return the module of compressions, which only a client's snappy, lz4 and zstd need, and no browser has."""
+    try:
+        return import_module("cramjam")
+    except ModuleNotFoundError:
+        needed = "snappy, lz4 and zstd need cramjam: pip install 'kafkalab-course[wire]'"
+        raise ModuleNotFoundError(needed, name="cramjam") from None
 
 
 def _snappy(data: bytes) -> bytes:
@@ -262,8 +266,9 @@ def _snappy(data: bytes) -> bytes:
     return found
 
 
+_GZIP = 1
 _CODECS: dict[int, Callable[[bytes], Any]] = {
-    1: _gunzip,
+    _GZIP: _gunzip,
     2: _snappy,
     3: lambda data: bytes(_cramjam().lz4.decompress(data)),
     4: lambda data: bytes(_cramjam().zstd.decompress(data)),

@@ -28,7 +28,7 @@ print(json.dumps({"pack": type(pack).__name__, "python": pack.python_version, "f
     "dependencies": pack.environment_yaml["dependencies"], "after": pack.get_post_build_scripts(),
     "start": pack.get_start_script()}))
 """
-PARTS = ("binder", "kafkalab", "setup.py", "pyproject.toml", "README.md", "LICENSE", "environment.yml", "labs")
+PARTS = ("binder", "kafkalab", "pyproject.toml", "README.md", "LICENSE", "NOTICE", "environment.yml", "labs")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
 
     def make(*packages: str) -> Path:
         place = empty_environment(tmp_path_factory.mktemp("environment"))
-        install(place, "--quiet", *(packages or ("setuptools==84.2.1",)))
+        install(place, "--quiet", *(packages or ("hatchling==1.33.0",)))
         return place
 
     return make

@@ -12,6 +12,7 @@ import pytest
 
 from kafkalab.cli import lab
 from kafkalab.cli.command_line import CommandLineError
+from kafkalab.cli.main import main
 from kafkalab.course.laying import RECORD
 
 START = Path(lab.START)
@@ -22,6 +23,15 @@ def refusal(folder: Path) -> str:
     with pytest.raises(CommandLineError) as error:
         lab.copy_labs(folder)
     return str(error.value)
+
+
+def test_without_jupyterlab_one_line_names_the_extra_and_nothing_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(lab, "find_spec", lambda name: None)
+    assert main(["lab"], tmp_path) == 2
+    assert capsys.readouterr().err == "kafkalab lab: JupyterLab is missing: pip install 'kafkalab-course[lab]'\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_folder_gets_the_labs_and_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -22,18 +21,6 @@ from tests.wire.connection import Connection
 
 pytestmark = pytest.mark.index
 
-PARTS = (
-    "binder",
-    "data",
-    "docs",
-    "kafkalab",
-    "labs",
-    "LICENSE",
-    "MANIFEST.in",
-    "README.md",
-    "pyproject.toml",
-    "setup.py",
-)
 LAB, WHEEL_MAX = "03_a_full_commit", 3_000_000
 CHEATER = """import ctypes, os
 from pathlib import Path
@@ -49,30 +36,10 @@ e1 = answers.read_text()
 
 
 @pytest.fixture(scope="module")
-def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built in a copy of the checkout."""
-    copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheel")
-    for name in PARTS:
-        if (root / name).is_dir():
-            unwanted = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "recorded")
-            shutil.copytree(root / name, copy / name, ignore=unwanted)
-        else:
-            shutil.copy(root / name, copy)
-    builder = empty_environment(tmp_path_factory.mktemp("builder"))
-    command = [str(builder / "bin" / "pip"), "wheel", "--quiet", "--no-deps", "--wheel-dir", str(out), str(copy)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=600, env=plain())
-    if run.returncode:
-        install(builder, "setuptools==84.2.1")  # skips, or fails, if the index does not answer
-        pytest.fail(run.stderr)
-    (made,) = out.glob("*.whl")
-    return made
-
-
-@pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the wheel, and what `serve` needs."""
     place = empty_environment(tmp_path_factory.mktemp("environment"))
-    install(place, "--quiet", f"{wheel}[wire]")
+    install(place, "--quiet", f"{wheel}[lab,wire]")
     return place
 
 
@@ -123,7 +90,7 @@ def test_the_wheel_is_pure_and_small_and_has_the_widgets_and_the_course(wheel: P
     names = set(ZipFile(wheel).namelist())
     assert wheel.name.endswith("-py3-none-any.whl")
     assert wheel.stat().st_size < WHEEL_MAX
-    assert "kafkalab/widgets/views/sequence.js" in names
+    assert {f"kafkalab/{name}" for name in ("widgets/views/sequence.js", "py.typed", "__init__.pyi")} <= names
     assert {f"kafkalab/shipped/labs/{kind}{LAB}.ipynb" for kind in ("", "solutions/")} <= names
     assert not [n for n in names if n.startswith(("tests/", "labs/", "data/")) or "recorded/" in n]
 

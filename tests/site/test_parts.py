@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -40,9 +39,9 @@ def test_the_wheel_has_the_stored_runs_where_the_galleries_look_for_them(root: P
     assert len(runs) > 100
 
 
-def test_kernel_pyodide_and_widgets_have_the_versions_of_pyproject(root: Path) -> None:
-    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    both = dict(r.split("==") for r in project["dependencies"] if r.split("==")[0] in PURE)
+def test_kernel_pyodide_and_widgets_have_the_versions_of_the_constraints(root: Path) -> None:
+    pins = (line.split("==") for line in (root / "constraints.txt").read_text().splitlines() if "==" in line)
+    both = {name: pin for name, pin in pins if name in PURE}
     assert both == {name: PURE[name] for name in both}
     assert {"anywidget", "ipywidgets", "graphviz"} <= set(both)
     constants = pytest.importorskip("jupyterlite_pyodide_kernel.constants")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import sys
 
 import cramjam
 import pytest
@@ -58,6 +59,20 @@ def test_all_compressions_are_decoded(kind: int, compress):
     assert isinstance(batch, ClientBatch)
     assert (tuple(batch.records), len(batch.records), batch.last_sequence) == (RECORDS, 2, 4)
     assert batch.size_bytes == len(data)
+
+
+def test_without_cramjam_gzip_is_decoded_and_another_compression_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    assert decoded(compressed(1, gzip.compress(SENT[61:]))) == RECORDS
+    with pytest.raises(ModuleNotFoundError, match=r"need cramjam: pip install 'kafkalab-course\[wire\]'"):
+        decoded(compressed(4, b"zstd"))
+
+
+@pytest.mark.parametrize("kind", range(1, 8))
+def test_damaged_compressed_records_are_corrupt(kind: int):
+    for body in (b"no records", gzip.compress(SENT[61:])[:10] + b"\xff" * 30):
+        with pytest.raises(batch_bytes.CorruptBatchError):
+            decoded(compressed(kind, body))
 
 
 def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only():
