@@ -29,6 +29,7 @@ BESIDE = (
     "two runs of the same programs stand side by side, and the cursor stands where they part. Above them is said what "
     "to look at; <kbd>→</kbd> walks on in both."
 )
+OLD_ARTICLES = "If you learned it from an old article"
 CLOSE = f"[All labs]({START}) · "
 
 
@@ -136,6 +137,7 @@ def tables(one: Collection) -> Iterator[str]:
 def look_up() -> str:
     """Return the start page's text that links the collections."""
     rows = [f"| [{one.title}]({one.name}.ipynb) | {len(one.exhibits())} runs | {one.about} |" for one in COLLECTIONS]
+    rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | What the classic articles say, and what is true. |")
     return "\n".join(["## Look it up", "", "| | | |", "|:--|--:|:--|", *rows])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,19 +51,22 @@ def grade(
     partial: bool = False,
     said: Callable[[str], None] = lambda line: None,
     sandbox: str = "",
+    keep: Callable[[list[Row]], None] = lambda rows: None,
 ) -> list[Row]:
     """Return a row for each exercise of each notebook, in order; one row for what is no notebook.
 
     `seed` is the grader's, `jobs` the number of notebooks that run at once. With `partial` an answer that is right in
-    parts gets parts of the points. `said` is called with a line for each notebook when it is done. `sandbox` names
-    another sandbox than the strongest of this machine.
+    parts gets parts of the points. `said` is called with a line, and `keep` with the rows, of each notebook when it is
+    done, whichever is done first. `sandbox` names another sandbox than the strongest of this machine. KeyboardInterrupt
+    ends the notebooks that are under way, and no more is kept.
     """
-    rows: list[Row] = []
+    rows: dict[int, list[Row]] = {}
     judges: list[Judge] = []
     here = threading.local()
+    stopped = threading.Event()
 
     def story_of(submission: Submission) -> Story | None:
-        if submission.wrong:
+        if submission.wrong or stopped.is_set():
             return None
         if not hasattr(here, "judge"):
             here.judge = Judge(folder, root, limits, seed, sandbox)
@@ -72,19 +75,24 @@ def grade(
         return story
 
     often = Counter((s.student, s.lab) for s in found if s.lab)
+    pool = ThreadPoolExecutor(max(1, jobs))
     try:
-        with ThreadPoolExecutor(max(1, jobs)) as pool:
-            for submission, story in zip(found, pool.map(story_of, found), strict=True):
-                made = _rows(submission, labs, story, partial)
-                if often[submission.student, submission.lab] > 1:
-                    made = [replace(r, notebook=f"{r.notebook}; {TWICE}") for r in made]
-                points = f"{sum(r.points for r in made):g} of {sum(r.of for r in made):g} points"
-                said(f"{made[0].file}: {points}, {made[0].notebook}")
-                rows += made
+        asked = {pool.submit(story_of, submission): number for number, submission in enumerate(found)}
+        for done in as_completed(asked):
+            submission = found[number := asked[done]]
+            made = _rows(submission, labs, done.result(), partial)
+            if often[submission.student, submission.lab] > 1:
+                made = [replace(r, notebook=f"{r.notebook}; {TWICE}") for r in made]
+            rows[number] = made
+            keep(made)
+            points = f"{sum(r.points for r in made):g} of {sum(r.of for r in made):g} points"
+            said(f"{made[0].file}: {points}, {made[0].notebook}")
     finally:
+        stopped.set()
         for judge in judges:
             judge.close()
-    return rows
+        pool.shutdown(cancel_futures=True)
+    return [row for number in sorted(rows) for row in rows[number]]
 
 
 def _rows(submission: Submission, labs: Mapping[str, Lab], story: Story | None, partial: bool) -> list[Row]:

@@ -5,19 +5,22 @@ A notebook that brings even such a process to its end has a row that says so, an
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import signal
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from kafkalab.grading import process_tree, progress, runner
-from kafkalab.grading.learner import START_S
+from kafkalab.grading.learner import PATIENCE, START_S, WAIT_S
 from kafkalab.grading.runner import CHECK_S, Limits, Story
 from kafkalab.grading.sheet import Lab
 from kafkalab.grading.submissions import Submission
 
 SPARE_S = 60
+MEMORY_MB = 2_000
 
 
 class Judge:
@@ -34,7 +37,8 @@ class Judge:
         try:
             pipe = self._started()
             pipe.send((submission, lab))
-            most_s = START_S + (self._limits.time_s or lab.time_s) + CHECK_S * len(lab.checks) + SPARE_S
+            allowed_s = self._limits.wall_s or PATIENCE * (self._limits.time_s or lab.time_s) + WAIT_S
+            most_s = START_S + allowed_s + CHECK_S * len(lab.checks) + SPARE_S
             if not pipe.poll(most_s):
                 raise TimeoutError
             story: Story = pipe.recv()
@@ -67,8 +71,22 @@ class Judge:
         self._pipe = None
 
 
+def _limit_memory() -> None:
+    """Limit this process to MEMORY_MB; what it starts sets its own limit."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB * 2**20, most))
+
+
 def _judge(pipe: Connection, folder: Path, root: Path, limits: Limits, seed: int, sandbox: str) -> None:
-    """Grade notebooks until there are no more."""
+    """Grade notebooks until there are no more. Control-C is the business of the process that started this one.
+
+    Its memory is limited, too: a student's SQL runs here, in a database in memory.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit_memory()
     os.environ[progress.VARIABLE] = "off"
     process_tree.adopt_orphans()
     sandbox = sandbox or runner.sandbox_here()

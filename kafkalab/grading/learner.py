@@ -22,8 +22,10 @@ from kafkalab.grading.values import UnreadableError
 START_S = 120
 """What a process may take before the first cell: Python, IPython and kafkalab are loaded."""
 LOOK_EVERY_S, WEIGH_EVERY_S, END_S = 0.05, 0.2, 5
-FREE_S = 1.0
-"""What is not taken from the notebook's time for each question: on a busy machine every answer is late."""
+PATIENCE = 4
+"""How many seconds may pass for each second of processor time that a notebook, or one question, may take."""
+WAIT_S = 20
+"""What may pass beside that: on a busy machine every answer is late."""
 PROCESSES_MAX = 64
 
 
@@ -41,6 +43,8 @@ class Place:
     memory_mb: int
     seed: int
     spark: bool = False
+    wall_s: int = 0
+    """What the notebook may take by the clock; 0 for PATIENCE times its processor time, and WAIT_S."""
 
 
 class Learner:
@@ -50,7 +54,8 @@ class Learner:
         self.place, self.sandbox = place, sandbox
         self.host, self.own = folder, bubblewrap.OWN if sandbox == bubblewrap.NAME else folder
         self.left_s = float(place.time_s)
-        self._until = self._weigh_at = 0.0
+        self._wall_s = float(place.wall_s or PATIENCE * place.time_s + WAIT_S)
+        self._until = self._weigh_at = self._cpu_until = 0.0
         self._limit = ""
         self._heavy = False
         self._before = process_tree.members(os.getpid())
@@ -113,30 +118,40 @@ class Learner:
             "kernel": self.sandbox != bubblewrap.NAME,
             "spark": self.place.spark,
         }
-        with self._within(START_S):
-            self.send(job)
-            self.receive()
+        self._until, self._cpu_until = time.monotonic() + START_S, float("inf")
+        self._limit = f"{START_S} s to start"
+        self.send(job)
+        self.receive()
 
     @contextlib.contextmanager
     def asked(self, most_s: float) -> Iterator[None]:
-        """Within, the process works for the grader, for at most `most_s`, and for its whole time at most."""
-        began = time.monotonic()
+        """Within, the process works for the grader: `most_s` of processor time, and its whole time at most."""
+        began, used = time.monotonic(), self._cpu_s()
         try:
             with self._within(min(most_s, self.left_s)):
                 yield
         finally:
-            self.left_s -= max(0.0, time.monotonic() - began - FREE_S)
+            self._wall_s -= time.monotonic() - began
+            self.left_s -= max(0.0, self._cpu_s() - used)
 
     @contextlib.contextmanager
     def _within(self, seconds: float) -> Iterator[None]:
-        before = self._until, self._limit
+        """Within, the process may take so much processor time, and by the clock PATIENCE times that, and WAIT_S."""
+        before = self._until, self._cpu_until, self._limit
         whole = seconds >= self.left_s
-        self._limit = f"{self.place.time_s if whole else seconds:g} s"
-        self._until = time.monotonic() + seconds
+        self._limit = f"{self.place.time_s if whole else seconds:g} s of processor time"
+        if seconds <= 0:
+            raise EndedError(f"it was stopped after {self._limit}")
+        self._until = time.monotonic() + min(PATIENCE * seconds + WAIT_S, self._wall_s)
+        self._cpu_until = self._cpu_s() + seconds
         try:
             yield
         finally:
-            self._until, self._limit = before
+            self._until, self._cpu_until, self._limit = before
+
+    def _cpu_s(self) -> float:
+        """Return the processor time that the process and all that it has started have taken."""
+        return process_tree.cpu_s([self.process.pid, *process_tree.members(self.process.pid)])
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message; EndedError if the process is gone."""
@@ -162,10 +177,12 @@ class Learner:
         """
         now = time.monotonic()
         if now > self._until:
-            raise EndedError(f"it was stopped after {self._limit}")
+            raise EndedError(f"it was stopped: it waited, and was given {self._limit} and more by the clock")
         if now < self._weigh_at:
             return
         others = process_tree.members(self.process.pid)
+        if process_tree.cpu_s([self.process.pid, *others]) > self._cpu_until:
+            raise EndedError(f"it was stopped after {self._limit}")
         others = others[1:] if self.sandbox == bubblewrap.NAME else others  # bubblewrap's own, beside the notebook's
         before, self._heavy = self._heavy, self._memory_mb(others) > self.place.memory_mb
         if before and self._heavy:

@@ -49,8 +49,23 @@ def members(root: int, mark: str = "") -> list[int]:
 
 
 def memory_mb(pids: list[int]) -> float:
-    """Return the memory of these processes together, in MB; what several of them share is counted once."""
-    return sum(map(_own_kb, pids)) / 1024
+    """Return the memory of these processes together, in MB; what several of them share is counted once.
+
+    Files in memory (memfd_create) that they have open count whole, also where nothing of them is mapped.
+    """
+    files: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        files |= _memory_files(pid)
+    return sum(map(_own_kb, pids)) / 1024 + sum(files.values()) / 2**20
+
+
+def cpu_s(pids: list[int]) -> float:
+    """Return the processor time of these processes, and of their children that have ended, in seconds."""
+    ticks = 0
+    for pid in pids:
+        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        ticks += sum(map(int, fields[11:15])) if len(fields) > 14 else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def end(root: int, mark: str = "", alive: bool = True, spare: Collection[int] = ()) -> None:
@@ -75,6 +90,18 @@ def _processes() -> dict[int, _Process]:
         fields = _read(int(name), "stat").rpartition(b")")[2].split() if name.isdigit() else []
         if fields:
             found[int(name)] = _Process(int(fields[1]), int(fields[3]), fields[0] in (b"Z", b"X"))
+    return found
+
+
+def _memory_files(pid: int) -> dict[tuple[int, int], int]:
+    """Return the bytes of each file in memory that the process has open, by device and number."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{pid}/fd/{name}").startswith("/memfd:"):
+                    facts = os.stat(f"/proc/{pid}/fd/{name}")
+                    found[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
     return found
 
 

@@ -32,11 +32,15 @@ p.note { margin: .2rem 0; } p.odd { margin: .2rem 0; font-weight: 600; }
 SIGNS = {"right": "✓ right", "wrong": "✗ wrong", "not reached": "– not reached"}
 
 
-def as_csv(rows: Sequence[Row]) -> str:
-    """A line for each row under one of names. What a spreadsheet would take for a formula gets a quote in front."""
+def as_csv(rows: Sequence[Row], head: bool = True) -> str:
+    """A line for each row, below one of names if there is a `head`.
+
+    What a spreadsheet would take for a formula gets a quote in front.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    if head:
+        writer.writerow(COLUMNS)
     writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
     return out.getvalue()
 

@@ -36,10 +36,14 @@ LANDLOCK, HOOK = "Landlock", "hook"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one notebook may take, where it is not as its lab says; 0 is "as the lab says"."""
+    """What one notebook may take, where it is not as its lab says; 0 is "as the lab says".
+
+    `time_s` is processor time, `wall_s` what may pass by the clock; 0 for several times that.
+    """
 
     time_s: int = 0
     memory_mb: int = 0
+    wall_s: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +98,7 @@ def run(
         memory_mb=limits.memory_mb or lab.memory_mb,
         seed=shown_seed(seed),
         spark=lab.uses_spark,
+        wall_s=limits.wall_s,
     )
     outcomes: dict[str, Outcome] = {}
     errors: list[tuple[str, str]] = []
@@ -159,7 +164,7 @@ def outcome(exercise: str, answer: Any) -> Outcome:
 def _told(error: BaseException) -> str:
     """Return the check's own words, or an error's type and text."""
     text = text_of(str(error), REASON_MAX)
-    told = isinstance(error, (WrongAnswer, WrongType, WrongValue))
+    told = isinstance(error, (WrongAnswer, WrongType, WrongValue, UnreadableError))
     return text if told else f"{type(error).__name__}: {text}".rstrip(": ")
 
 

@@ -32,9 +32,11 @@ LEFT_OPEN = {
     "bubblewrap": "A notebook can use the processor until its time is over, and up to 0.6 GB of memory for files. It "
     "can read the libraries, and kafkalab with its checks.",
     "Landlock": "Beside what bubblewrap leaves open, a notebook that gets around Python can send by UDP, reach Unix "
-    "sockets, see which processes run, and fill the disk with its own folder. Install bubblewrap for marks that count.",
+    "sockets, fill the disk with its own folder, and see which processes run, with their command lines and, of the "
+    "same user, their environments: keep secrets out of both. Install bubblewrap for marks that count.",
     "hook": "This system has neither bubblewrap nor Landlock: only Python itself refuses other files, other processes "
-    "and the network, which stops mistakes and no attacker. Grade on Linux with bubblewrap for marks that count.",
+    "and the network, which stops mistakes and no attacker. A notebook that gets around Python can read and change "
+    "whatever you can, this report and the other notebooks too. Grade on Linux with bubblewrap for marks that count.",
 }
 """By the sandbox that was used, what it does not stop; for the report."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -66,7 +68,7 @@ def limit(memory_mb: int, time_s: int) -> None:
         return
     amount = memory_mb * 1024 * 1024
     kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
-    for name, value in ((kind, amount), (resource.RLIMIT_CPU, 4 * time_s + 10), (resource.RLIMIT_CORE, 0)):
+    for name, value in ((kind, amount), (resource.RLIMIT_CPU, time_s + 10), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(name, (value, value))
 

@@ -15,6 +15,8 @@ from enum import Enum
 from typing import Any
 
 DEPTH_MAX, PARTS_MAX, BITS_MAX = 40, 200_000, 1024
+KEYS_MAX = 2_000
+"""Elements of a set, or keys of a dict: the time to build one may grow with their square, if their hashes collide."""
 PLAIN = ("tuple", "dict", "set", "frozenset", "bytes", "ellipsis")
 
 Special = tuple[str, Any]
@@ -108,6 +110,8 @@ class Reader:
             parts = self.read(body, depth) if isinstance(body, list) else None
             if parts is None:
                 raise UnreadableError("it is no value")
+            if name in ("dict", "set", "frozenset") and len(parts) > KEYS_MAX:
+                raise UnreadableError(f"a {name} in it has more than {KEYS_MAX:,} elements")
             return {"tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset}[name](parts)
         except UnreadableError:
             raise

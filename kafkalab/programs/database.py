@@ -24,6 +24,8 @@ SCHEMA = (
 REFUSED = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA})
 PAGES_MAX, BYTES_MAX, STEPS_MAX = 256, 100_000, 1_000
 """Of the database: pages of 4 KB; of a text or a statement: bytes; of a statement: thousands of instructions."""
+ROWS_MAX, RESULT_MAX = 10_000, 1_000_000
+"""What a statement may return: rows, and characters or bytes in all."""
 TABLES = ("bookings", "booked_once", "positions", "outbox")
 
 
@@ -108,7 +110,7 @@ class Database:
         """
         await self._turn()
         self._file.limit()
-        rows = self._file.sqlite.execute(sql, tuple(values)).fetchall()
+        rows = _fetched(self._file.sqlite.execute(sql, tuple(values)))
         if not sql.lstrip().upper().startswith("SELECT"):
             self._note(_filled(sql, values))
         return rows
@@ -164,4 +166,18 @@ def rows(cluster: Cluster, sql: str) -> list[Row]:
         found.owner = None
         found.sqlite.rollback()
     found.limit()
-    return found.sqlite.execute(sql).fetchall()
+    return _fetched(found.sqlite.execute(sql))
+
+
+def _fetched(cursor: sqlite3.Cursor) -> list[Row]:
+    """Return all rows of a statement. sqlite3.DataError for more than ROWS_MAX, or more than RESULT_MAX in all."""
+    found: list[Row] = []
+    size = 0
+    for row in cursor:
+        size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+        if len(found) == ROWS_MAX or size > RESULT_MAX:
+            cursor.close()
+            most = f"{ROWS_MAX:,} rows and {RESULT_MAX:,} characters"
+            raise sqlite3.DataError(f"the statement returns too much; the limit is {most}: select less")
+        found.append(row)
+    return found

@@ -150,6 +150,13 @@ REACHES = """async def stubborn(app, orders):
         try: getattr(producer, name)()
         except Exception: pass
     return 3"""
+COLLIDING = "n * (2**61 - 1) for n in range(1, 20_000)"
+"""Numbers of one hash: the time to make a set of them grows with the square of their number."""
+SHORT = "import time\nuntil = time.process_time() + 0.4\nwhile time.process_time() < until: pass"
+MEMFD = f"""{LIBC}kept = []
+for _ in range(400):
+    kept.append(libc.memfd_create(b"x", 0))
+    for _ in range(10): libc.write(kept[-1], b"x" * 1_000_000, 1_000_000)"""
 CELLS: dict[str, tuple[str, ...]] = {
     "rows": (ROWS,),
     "frames": (NOTHING, FRAMES),
@@ -200,5 +207,43 @@ CELLS: dict[str, tuple[str, ...]] = {
         "import gc\nfrom kafkalab.grading import channel, worker, values\nfor one in gc.get_objects():\n"
         "    if isinstance(one, channel.Channel): one.send = lambda message: None",
     ),
+    "memory files": (NOTHING, MEMFD),
+    "shared memory": (NOTHING, "import mmap\nkept = [mmap.mmap(-1, 10**7) for _ in range(200)]\n"
+                      "for one in kept: one.write(b'x' * 10**7)"),
+    "colliding set": (NOTHING, f"e2 = {{{COLLIDING}}}"),
+    "colliding dict": (NOTHING, f"e2 = dict.fromkeys([{COLLIDING}], 'NONE')"),
+    "colliding sets": (NOTHING, f"e2 = [set(list({COLLIDING})[:1_900]) for _ in range(60)]"),
+    "many cells": (NOTHING, *[SHORT] * 60),
+    "array": (NOTHING, "import numpy\ne2 = numpy.zeros(9)\ndef partition_of(text, partitions): return numpy.zeros(3)"),
+    "frame": (NOTHING, "import pandas\ne2 = pandas.DataFrame({'a': [1]})\n"
+              "def partition_of(text, partitions): return e2"),
+    "huge number": (NOTHING, "e2 = 10**100_000\ndef partition_of(text, partitions): return 10**100_000"),
+    "parameters": (NOTHING, "def partition_of(): return 0\nasync def stubborn(): return 3"),
+    "no repr": (NOTHING, "class Odd:\n    def __repr__(self): raise SystemExit\n"
+                "e2 = Odd()\ndef partition_of(text, partitions): return Odd()"),
+    "any attribute": (NOTHING, "class Odd:\n    def __getattr__(self, name): return self\n"
+                      "    def __call__(self, *given): return self\ne2 = partition_of = stubborn = Odd()"),
+    "class": (NOTHING, "class partition_of(int): pass\ne2 = partition_of"),
+    "not a number": (NOTHING, "e2 = {'Empty': float('nan')}\ndef partition_of(text, partitions): return float('nan')"),
+    "surrogates": (NOTHING, "e2 = {'Empty': chr(0xD800) * 1000}\n"
+                   "def partition_of(text, partitions): return chr(0xDFFF)"),
+    "segfault": (NOTHING, "import ctypes\nctypes.string_at(0)"),
+    "recursion": (NOTHING, "import sys\nsys.setrecursionlimit(10**9)\ndef down(): return down()\ndown()"),
+    "closes": (NOTHING, "import os\nos.closerange(3, 4096)"),
+    "no modules": (NOTHING, "import sys\nfor name in list(sys.modules):\n"
+                   "    if 'kafkalab' in name: del sys.modules[name]"),
+    "no importers": (NOTHING, "import sys\nsys.meta_path.clear(); sys.path_hooks.clear(); sys.path.clear()"),
+    "reads as right": (NOTHING, "import json\njson.loads = lambda *given, **named: {'solved': True, 'error': None}"),
+    "threads": (NOTHING, "import threading, time\nfor _ in range(500):\n"
+                "    try: threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\n"
+                "    except RuntimeError: break"),
+    "asyncio": (NOTHING, "import asyncio\nasync def stubborn(app, orders): await asyncio.sleep(99)"),
+    "forks": (NOTHING, "import os\nwhile True:\n    try: os.fork()\n    except PermissionError: break"),
+    "stops itself": (NOTHING, f"{LIBC}libc.raise_ = None\nlibc.kill(libc.getpid(), 19)"),
+    "kills its parent": (NOTHING, f"{LIBC}libc.kill(libc.getppid(), 9)"),
+    "kills its group": (NOTHING, f"{LIBC}libc.kill(0, 9)"),
+    "fills": (NOTHING, "kept = open('large', 'wb')\nfor _ in range(700):\n    kept.write(b'x' * 10**6)"),
+    "links": (NOTHING, "import os\nos.symlink('/root', 'there')\nos.symlink('/proc/1/environ', 'here')\n"
+              "e2 = os.listdir('there'), open('here').read()"),
 }
 """None of these has earned a point."""

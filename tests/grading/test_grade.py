@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -144,7 +148,7 @@ def test_a_right_answer_gets_its_points_whatever_else_the_notebook_does(rows: di
 @pytest.mark.parametrize(
     ("student", "said"),
     [
-        ("endless", f"it was stopped after {TIME_S} s in cell c2"),
+        ("endless", f"it was stopped after {TIME_S} s of processor time in cell c2"),
         ("dies", "it ended its own process, with status 0 in cell c2"),
         ("killed", "its process was ended by SIGKILL in cell c2"),
     ],
@@ -384,6 +388,33 @@ def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: 
     (row,) = grade(submissions(tmp_path, labs), labs, tmp_path, root_of_labs, Limits(), seed=4711)
     assert "4711" in row.reason or "missing" in row.reason
     assert seeds.VARIABLE not in os.environ
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_graded_is_kept_when_the_command_is_stopped(
+    root_of_labs: Path, tmp_path: Path, root: Path, number: signal.Signals
+) -> None:
+    for name in "abcdef":
+        put(tmp_path / "in" / name, f"{LAB}.ipynb", notebook(IMPORT, RIGHT))
+    table = tmp_path / "r.csv"
+    command = [sys.executable, "-m", "kafkalab", "grade", str(tmp_path / "in"), "--out", str(table), "--jobs", "1"]
+    with subprocess.Popen(
+        [*command, "--seed", "987654321"], cwd=root_of_labs, env={**os.environ, "PYTHONPATH": str(root)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not (table.exists() and "L3.E2" in table.read_text()):
+            time.sleep(0.05)
+        seen = Path(f"/proc/{process.pid}/cmdline")
+        assert not seen.exists() or b"987654321" not in seen.read_bytes()
+        process.send_signal(number)
+        said, complained = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complained == ""
+    kept = table.read_text().count("L3.E2")
+    assert 1 <= kept < 6
+    assert f"stopped: {kept} of 6 notebooks are graded, in {table} and " in said
+    assert (tmp_path / "r.html").read_text().count("<h2") == kept
 
 
 SPARK_CELLS = (
