@@ -93,10 +93,11 @@ def _judge(pipe: Connection, folder: Path, root: Path, limits: Limits, seed: int
     while True:
         try:
             submission, lab = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # the process that started this one has ended, or needs no more
             return
         try:
             story = runner.run(submission, lab, folder, root, limits, seed, sandbox)
         except Exception as error:
             story = Story(end=f"grading it stopped with {type(error).__name__}: {error}"[:300], sandbox=sandbox)
-        pipe.send(story)
+        with contextlib.suppress(OSError):
+            pipe.send(story)
