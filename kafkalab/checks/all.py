@@ -54,8 +54,9 @@ class Report:
         rows += [(r.name, r.policy, r.verdict, str(r.examined), str(len(r.findings))) for r in self.results]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         table = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lacking = [f"  unknown {r.name}: the history lacks {', '.join(r.missing)}" for r in self.results if r.missing]
         details = [f"  {f.policy} {f.anomaly}: {f.text} (steps {_list(f.steps)})" for f in self.findings]
-        return "\n".join([*table, *details])
+        return "\n".join([*table, *lacking, *details])
 
 
 def check_all(history: History) -> Report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from kafkalab.checks.needs import LACKS, NEEDS
 from kafkalab.checks.view import View, view_of
 from kafkalab.history.history import History
 
@@ -29,13 +30,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a check found. The verdict is unknown where nothing could be examined, never ok."""
+    """What a check found. The verdict is unknown where nothing could be examined, never ok.
+
+    `missing` names the tables that the check needs and the history lacks.
+    """
 
     name: str
     policy: str
     verdict: str
     findings: tuple[Finding, ...]
     examined: int
+    missing: tuple[str, ...] = ()
 
 
 Examined = tuple[int, Iterable[Finding]]
@@ -54,6 +59,10 @@ class Check:
     def __call__(self, source: History | View) -> Result:
         """Examine a history, or a view of it that is there already."""
         view = source if isinstance(source, View) else view_of(source)
+        if missing := missing_tables(self.name, view.history):
+            return Result(
+                name=self.name, policy=self.policy, verdict=UNKNOWN, findings=(), examined=0, missing=missing
+            )
         examined, found = self.examine(self, view)
         findings = tuple(found)
         verdict = verdict_of(examined, [f.policy for f in findings])
@@ -76,6 +85,12 @@ class Check:
             keys=tuple(dict.fromkeys(keys)),
             offsets=tuple(offsets),
         )
+
+
+def missing_tables(name: str, history: History) -> tuple[str, ...]:
+    """Return the tables that the check of this name needs and the history lacks, as its labels say."""
+    lacks = history.label(LACKS)
+    return tuple(table for table in NEEDS[name] if table in lacks)
 
 
 def anomaly(name: str, meaning: str, policy: str = FORBIDDEN) -> Callable[[Callable[[Check, View], Examined]], Check]:

@@ -242,6 +242,7 @@ CELLS: dict[str, tuple[str, ...]] = {
     "stops itself": (NOTHING, f"{LIBC}libc.raise_ = None\nlibc.kill(libc.getpid(), 19)"),
     "kills its parent": (NOTHING, f"{LIBC}libc.kill(libc.getppid(), 9)"),
     "kills its group": (NOTHING, f"{LIBC}libc.kill(0, 9)"),
+    "stops its parent": (NOTHING, f"{LIBC}libc.kill(libc.getppid(), 19)\nlibc.kill(libc.getppid(), 18)"),
     "fills": (NOTHING, "kept = open('large', 'wb')\nfor _ in range(700):\n    kept.write(b'x' * 10**6)"),
     "links": (NOTHING, "import os\nos.symlink('/root', 'there')\nos.symlink('/proc/1/environ', 'here')\n"
               "e2 = os.listdir('there'), open('here').read()"),

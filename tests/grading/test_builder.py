@@ -161,7 +161,7 @@ def test_build_labs_says_what_is_wrong(labs: Path, tmp_path: Path, capsys: pytes
     assert "kafkalab build-labs: unrecognized arguments: --all" in capsys.readouterr().err
     assert main(["build-labs"], tmp_path / "labs") == 2
     assert "no labs/solutions/NN.ipynb here" in capsys.readouterr().err
-    for wrong in ("{", "[]", "{}"):
+    for wrong, says in (("{", "is damaged: it is no JSON"), ("[]", "is no notebook"), ("{}", "is no notebook")):
         (labs / "labs" / "solutions" / "01_x.ipynb").write_text(wrong)
         assert main(["build-labs"], labs) == 2
-        assert "01_x.ipynb is no notebook" in capsys.readouterr().err
+        assert f"01_x.ipynb {says}" in capsys.readouterr().err

@@ -15,10 +15,12 @@ import pytest
 
 from kafkalab.checks.all import CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
+from kafkalab.checks.needs import NEEDS
 from kafkalab.history.history import History
 from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.checks import equal_records
+from tests.checks.needs_page import without
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, by_hand, stored
 
@@ -244,6 +246,22 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
         audit(everything.histories, only=[])
     with pytest.raises(ValueError, match="no way 'magic'; there are checks, key pass"):
         audit(everything.histories, way="magic")
+
+
+def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_names_it(spark: SparkSession) -> None:
+    from kafkalab.spark.audits.audit import WAYS, audit
+    from kafkalab.spark.storage.frames import Histories
+
+    made = [equal_records.histories()[0], without(stored()[0], "operations")]
+    for way in WAYS:
+        summary = audit(Histories.of(spark, list(enumerate(made))), progress=False, way=way)
+        reports = [check_all(history) for history in made]
+        for row in summary.rows:
+            lacks = "operations" in NEEDS[row.anomaly]
+            assert row.missing == (("operations",) if lacks else ())
+            assert row.examined == sum(report[row.anomaly].examined for report in reports)
+            assert not lacks or row.verdict in (UNKNOWN, VIOLATED)
+        assert "duplicate: a history lacks operations" in str(summary).splitlines()
 
 
 def test_progress_is_told_and_the_scratch_goes_with_the_summary(

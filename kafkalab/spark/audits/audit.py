@@ -19,7 +19,8 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
-from kafkalab.checks.check import Check, verdict_of
+from kafkalab.checks.check import UNKNOWN, Check, verdict_of
+from kafkalab.checks.needs import LACKS, NEEDS
 from kafkalab.spark.audits import PLANS, Audit
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
@@ -72,7 +73,10 @@ def audit(
     began = time.monotonic()
     way = chosen_way(way, histories)
     every = _checked(chosen, histories, store) if way == CHECKS else _by_key_pass(chosen, histories, store, files)
-    rows = _rows(chosen, every)
+    lacks = _lacks(histories)
+    if lacks:
+        every = _without_unknown(every, histories)
+    rows = _rows(chosen, every, lacks)
     seconds = time.monotonic() - began
     store.say(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {seconds:.1f} s, {WAYS[way]}", end="\n")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
@@ -151,8 +155,23 @@ def _plan(audits: Sequence[Audit], derived: DerivedTables) -> DataFrame:
     return reduce(lambda all_, part: all_.unionByName(part, allowMissingColumns=True), parts)
 
 
-def _rows(checks: Sequence[Check], every: DataFrame) -> list[AuditRow]:
-    """One row for each audit, in their order."""
+def _lacks(histories: Histories) -> set[str]:
+    """Return the tables that any history lacks, as its labels say."""
+    values = histories.labels.where(F.col("name") == LACKS).select("value").distinct().collect()
+    return {row.value for row in values}
+
+
+def _without_unknown(every: DataFrame, histories: Histories) -> DataFrame:
+    """Leave out what audits say of runs that lack a table that they need: it is unknown."""
+    needs = [(name, table) for name, tables in NEEDS.items() for table in tables]
+    frame = every.sparkSession.createDataFrame(needs, "anomaly string, value string")
+    labels = histories.labels.where(F.col("name") == LACKS).select("run", "value").distinct()
+    unknown = labels.join(F.broadcast(frame), "value").select("run", "anomaly").distinct()
+    return every.join(F.broadcast(unknown), ["run", "anomaly"], "left_anti").select(every.columns)
+
+
+def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[AuditRow]:
+    """One row for each audit, in their order. Where a history lacks a table that an audit needs, it is unknown."""
     of = every.groupBy("anomaly", "policy").agg(F.count(F.lit(1)).alias("rows"), F.sum("examined").alias("examined"))
     examined: dict[str, int] = {}
     found: dict[str, dict[str, int]] = {check.name: {} for check in checks}
@@ -161,15 +180,18 @@ def _rows(checks: Sequence[Check], every: DataFrame) -> list[AuditRow]:
             examined[anomaly] = int(seen or 0)
         else:
             found[anomaly][policy] = rows
+    missing = {check.name: tuple(table for table in NEEDS[check.name] if table in lacks) for check in checks}
     return [
         AuditRow(
-            anomaly=check.name,
+            anomaly=name,
             policy=check.policy,
-            verdict=verdict_of(examined.get(check.name, 0), list(found[check.name])),
-            examined=examined.get(check.name, 0),
-            findings=tuple(sorted(found[check.name].items())),
+            verdict=verdict_of(examined.get(name, 0), [*found[name], *([UNKNOWN] if missing[name] else [])]),
+            examined=examined.get(name, 0),
+            findings=tuple(sorted(found[name].items())),
+            missing=missing[name],
         )
         for check in checks
+        for name in (check.name,)
     ]
 
 

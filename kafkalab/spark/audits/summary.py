@@ -31,13 +31,14 @@ FAMILY = "system-ui, -apple-system, Segoe UI, sans-serif"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """What one audit found: the number of its findings by policy."""
+    """What one audit found: the number of its findings by policy; and the needed tables that a history lacks."""
 
     anomaly: str
     policy: str
     verdict: str
     examined: int
     findings: tuple[tuple[str, int], ...]
+    missing: tuple[str, ...] = ()
 
     @property
     def found(self) -> int:
@@ -95,7 +96,8 @@ class Summary:
         widths = [max(len(row[i]) for row in cells) for i in range(5)]
         layout = "  ".join(f"{{:{'>' if i == 3 else '<'}{width}}}" for i, width in enumerate(widths))
         lines = [layout.format(*row).rstrip() for row in cells]
-        return "\n".join([*lines, "", self.words, f"Audited {WAYS[self.way]}."])
+        lacking = [f"{r.anomaly}: a history lacks {', '.join(r.missing)}" for r in self.rows if r.missing]
+        return "\n".join([*lines, "", *lacking, self.words, f"Audited {WAYS[self.way]}."])
 
     def svg(self) -> str:
         """The table as a picture on white with literal colours; the bars' lengths are logarithms of the numbers."""
