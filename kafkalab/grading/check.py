@@ -20,6 +20,7 @@ from kafkalab.grading.exercise import (
 )
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
+from kafkalab.limits import told
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -65,13 +66,24 @@ def check(exercise_id: str, answer: Any) -> Line:
             rows = isinstance(error.run, Table)
             said = (TABLE_IS_BELOW if below else OPEN_TABLE) if rows else IT_IS_BELOW if below else OPEN_IT
             open_it = "" if said == OPEN_IT and "Sequence(" in str(error) else f"\n{said}"
-        told = WrongAnswer(f"{exercise.id}: {error}{open_it}", run=error.run, miss=error.miss, part=error.part)
-        raise told from None
+        where = f"{exercise.id}: {error}{open_it}"
+        raise WrongAnswer(where, run=error.run, miss=error.miss, part=error.part) from None
     except (WrongType, WrongValue) as error:
         raise type(error)(f"{exercise.id}: {error}") from None
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+        raise WrongValue(f"{exercise.id}: the answer cannot be checked: {_reason(error)}") from error
     _session.misses.pop(exercise.id, None)
     progress.note(exercise.id, solved=True)
     return line
+
+
+def _reason(error: Exception) -> str:
+    """Say what an answer holds with which Python can do nothing: an endless number, an abyss, an array."""
+    if isinstance(error, RecursionError):
+        return "something in it is nested too deep"
+    if "integer string conversion" in str(error):
+        return "a number in it has more than 4,300 digits"
+    return told(error)
 
 
 def hint(exercise_id: str) -> Line:

@@ -315,3 +315,26 @@ def test_a_blank_form_is_no_try(exercise_id: str, blank: Any, tmp_path: Path, mo
     assert not record.exists()
     told("L3.E1", {**E1, 1: "aborted"})
     assert '"tries": 1' in record.read_text()
+
+
+def _abyss() -> list[object]:
+    found: list[object] = []
+    for _ in range(100_000):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "says"),
+    [
+        ("L0.E1", 10**100_000, "a number in it has more than 4,300 digits"),
+        ("L0.E2", lambda *given, **named: 10**100_000, "a number in it has more than 4,300 digits"),
+        ("L0.E1", _abyss(), "something in it is nested too deep"),
+        ("L1.E3", lambda: 0, "program 'shop' has no argument 'orders'; its arguments are none"),
+    ],
+    ids=["number", "returned number", "abyss", "parameters"],
+)
+def test_an_answer_that_python_cannot_show_or_call_gets_a_sentence(exercise: str, answer: object, says: str) -> None:
+    with pytest.raises(WrongValue) as caught:
+        check(exercise, answer)
+    assert str(caught.value) == f"{exercise}: the answer cannot be checked: {says}"
