@@ -55,7 +55,9 @@ class Learner:
         self.host, self.own = folder, bubblewrap.OWN if sandbox == bubblewrap.NAME else folder
         self.left_s = float(place.time_s)
         self._wall_s = float(place.wall_s or PATIENCE * place.time_s + WAIT_S)
-        self._until = self._weigh_at = self._cpu_until = 0.0
+        self._until = self._weigh_at = 0.0
+        self._cpu_until = float("inf")
+        self._cpu, self._cpu_at = 0.0, 0.0
         self._limit = ""
         self._heavy = False
         self._before = process_tree.members(os.getpid())
@@ -118,7 +120,7 @@ class Learner:
             "kernel": self.sandbox != bubblewrap.NAME,
             "spark": self.place.spark,
         }
-        self._until, self._cpu_until = time.monotonic() + START_S, float("inf")
+        self._until = time.monotonic() + START_S
         self._limit = f"{START_S} s to start"
         self.send(job)
         self.receive()
@@ -150,8 +152,15 @@ class Learner:
             self._until, self._cpu_until, self._limit = before
 
     def _cpu_s(self) -> float:
-        """Return the processor time that the process and all that it has started have taken."""
-        return process_tree.cpu_s([self.process.pid, *process_tree.members(self.process.pid)])
+        """Return the processor time that the process and all that it has started have taken, WEIGH_EVERY_S ago at most.
+
+        A check asks thousands of questions; to look through all processes takes longer than most answers.
+        """
+        now = time.monotonic()
+        if now >= self._cpu_at + WEIGH_EVERY_S:
+            self._cpu = process_tree.cpu_s([self.process.pid, *process_tree.members(self.process.pid)])
+            self._cpu_at = now
+        return self._cpu
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message; EndedError if the process is gone."""
@@ -180,9 +189,9 @@ class Learner:
             raise EndedError(f"it was stopped: it waited, and was given {self._limit} and more by the clock")
         if now < self._weigh_at:
             return
-        others = process_tree.members(self.process.pid)
-        if process_tree.cpu_s([self.process.pid, *others]) > self._cpu_until:
+        if self._cpu_s() > self._cpu_until:
             raise EndedError(f"it was stopped after {self._limit}")
+        others = process_tree.members(self.process.pid)
         others = others[1:] if self.sandbox == bubblewrap.NAME else others  # bubblewrap's own, beside the notebook's
         before, self._heavy = self._heavy, self._memory_mb(others) > self.place.memory_mb
         if before and self._heavy:

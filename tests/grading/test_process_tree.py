@@ -133,6 +133,7 @@ def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypa
     watched.place = learner.Place(readable=(), hidden=(), time_s=60, memory_mb=100, seed=1)
     watched.sandbox, watched.process = runner.LANDLOCK, process
     watched._until, watched._weigh_at, watched._heavy = time.monotonic() + 60, 0.0, False
+    watched._cpu, watched._cpu_at, watched._cpu_until = 0.0, 0.0, 60.0
     try:
         while looks and not said:
             said = stopped(watched)
