@@ -26,9 +26,9 @@ TOP = """\
 # Checks and the tables that they need
 
 A check never says "ok" where it cannot know. Each row is a check, each column a table that the history lacks: "unknown"
-means that the check needs it, and says so. In the other cells the verdict is that of the whole history, one of the tests
-in which the check finds nothing wrong. A history says by a label `lacks` that a table was never recorded; an empty table
-is not missing. `python -m tests.checks.needs_page` writes this page.
+means that the check needs it, and says so. In the other cells the verdict is that of the whole history, taken from the
+tests, in which the check finds nothing wrong. A history says by a label `lacks` that a table was never recorded; an
+empty table is not missing. `python -m tests.checks.needs_page` writes this page.
 """
 
 
