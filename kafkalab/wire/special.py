@@ -30,7 +30,7 @@ OFFERED = {
     "AddOffsetsToTxn": range(0, 5), "EndTxn": range(0, 6), "WriteTxnMarkers": range(1, 3),
     "TxnOffsetCommit": range(0, 6), "DeleteGroups": range(0, 3), "OffsetDelete": range(0, 1),
     "DescribeCluster": range(0, 3), "DescribeProducers": range(0, 1), "DescribeTransactions": range(0, 1),
-    "ListTransactions": range(0, 3),
+    "ListTransactions": range(0, 3), "ConsumerGroupHeartbeat": range(0, 2),
 }  # fmt: skip
 """The versions that a server offers, by API. AddPartitionsToTxn 4 and 5 are for brokers only (KIP-890)."""
 

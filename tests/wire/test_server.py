@@ -19,6 +19,7 @@ from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.crc32c import crc32c
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
+from kafkalab.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeat
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.messages.find_coordinator import FindCoordinator
@@ -92,6 +93,25 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
     assert len(version_of("ApiVersions", 0).read_response(data, 4).api_keys) > 20
 
 
+@pytest.mark.parametrize("version", [0, 1])
+def test_the_consumer_protocol_is_refused_as_by_a_kafka_that_has_it_switched_off(servers: str, version: int):
+    with Connection(servers) as client:
+        refused = client.ask(ConsumerGroupHeartbeat(group_id="g", member_id="m", member_epoch=0), version)
+    assert refused.error is Error.UNSUPPORTED_VERSION
+
+
+def test_an_application_with_the_consumer_protocol_gets_an_error(servers: str):
+    kafka = pytest.importorskip("confluent_kafka")
+    consumer = kafka.Consumer(
+        {"bootstrap.servers": servers, "group.id": "g", "group.protocol": "consumer", "log_level": 0}
+    )
+    consumer.subscribe(["orders"])
+    message = consumer.poll(20)
+    consumer.close()
+    assert message is not None
+    assert "API version not supported" in message.error().str()
+
+
 @pytest.mark.parametrize(
     ("data", "says"),
     [
@@ -100,7 +120,7 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
         (struct.pack(">i", -1), "a request of -1 bytes"),
         (struct.pack(">i", 4) + b"\0\0\0\0", "bad bytes"),
         (struct.pack(">ihhih", 10, 3, 12, 1, -1), "bad bytes"),
-        (struct.pack(">ihhih", 10, 68, 0, 1, -1), "not offered: API 68 0"),
+        (struct.pack(">ihhih", 10, 76, 0, 1, -1), "not offered: API 76 0"),
         (struct.pack(">ihhih", 10, 24, 5, 1, -1), "not offered: AddPartitionsToTxn 5"),
     ],
 )

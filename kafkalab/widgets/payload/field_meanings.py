@@ -78,6 +78,7 @@ MEANINGS = {
     "offsets": "For each partition the next offset that the group will read.",
     "generation_id": "Which round of the group the member belongs to; an older one is refused.",
     "member_id": "The name that the coordinator gave this member; empty on the first join.",
+    "member_epoch": "The generation under the consumer protocol: 0 to join, -1 to leave.",
     "group_instance_id": "The name of a static member, which stays the same after a restart.",
     "metadata": "A text that the application keeps with each offset.",
     "leader_epochs": "The leader epoch of the last record read, to notice truncated logs.",
