@@ -21,7 +21,7 @@ from kafkalab.course.lab09.for_real import TOPICS, producer_of, torn
 
 def main() -> None:
     """Tear a transaction, print what read_committed sees, and save the session under the name given, if any."""
-    with LiveCluster(profile="4.x/TV1", topics=TOPICS) as live:
+    with LiveCluster(cluster_level=1, topics=TOPICS) as live:
         torn(live, producer_of(live))
         for partition, values in live.outcome().committed.items():
             print(f"read_committed gets {', '.join(values)} of {partition}")

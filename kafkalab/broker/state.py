@@ -228,7 +228,7 @@ class BrokerState:
     def transaction_version(self) -> int:
         """The cluster's transaction version: 0, 1 or 2."""
         configured = self.config.transaction_version
-        return self.rules.cluster_version if configured is None else configured
+        return self.rules.cluster_level if configured is None else configured
 
     def min_isr(self, partition: str) -> int:
         """Return min.insync.replicas of the partition's topic, but not more than it has replicas

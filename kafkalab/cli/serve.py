@@ -24,12 +24,12 @@ THRESHOLDS = 5_000, 5, 5
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Brokers, ports, profile, topics, settings."""
+    """Brokers, ports, cluster level, topics, settings."""
     parser.add_argument("--brokers", type=number_from(1, most=9), default=3, metavar="N", help="how many brokers (3)")
     port = number_from(0, "port", LAST_PORT)
     parser.add_argument("--port", type=port, default=9092, help="the first broker's port, the others follow; 0: any")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
-    parser.add_argument("--profile", default="4.x/TV2", help="4.x/TV2 or 4.x/TV1")
+    parser.add_argument("--cluster-level", type=int, default=2, metavar="N", help="transaction.version: 2 or 1 (2)")
     parser.add_argument("--topics", default="", metavar="NAME:N,...", help="topics with their partitions")
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
@@ -58,7 +58,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         config = dict(map(_setting, options.config))
         faults = list(map(fault_of, options.fault))
-        scenario = scenario_of(options.profile, options.brokers, _topics(options.topics), config)
+        scenario = scenario_of(options.cluster_level, options.brokers, _topics(options.topics), config)
         folder = _folder(options) if options.data is not None else None
         live = RealTime(scenario, prepare=folder.prepare if folder else None)
         for fault in faults:

@@ -192,7 +192,7 @@ def _of_clocks(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, .
     found: list[tuple[str, tuple[Fault, ...]]] = []
     if event.kind == "append":
         found += [("clock", (AdvanceClock(ms, at_step=event.step),)) for ms in JUMPS_MS]
-        if cluster.scenario.rules.cluster_version < 2:
+        if cluster.scenario.rules.cluster_level < 2:
             found.append(("upgrade", (Upgrade(at_step=event.step),)))
     return found
 

@@ -58,7 +58,7 @@ class Run:
         internal = (e.name for e in events if e.kind == "append" and topic_of(e.name) in INTERNAL_TOPICS)
         return cls(
             tuple((f.id, f.sent_step) for f in frames), cluster.start + 1, tuple(e.at_ms for e in events), clients,
-            cluster.broker_names, tuple(dict.fromkeys((*own, *internal))), scenario.rules.cluster_version < 2,
+            cluster.broker_names, tuple(dict.fromkeys((*own, *internal))), scenario.rules.cluster_level < 2,
         )  # fmt: skip
 
     def possible(self, kinds: tuple[str, ...]) -> tuple[str, ...]:

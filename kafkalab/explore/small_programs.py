@@ -90,8 +90,16 @@ def processors_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     return _processing("a processor, and its successor", profile, seed, (300,))
 
 
-def _processing(title: str, profile: str, seed: int, successors_ms: tuple[int, ...]) -> Scenario:
+def two_batches_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
+    """One broker. A processor transforms two records, each with its offset in a transaction of its own."""
+    return _processing("a processor, and two transactions with offsets", profile, seed, (), ("a", "b"))
+
+
+def _processing(
+    title: str, profile: str, seed: int, successors_ms: tuple[int, ...], records: tuple[str, ...] = ("a",)
+) -> Scenario:
     given = {"transactional_id": "w", "inputs": ["in-0"], "output": "out", "group": "g"}
+    given |= {"batch": 1} if len(records) > 1 else {}
     times = enumerate((0, *successors_ms), 1)
     return Scenario(
         title=f"In small: {title}",
@@ -99,7 +107,7 @@ def _processing(title: str, profile: str, seed: int, successors_ms: tuple[int, .
         profile=profile,
         seed=seed,
         topics={"in": 1, "out": 1},
-        records={"in-0": ("a",)},
+        records={"in-0": records},
         config={"transaction_state_log_min_isr": 1},
         programs=tuple(
             Program(f"m{number}", "exactly_once_processor", {**given, "start_after_ms": ms}) for number, ms in times
@@ -109,6 +117,6 @@ def _processing(title: str, profile: str, seed: int, successors_ms: tuple[int, .
 
 IN_SMALL: tuple[Callable[..., Scenario], ...] = (
     idempotent_produce_in_small, transaction_in_small, next_transaction_in_small, processor_in_small,
-    two_brokers_in_small, processors_in_small,
+    two_brokers_in_small, processors_in_small, two_batches_in_small,
 )  # fmt: skip
 """The smallest sets of pairs first: idempotent produce; transactions; consume-transform-produce; with more in them."""

@@ -47,7 +47,7 @@ class LiveCluster:
     def __init__(
         self,
         brokers: int = 3,
-        profile: str = "4.x/TV2",
+        cluster_level: int = 2,
         topics: dict[str, int] | None = None,
         hold: bool | str | Iterable[str] = (),
         port: int = 0,
@@ -56,10 +56,12 @@ class LiveCluster:
     ) -> None:
         """Listen on `port` and the ports after it, 0 for free ones; `hold` as in `hold()`, True for every frame shown.
 
-        `config` has broker settings, such as `group_initial_rebalance_delay_ms=0`. ValueError for a profile that real
-        clients do not speak, and for anything that no scenario has; OSError if a port is taken.
+        `cluster_level` is the finalized level of `transaction.version`, 1 or 2; at 2 a client speaks protocol 2 if it
+        can, otherwise 1. `config` has broker settings, such as `group_initial_rebalance_delay_ms=0`. ValueError for
+        another level, and for anything that no scenario has; OSError if a port is taken.
         """
-        self._real = RealTime(scenario_of(profile, brokers, dict(topics or {}), config), keep=True)
+        self._real = RealTime(scenario_of(cluster_level, brokers, dict(topics or {}), config), keep=True)
+        self.cluster_level = cluster_level
         self._server = Server(self._real)
         self.cluster: Cluster = self._real.cluster
         self.trace: Trace = self.cluster.trace
@@ -339,4 +341,4 @@ class LiveCluster:
         state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"
         waiting = f"{self.trace.steps} events, {len(self.gate.held)} frames wait"
         stopped = f", {self.recording_stopped}" if self.recording_stopped else ""
-        return f"<LiveCluster {self.cluster.scenario.profile} {state}, {waiting}{stopped}>"
+        return f"<LiveCluster of level {self.cluster_level} {state}, {waiting}{stopped}>"

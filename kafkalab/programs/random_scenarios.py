@@ -52,7 +52,7 @@ def random_scenario(
 def random_mishap(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
     """Draw one mishap, without the faults that no client withstands, and those that no network makes."""
     found, scenario = random_fault(pick, run, unclean), run.cluster.scenario
-    if run.cluster.rules.client_version < 2 or "transaction_version" in scenario.config:
+    if run.cluster.rules.client_protocol < 2 or "transaction_version" in scenario.config:
         found = [fault for fault in found if not outlives_its_retry(fault)]
     if any(program.run == "idempotent_writer" for program in scenario.programs):
         found = [fault for fault in found if not lets_a_batch_be_overtaken(fault)]

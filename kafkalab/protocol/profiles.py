@@ -1,4 +1,4 @@
-"""A Kafka version, for what concerns the guarantees: which rules it has, and which transaction version is spoken."""
+"""A Kafka version, for what concerns the guarantees: its rules, the cluster level, and the client protocol."""
 
 from __future__ import annotations
 
@@ -48,29 +48,37 @@ _SINCE_0_11 = (*_SINCE_1_0, rules.FIVE_BATCHES, rules.TIMEOUT_BUMPS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """`client_version` and `cluster_version` are transaction versions (0, 1 or 2); `lacks` the rules of later days."""
+    """Which rules, which cluster level, which client protocol.
+
+    `cluster_level` is the finalized level of the feature `transaction.version`, 0 to 2. `client_protocol` is the newest
+    form of the transactional requests that the clients speak, 0 to 2: a client speaks 2 only on a cluster of level 2.
+    `lacks` has the rules that came later.
+    """
 
     name: str
-    client_version: int
-    cluster_version: int
+    client_protocol: int
+    cluster_level: int
     lacks: tuple[Rule, ...] = ()
 
 
 PROFILES: dict[str, Profile] = {
     p.name: p
     for p in (
-        Profile(name="0.11", client_version=0, cluster_version=0, lacks=_SINCE_0_11),
-        Profile(name="1.0", client_version=0, cluster_version=0, lacks=(*_SINCE_1_0, rules.OFFSETS_EPOCH)),
-        Profile(name="4.x/TV1", client_version=1, cluster_version=2),
-        Profile(name="4.x/TV2", client_version=2, cluster_version=2),
+        Profile(name="0.11", client_protocol=0, cluster_level=0, lacks=_SINCE_0_11),
+        Profile(name="1.0", client_protocol=0, cluster_level=0, lacks=(*_SINCE_1_0, rules.OFFSETS_EPOCH)),
+        Profile(name="4.x/TV1", client_protocol=1, cluster_level=2),
+        Profile(name="4.x/TV2", client_protocol=2, cluster_level=2),
     )
 }
 """What a scenario may name.
 
-0.11 refused a fenced producer's offsets, 1.0 to 2.4 did not. In "4.x/TV1" the brokers are today's and the clients do
-not speak version 2.
+0.11 refused a fenced producer's offsets, 1.0 to 2.4 did not. "4.x/TV1" has clients of client protocol 1, such as
+librdkafka's, on a cluster of level 2: the level does not protect such a client.
 """
 
+
+FOR_LEVEL: dict[int, str] = {1: "4.x/TV1", 2: "4.x/TV2"}
+"""The profile whose rules brokers follow that serve real clients, by cluster level; data folders name it."""
 
 RULE_NAMES = tuple(rule.name for rule in REGISTRY)
 
@@ -82,10 +90,10 @@ class Rules:
     profile: str = "4.x/TV2"
     off: tuple[str, ...] = ()
     _off: frozenset[str] = field(init=False, repr=False, compare=False)
-    client_version: int = field(init=False, repr=False, compare=False)
-    """The transaction version that clients speak: 0, 1 or 2."""
-    cluster_version: int = field(init=False, repr=False, compare=False)
-    """The transaction version of the cluster: 0, 1 or 2 (the feature `transaction.version`)."""
+    client_protocol: int = field(init=False, repr=False, compare=False)
+    """The newest form of the transactional requests that clients speak: 0, 1 or 2."""
+    cluster_level: int = field(init=False, repr=False, compare=False)
+    """The finalized level of the feature `transaction.version`: 0, 1 or 2."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.profile, str) or self.profile not in PROFILES:
@@ -97,8 +105,8 @@ class Rules:
                 raise ValueError(f"no rule {quoted(name)}{hint}")
         profile = PROFILES[self.profile]
         object.__setattr__(self, "_off", frozenset((*(r.name for r in profile.lacks), *self.off)))
-        object.__setattr__(self, "client_version", profile.client_version)
-        object.__setattr__(self, "cluster_version", profile.cluster_version)
+        object.__setattr__(self, "client_protocol", profile.client_protocol)
+        object.__setattr__(self, "cluster_level", profile.cluster_level)
 
     def on(self, rule: Rule) -> bool:
         """Whether the rule is in force."""

@@ -46,7 +46,7 @@ class SimPort:
         self.node = node
         self.bootstrap = brokers
         self.profile = rules.profile
-        self.client_version, self.level = rules.client_version, level
+        self.client_protocol, self.level = rules.client_protocol, level
         self.coordinator_bumps_epoch = rules.on(KEEP_EPOCH_EXPECTED)
         self.two_phase_commit = level.config.unstable_api_versions_enable
         self.filters_aborted = rules.on(ABORTED_FILTER)
@@ -62,7 +62,7 @@ class SimPort:
 
     @property
     def transaction_version(self) -> int:
-        return min(self.client_version, self.level.transaction_version)
+        return min(self.client_protocol, self.level.transaction_version)
 
     @property
     def timed_out(self) -> bool:
@@ -77,7 +77,7 @@ class SimPort:
         timeout_ms: int = 0,
         transaction_version: int | None = None,
     ) -> None:
-        if version is None and self.client_version == 2 and self._is_transactional(body):
+        if version is None and self.client_protocol == 2 and self._is_transactional(body):
             spoken = self.transaction_version if transaction_version is None else transaction_version
             version = CLIENT_VERSIONS[1].get(type(body).__name__) if spoken < 2 else None
 

@@ -28,7 +28,7 @@ CLIENT_VERSIONS = {
 
 
 @cache
-def frame_headers(client_version: int | None) -> dict[type, tuple[str, int, str]]:
+def frame_headers(client_protocol: int | None) -> dict[type, tuple[str, int, str]]:
     """Return by type of request the frame's name, version and category.
 
     They are those of a client that speaks this transaction version; with None those of a broker or the controller.
@@ -36,8 +36,8 @@ def frame_headers(client_version: int | None) -> dict[type, tuple[str, int, str]
     headers = {}
     for request, api in BY_REQUEST.items():
         version, category = api.versions[-1], api.category
-        if client_version is not None:
-            version = CLIENT_VERSIONS[client_version].get(api.name, version)
+        if client_protocol is not None:
+            version = CLIENT_VERSIONS[client_protocol].get(api.name, version)
         elif api.name == "AddPartitionsToTxn":
             category = "verification"
         headers[request] = (api.name, version, category)

@@ -23,7 +23,7 @@ NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
 class Network:
     """Carries frames between nodes. Every latency follows from the seed and the frame's number."""
 
-    def __init__(self, kernel: Kernel, seed: int, client_version: int, faults: tuple[FrameFault, ...]) -> None:
+    def __init__(self, kernel: Kernel, seed: int, client_protocol: int, faults: tuple[FrameFault, ...]) -> None:
         self.kernel = kernel
         self._seed_part = seed * 0x9E3779B9  # of every frame's latency
         self.faults: dict[str, list[FrameFault]] = {}
@@ -40,7 +40,7 @@ class Network:
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
         self.links = Links(self._arrive_now)
         self._headers_of_servers = frame_headers(None)
-        self._headers_of_clients = frame_headers(client_version)
+        self._headers_of_clients = frame_headers(client_protocol)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
         self.quiet = False
         """In real time, with no trace kept, while `is_whole`: frames arrive at once and leave no events."""

@@ -35,7 +35,7 @@ class KafkaLab(LiveCluster):
     def __init__(
         self,
         brokers: int = 3,
-        profile: str = "4.x/TV2",
+        cluster_level: int = 2,
         topics: Any = None,
         *,
         allow_unused_faults: bool = False,
@@ -52,7 +52,7 @@ class KafkaLab(LiveCluster):
             topics = dict.fromkeys(topics, 1)
         elif not isinstance(topics, dict | None):
             raise TypeError(f"topics are a list of names or a dict with numbers of partitions, not {quoted(topics)}")
-        super().__init__(brokers, profile, topics, **{"group_initial_rebalance_delay_ms": 0, **settings})
+        super().__init__(brokers, cluster_level, topics, **{"group_initial_rebalance_delay_ms": 0, **settings})
         self._pipelines: list[Pipeline] = []
         self.allow_unused_faults = allow_unused_faults
 

@@ -13,8 +13,10 @@ import pytest
 if TYPE_CHECKING:
     from kafkalab.testing.kafka_lab import KafkaLab
 
-MARKER = "kafka_lab(topics, brokers, profile, hold, **settings): the cluster that the fixture kafka_lab begins with"
-EXAMPLE = '@pytest.mark.kafka_lab(topics={"orders": 3}, brokers=3, profile="4.x/TV2", min_insync_replicas=2)'
+MARKER = (
+    "kafka_lab(topics, brokers, cluster_level, hold, **settings): the cluster that kafka_lab begins with"
+)
+EXAMPLE = '@pytest.mark.kafka_lab(topics={"orders": 3}, brokers=3, cluster_level=2, min_insync_replicas=2)'
 SHARED = pytest.StashKey["KafkaLab"]()
 OWN = pytest.StashKey["KafkaLab"]()
 
@@ -22,10 +24,10 @@ OWN = pytest.StashKey["KafkaLab"]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what all tests of a run have in common, on the command line and in the ini file."""
     group = parser.getgroup("kafka_lab", "kafka_lab: a small Kafka for tests of applications")
-    group.addoption("--kafka-lab-profile", metavar="NAME", help="4.x/TV2 (default) or 4.x/TV1")
+    group.addoption("--kafka-lab-cluster-level", metavar="N", help="transaction.version: 2 (default) or 1")
     group.addoption("--kafka-lab-brokers", metavar="N", help="how many brokers (3)")
     group.addoption("--kafka-lab-keep", metavar="DIR", help="keep traces and pictures of failed tests in this folder")
-    parser.addini("kafka_lab_profile", "as --kafka-lab-profile", default="")
+    parser.addini("kafka_lab_cluster_level", "as --kafka-lab-cluster-level", default="")
     parser.addini("kafka_lab_brokers", "as --kafka-lab-brokers", default="")
     parser.addini("kafka_lab_keep", "as --kafka-lab-keep; the default is in pytest's cache", default="")
     parser.addini("kafka_lab_topics", "topics with their partitions: orders:3 payments:1", type="args", default=[])
@@ -34,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Describe the marker, and refuse options that no cluster has."""
     config.addinivalue_line("markers", MARKER)
-    if any(chosen(config, name) for name in ("profile", "brokers")) or config.getini("kafka_lab_topics"):
+    if any(chosen(config, name) for name in ("cluster_level", "brokers")) or config.getini("kafka_lab_topics"):
         options_of(config)
 
 
@@ -46,17 +48,12 @@ def chosen(config: pytest.Config, name: str) -> str:
 def options_of(config: pytest.Config) -> dict[str, Any]:
     """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
     from kafkalab.limits import quoted, whole_number
-    from kafkalab.protocol.profiles import Rules
 
     options: dict[str, Any] = {}
-    if profile := chosen(config, "profile"):
-        options["profile"] = profile
-        try:
-            level = Rules(profile).client_version
-        except ValueError as error:
-            raise pytest.UsageError(f"kafka_lab_profile: {error}") from None
-        if level == 0:
-            raise pytest.UsageError(f"kafka_lab_profile: {quoted(profile)} has no real clients: 4.x/TV1 or 4.x/TV2")
+    if level := chosen(config, "cluster_level"):
+        options["cluster_level"] = whole_number(level)
+        if options["cluster_level"] not in (1, 2):
+            raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quoted(level)}")
     if brokers := chosen(config, "brokers"):
         options["brokers"] = whole_number(brokers)
         if not 1 <= options["brokers"] <= 9:
@@ -74,7 +71,7 @@ def options_of(config: pytest.Config) -> dict[str, Any]:
 def kafka_lab(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
     """Brokers for this test alone, on free ports of this machine: `kafka_lab.bootstrap_servers` (docs/testing.md).
 
-    The marker `kafka_lab` chooses topics, brokers, profile and broker settings.
+    The marker `kafka_lab` chooses topics, brokers, cluster level and broker settings.
     """
     options = options_of(request.config)
     for marker in reversed(list(request.node.iter_markers("kafka_lab"))):

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kafkalab.limits import quoted
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
-from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.profiles import FOR_LEVEL
 from kafkalab.sim.cluster import Cluster, Watch
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
@@ -22,16 +23,15 @@ LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
 
 
-def scenario_of(profile: str, brokers: int, topics: dict[str, int], config: dict[str, Any]) -> Scenario:
-    """Return the scenario of a cluster for real clients. ValueError for a profile of brokers that these do not meet.
+def scenario_of(cluster_level: int, brokers: int, topics: dict[str, int], config: dict[str, Any]) -> Scenario:
+    """Return the scenario of a cluster for real clients. ValueError for a level that is not in `FOR_LEVEL`.
 
-    A client speaks the transaction version that it reads from the cluster's features, so 4.x/TV1 finalizes version 1.
+    The client protocol is the client's own affair: it speaks 2 if it can, and if the cluster is of level 2.
     """
-    level = Rules(profile).client_version
-    if level == 0:
-        raise ValueError(f"profile {profile!r} has no real clients: choose 4.x/TV1 or 4.x/TV2")
-    config = {"transaction_version": level, **config}
-    return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config)
+    if type(cluster_level) is not int or cluster_level not in FOR_LEVEL:
+        raise ValueError(f"the cluster level (transaction.version) is 1 or 2, not {quoted(cluster_level)}")
+    config = {"transaction_version": cluster_level, **config}
+    return Scenario(title="live", brokers=brokers, profile=FOR_LEVEL[cluster_level], topics=topics, config=config)
 
 
 def fault_of(text: str) -> Fault:

@@ -42,7 +42,7 @@ def keep_trace() -> None:
     from kafkalab.wire.server import Server
 
     async def serve() -> None:
-        server = Server(RealTime(scenario_of("4.x/TV2", 3, {"orders": 3}, {}), keep=True))
+        server = Server(RealTime(scenario_of(2, 3, {"orders": 3}, {}), keep=True))
         await server.listen(port=0)
         print(f"ready: {server.bootstrap_servers}", flush=True)
         await asyncio.Event().wait()

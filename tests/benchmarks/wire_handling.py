@@ -109,7 +109,7 @@ class Client:
 
 async def measure(count: int, records: int, keep: bool, profile: bool) -> None:
     """Print the time of a transaction, or a profile."""
-    server = Server(RealTime(scenario_of("4.x/TV2", 3, {"orders": 3}, {}), keep=keep))
+    server = Server(RealTime(scenario_of(2, 3, {"orders": 3}, {}), keep=keep))
     await server.listen(port=0)
     client = Client(server, 0, records)
     profiler = cProfile.Profile()

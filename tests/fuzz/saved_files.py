@@ -53,7 +53,7 @@ def data_folder(folder: Path) -> None:
     """Let three brokers keep two records in the folder; ValueError if they cannot go on there."""
     kept = DataFolder(folder)
     try:
-        live = RealTime(scenario_of("4.x/TV2", 3, {"t": 1}, {}), prepare=kept.prepare)
+        live = RealTime(scenario_of(2, 3, {"t": 1}, {}), prepare=kept.prepare)
         if not (folder / OF_A_FOLDER[2]).exists():
             for value in "ab":  # a follower hears of the first one's high watermark with the second
                 live.kernel.catch_up(max(live.now_ms, live.kernel.now) + 50)

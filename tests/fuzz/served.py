@@ -169,11 +169,11 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=6, help="stop after this time, whatever the CPU time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--corpus", type=int, default=CORPUS)
-    parser.add_argument("--profile", default="4.x/TV2")
+    parser.add_argument("--cluster-level", default="2")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kafkalab-fuzz-"))
     command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0", "--topics", "t:2,other:13"]
-    command += ["--profile", options.profile]
+    command += ["--cluster-level", options.cluster_level]
     with (folder / "serve.log").open("w") as log:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     assert server.stdout is not None

@@ -131,7 +131,7 @@ def bytes_are_met(parts: list[bytes]) -> str:
 
 
 async def _met(parts: list[bytes]) -> str:
-    live = RealTime(scenario_of("4.x/TV2", 3, {"t": 2, "other": 13}, {}))
+    live = RealTime(scenario_of(2, 3, {"t": 2, "other": 13}, {}))
     server, lines = Server(live), Lines()
     server.names = Names(NAMES.addresses)
     try:

@@ -103,7 +103,7 @@ def test_the_comparison_opens_where_the_late_request_is_answered() -> None:
 
 def test_the_brokers_have_version_2_and_verify_in_all_runs() -> None:
     rules = Rules("4.x/TV1")
-    assert (rules.cluster_version, rules.client_version, rules.on(VERIFICATION)) == (2, 1, True)
+    assert (rules.cluster_level, rules.client_protocol, rules.on(VERIFICATION)) == (2, 1, True)
 
 
 def test_the_epochs_are_those_of_the_text() -> None:

@@ -127,7 +127,7 @@ def test_a_log_that_begins_anew_has_nothing_of_the_old_one() -> None:
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_stable_offset) == (9, 9, 9, 9)
     assert (log.batches, log.segments, log.transaction_index.entries, log.last_epoch) == ([], [9], [], -1)
     assert (log.producers.entries, log.producers.ongoing, log.producers.snapshots) == ({}, {}, {})
-    assert (log.producers.rules.client_version, log.producers.expiration_ms) == (1, 777)
+    assert (log.producers.rules.client_protocol, log.producers.expiration_ms) == (1, 777)
     assert (log.producers.map_end_offset, log.producers.snapshot_offset) == (9, 9)
     log.append(batch("c"), 5)
     assert ([b.base_offset for b in log.read(9, 10)], log.last_epoch) == ([9], 5)
@@ -139,7 +139,7 @@ def test_a_restarted_log_knows_all_that_was_written_down() -> None:
     assert (log.partition, log.batches, log.segments, log.checkpoint) == ("p-0", old.batches, [0, 3], old.checkpoint)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_epoch) == (0, 3, 3, 4)
     assert log.transaction_index.entries == old.transaction_index.entries
-    assert (log.producers.rules.client_version, log.producers.expiration_ms) == (1, 777)
+    assert (log.producers.rules.client_protocol, log.producers.expiration_ms) == (1, 777)
     assert sorted(log.producers.entries) == [1, 2]
     log.append(batch("c"), 5)
     assert (old.log_end_offset, len(old.batches), old.segments) == (3, 3, [0, 3]), "the old one is another log"

@@ -301,7 +301,7 @@ def test_a_read_belongs_to_no_producer_if_one_commits_offsets_of_an_unknown_memb
 
 
 @pytest.mark.parametrize("options", [{"brokers": 0}, {"brokers": "3"}, {"brokers": 10}, {"topics": {"a": 0}},
-                                     {"profile": "0.11"}, {"profile": "4.x"}, {"min_isr": 2}])  # fmt: skip
+                                     {"cluster_level": 0}, {"cluster_level": "2"}, {"min_isr": 2}])  # fmt: skip
 def test_what_no_cluster_has_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         KafkaLab(**options)

@@ -43,10 +43,10 @@ class TestMarked:
     def test_class(self, kafka_lab):
         assert (len(kafka_lab.cluster.brokers), kafka_lab.topics) == (1, {"payments": 1})
 
-    @pytest.mark.kafka_lab(topics={"orders": 3}, profile="4.x/TV1", min_insync_replicas=2)
+    @pytest.mark.kafka_lab(topics={"orders": 3}, cluster_level=1, min_insync_replicas=2)
     def test_nearer(self, kafka_lab):
         scenario = kafka_lab.cluster.scenario
-        assert (scenario.brokers, scenario.profile, kafka_lab.topics) == (1, "4.x/TV1", {"orders": 3})
+        assert (scenario.brokers, kafka_lab.cluster_level, kafka_lab.topics) == (1, 1, {"orders": 3})
         assert scenario.config["min_insync_replicas"] == 2
 
 def test_default(kafka_lab):
@@ -59,14 +59,14 @@ def test_the_ini_file_and_the_command_line_choose_it_for_all(pytester: pytest.Py
 def test_all(kafka_lab, kafka_lab_session):
     for lab in (kafka_lab, kafka_lab_session):
         found = lab.cluster.scenario
-        assert (found.brokers, found.profile, lab.topics) == (2, "4.x/TV1", {"orders": 3, "payments": 1})
+        assert (found.brokers, lab.cluster_level, lab.topics) == (2, 1, {"orders": 3, "payments": 1})
 
 @pytest.mark.kafka_lab(brokers=1)
 def test_nearer(kafka_lab):
     assert kafka_lab.cluster.scenario.brokers == 1
 """
-    ini = "kafka_lab_profile = 4.x/TV2\nkafka_lab_brokers = 2\nkafka_lab_topics = orders:3 payments"
-    run(pytester, test, "--kafka-lab-profile", "4.x/TV1", ini=ini).assert_outcomes(passed=2)
+    ini = "kafka_lab_cluster_level = 2\nkafka_lab_brokers = 2\nkafka_lab_topics = orders:3 payments"
+    run(pytester, test, "--kafka-lab-cluster-level", "1", ini=ini).assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_nearer(kafka_lab):
         ('{"orders": 3}', 'kafka_lab takes names: @pytest.mark.kafka_lab(topics={"orders": 3}'),
         ("min_isr=2", "min_isr"),
         ("brokers=0", "kafka_lab: brokers is a number from 1 to 9, not 0; for example @pytest"),
-        ('profile="0.11"', "kafka_lab: profile '0.11' has no real clients: choose 4.x/TV1 or 4.x/TV2"),
+        ("cluster_level=0", "kafka_lab: the cluster level (transaction.version) is 1 or 2, not 0"),
         ("topics=3", "kafka_lab: topics are a list of names or a dict with numbers of partitions, not 3"),
     ],
 )
@@ -90,8 +90,8 @@ def test_a_wrong_marker_is_one_clear_error(marker: str, error: str, pytester: py
 @pytest.mark.parametrize(
     ("ini", "error"),
     [
-        ("kafka_lab_profile = 4.x", "ERROR: kafka_lab_profile: no profile '4.x'; there are"),
-        ("kafka_lab_profile = 0.11", "ERROR: kafka_lab_profile: '0.11' has no real clients"),
+        ("kafka_lab_cluster_level = 4.x/TV2", "ERROR: kafka_lab_cluster_level: 1 or 2, not '4.x/TV2'"),
+        ("kafka_lab_cluster_level = 3", "ERROR: kafka_lab_cluster_level: 1 or 2, not '3'"),
         ("kafka_lab_brokers = many", "ERROR: kafka_lab_brokers: a number from 1 to 9, not 'many'"),
         ("kafka_lab_topics = orders:x", "ERROR: kafka_lab_topics: orders:3 payments:1, not 'orders:x'"),
     ],

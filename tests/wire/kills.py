@@ -261,11 +261,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--profile", default="4.x/TV2")
+    parser.add_argument("--cluster-level", default="2")
     parser.add_argument("--fsync", action="store_true")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kills"))
-    more = ("--profile", options.profile, *(["--fsync"] if options.fsync else []))
+    more = ("--cluster-level", options.cluster_level, *(["--fsync"] if options.fsync else []))
     began = time.monotonic()
     found, counts = campaign(folder, options.times, options.seed, *more)
     for line in found:

@@ -37,7 +37,7 @@ class Session:
     def __init__(self, seed: int, by_frames: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_ms, self.random = 1_700_000_000_000, Random(seed)
         monkeypatch.setattr(RealTime, "now_ms", property(lambda _: self.now_ms))
-        self.real = RealTime(scenario_of("4.x/TV2", 3, {"t": 3}, {"replica_lag_time_max_ms": 2_000}))
+        self.real = RealTime(scenario_of(2, 3, {"t": 3}, {"replica_lag_time_max_ms": 2_000}))
         self.brokers = self.real.cluster.brokers
         if by_frames:
             self.real.network.quiet, self.real.cluster.injector.direct = False, None

@@ -19,7 +19,7 @@ def test_a_sequence_that_a_client_used_twice_is_told_from_a_loss() -> None:
     assert reused(worker, places) == ["w0-3-0"]
 
 
-@pytest.mark.parametrize("options", [("--profile", "4.x/TV2"), ("--fsync", "--profile", "4.x/TV1")])
+@pytest.mark.parametrize("options", [("--cluster-level", "2"), ("--fsync", "--cluster-level", "1")])
 def test_three_kills_lose_nothing(options: tuple[str, ...]) -> None:
     """In a process of its own, with all the threads of clients that were left behind."""
     command = [sys.executable, "-m", "tests.wire.kills", "--times", "3", "--seed", "7", *options]

@@ -70,7 +70,7 @@ def served(scene: Callable[[Server], Awaitable[None]], **limits: float) -> None:
     """Run a scene with a server that has these limits."""
 
     async def run() -> None:
-        live = RealTime(scenario_of("4.x/TV2", 3, {"t": 3}, {}))
+        live = RealTime(scenario_of(2, 3, {"t": 3}, {}))
         server = Server(live, Limits(**limits))  # type: ignore[arg-type]
         await server.listen(port=0)
         try:
@@ -261,7 +261,7 @@ def test_the_largest_requests_cost_a_time_that_grows_with_their_rows(body: objec
 
 def test_many_names_of_clients_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalab.wire.live.MOST_CLIENTS", 20)
-    live = RealTime(scenario_of("4.x/TV2", 3, {}, {}))
+    live = RealTime(scenario_of(2, 3, {}, {}))
     names = [live.client(f"{n}" * 300) for n in range(100)]
     live.stop()
     assert max(map(len, names)) <= 249
@@ -270,7 +270,7 @@ def test_many_names_of_clients_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_server_listens_where_it_is_told() -> None:
     async def run() -> None:
-        server = Server(RealTime(scenario_of("4.x/TV2", 1, {}, {})))
+        server = Server(RealTime(scenario_of(2, 1, {}, {})))
         await server.listen(host="127.0.0.3", port=0, advertised="localhost.test")
         host, port = server.names.addresses["b1"]
         reader, writer = await asyncio.open_connection("127.0.0.3", port)

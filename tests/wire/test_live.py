@@ -27,8 +27,8 @@ def live() -> Iterator[Callable[..., RealTime]]:
     """Make clusters, with faults in words, that stop when the test ends."""
     made: list[RealTime] = []
 
-    def make(*faults: str, profile: str = "4.x/TV2") -> RealTime:
-        made.append(RealTime(scenario_of(profile, 3, {"t": 1}, {})))
+    def make(*faults: str, level: int = 2) -> RealTime:
+        made.append(RealTime(scenario_of(level, 3, {"t": 1}, {})))
         for fault in faults:
             made[-1].strike(fault_of(fault))
         return made[-1]
@@ -60,9 +60,9 @@ def test_the_clock_follows_another_one_and_never_goes_back() -> None:
     assert (done, kernel.schedule.next_ms) == ([2, 5, 20], -1)
 
 
-@pytest.mark.parametrize(("profile", "level"), [("4.x/TV1", 1), ("4.x/TV2", 2)])
-def test_the_profile_finalizes_what_its_clients_speak(profile: str, level: int, live: Make) -> None:
-    assert live(profile=profile).cluster.brokers["b1"].state.transaction_version == level
+@pytest.mark.parametrize("level", [1, 2])
+def test_the_cluster_level_is_the_finalized_feature(level: int, live: Make) -> None:
+    assert live(level=level).cluster.brokers["b1"].state.transaction_version == level
 
 
 def test_an_answer_comes_without_latency_and_a_lost_one_breaks_the_connection(live: Make) -> None:

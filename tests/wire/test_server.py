@@ -297,7 +297,7 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--profile", "1.0"), "profile '1.0' has no real clients"),
+        (("--cluster-level", "3"), "the cluster level (transaction.version) is 1 or 2, not 3"),
         (("--topics", "orders:x"), "--topics orders:3,payments:1, not 'orders:x'"),
         (("--topics", "orders:²"), "--topics orders:3,payments:1, not 'orders:²'"),
         (("--port", "70000"), "a port, at most 65,535, not '70000'"),
@@ -325,14 +325,14 @@ def test_a_port_that_is_taken_is_one_line(servers: str):
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
 
 
-def test_a_folder_is_for_one_server_and_one_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_is_for_one_server_and_one_cluster_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     data = ("--data", str(tmp_path / "data"))
     with serving(tmp_path, *data, "--topics", "kept:2"):
         assert main(["serve", "--port", "0", *data]) == 2
         assert "is in use by another process" in capsys.readouterr().err
-    assert main(["serve", "--port", "0", *data, "--profile", "4.x/TV1"]) == 2
+    assert main(["serve", "--port", "0", *data, "--cluster-level", "1"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "is of profile 4.x/TV2, not 4.x/TV1" in line
+    assert "is of a cluster of level 2, not 1" in line
     with serving(tmp_path, *data) as found, Connection(found) as client:
         assert list(client.ask(Metadata(topics=("kept",)), 12).metadata.partitions) == ["kept-0", "kept-1"]
 
@@ -348,7 +348,7 @@ def test_control_c_stops_it(tmp_path: Path):
 
 
 def test_faults_typed_while_it_runs(tmp_path: Path):
-    with lab(tmp_path, "4.x/TV2") as cluster, Connection(cluster.servers, broker=2) as connection:
+    with lab(tmp_path, 2) as cluster, Connection(cluster.servers, broker=2) as connection:
         assert connection.ask(ApiVersions(), 3).error is Error.NONE
         cluster.type("nonsense")
         cluster.type("Crash:b2")
@@ -360,7 +360,7 @@ def test_faults_typed_while_it_runs(tmp_path: Path):
 
 
 def test_a_broker_crashes_at_its_time(tmp_path: Path):
-    with lab(tmp_path, "4.x/TV2", "Crash:b2:700") as cluster, Connection(cluster.servers, broker=2) as connection:
+    with lab(tmp_path, 2, "Crash:b2:700") as cluster, Connection(cluster.servers, broker=2) as connection:
         assert connection.ask(ApiVersions(), 3).error is Error.NONE
         with pytest.raises(ConnectionError):
             connection.answer()

@@ -66,7 +66,7 @@ def test_where_the_disk_takes_nothing_batches_stay_in_memory(
 
 
 def test_all_logs_of_a_server_have_one_shelf() -> None:
-    live = RealTime(scenario_of("4.x/TV2", 3, {"t": 3}, {}))
+    live = RealTime(scenario_of(2, 3, {"t": 3}, {}))
     live.stop()
     shelves = [broker.state.log("t-0").batches._shelf for broker in live.cluster.brokers.values()]
     assert isinstance(shelves[0], FileShelf)

@@ -56,7 +56,7 @@ def producer_of(live: Any) -> Any:
     })  # fmt: skip
 
 
-def librdkafka(profile: str = "4.x/TV1") -> dict[str, tuple[str, ...]]:
+def librdkafka(cluster_level: int = 1) -> dict[str, tuple[str, ...]]:
     """Tear a transaction of librdkafka on brokers in this process; return what read_committed gets of it.
 
     Where that cannot be had (confluent-kafka is not installed, or no socket may be opened), say so, and return what
@@ -67,7 +67,7 @@ def librdkafka(profile: str = "4.x/TV1") -> dict[str, tuple[str, ...]]:
             raise OSError("a browser opens no sockets")
         from kafkalab.live.cluster import LiveCluster
 
-        with LiveCluster(profile=profile, topics=TOPICS) as live:
+        with LiveCluster(cluster_level=cluster_level, topics=TOPICS) as live:
             torn(live, producer_of(live))
             return dict(live.outcome().committed)
     except ImportError as missing:

@@ -26,7 +26,7 @@ from tests.wire.serving import serving
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Brokers with a committed, two aborted and an open transaction."""
-    with serving(tmp_path_factory.mktemp("serve"), "--topics", "in:2,out:1", "--profile", "4.x/TV1") as found:
+    with serving(tmp_path_factory.mktemp("serve"), "--topics", "in:2,out:1", "--cluster-level", "1") as found:
         with writer(found, "pay") as pay, writer(found, "open") as still:
             pay.write("in-0", "a", "b")
             pay.write("out-0", "c")

@@ -49,10 +49,10 @@ class Lab:
 
 
 @contextlib.contextmanager
-def lab(folder: Path, profile: str, *faults: str) -> Iterator[Lab]:
+def lab(folder: Path, level: int, *faults: str) -> Iterator[Lab]:
     """Serve with the program's topics; what the server logs is in `folder`/serve.log."""
     topics = ",".join(f"{name}:{count}" for name, count in TOPICS.items())
-    options = ["--port", "0", "--profile", profile, "--topics", topics]
+    options = ["--port", "0", "--cluster-level", str(level), "--topics", topics]
     options += ["--config", "group.initial.rebalance.delay.ms=0"]
     options += [word for fault in faults for word in ("--fault", fault)]
     command = [sys.executable, "-m", "kafkalab.cli.main", "serve", *options]

@@ -1,4 +1,4 @@
-"""Lose every answer of one API once, for each client and profile: `python -m tests.wire.clients.drops [--jobs N]`.
+"""Lose every answer of one API once, for each client and level: `python -m tests.wire.clients.drops [--jobs N]`.
 
 Every first, third, fifth... answer is lost, so that each request's answer is, and that of its repetition is not.
 Prints a table of Markdown; ends with 1 if a client saw something else than the program expects, or EXPLAINED says.
@@ -18,7 +18,7 @@ from tests.wire.clients.clusters import lab
 from tests.wire.clients.running import CLIENTS, afterwards, seen
 from tests.wire.clients.script import EXPECTED
 
-PROFILES = ("4.x/TV1", "4.x/TV2")
+LEVELS = (1, 2)
 APIS = ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn", "Produce")
 CHAPTERS = ("idempotent", "outcomes", "offsets")
 MOST = 60
@@ -30,12 +30,12 @@ EXPLAINED = {
 """The error with which a client ends instead, and what its topic holds then (`afterwards`); see README.md."""
 
 
-def result(client: str, profile: str, api: str) -> str:
+def result(client: str, level: int, api: str) -> str:
     """Return what came of it in words."""
     lost = [f"Drop:{api}Response#{number}" for number in range(1, MOST, 2)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with lab(folder, profile, *lost) as cluster:
+        with lab(folder, level, *lost) as cluster:
             found = seen(cluster, client, folder / "errors", "", *CHAPTERS)
             if "error" in found:
                 found |= afterwards(cluster.servers, "pay", "payments")
@@ -55,19 +55,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--clients", nargs="+", default=CLIENTS, choices=CLIENTS)
-    parser.add_argument("--profiles", nargs="+", default=PROFILES, choices=PROFILES)
+    parser.add_argument("--levels", type=int, nargs="+", default=LEVELS, choices=LEVELS)
     parser.add_argument("--apis", nargs="+", default=APIS, choices=APIS)
     options = parser.parse_args()
-    cases = list(itertools.product(options.clients, options.profiles, options.apis))
+    cases = list(itertools.product(options.clients, options.levels, options.apis))
     with ThreadPoolExecutor(options.jobs) as pool:
         running = [pool.submit(result, *case) for case in cases]
         results = {}
         for case, run in zip(cases, running, strict=True):
             results[case] = run.result()
             print(*case, results[case], sep=" | ", file=sys.stderr, flush=True)
-    print("| client | profile |", " | ".join(options.apis), "|\n|---|---|" + "---|" * len(options.apis))
-    for client, profile in itertools.product(options.clients, options.profiles):
-        print(f"| {client} | {profile} |", " | ".join(results[client, profile, api] for api in options.apis), "|")
+    print("| client | level |", " | ".join(options.apis), "|\n|---|---|" + "---|" * len(options.apis))
+    for client, level in itertools.product(options.clients, options.levels):
+        print(f"| {client} | {level} |", " | ".join(results[client, level, api] for api in options.apis), "|")
     return 0 if {*results.values()} <= {AS_EXPECTED, NOT_SENT, ERROR} else 1
 
 

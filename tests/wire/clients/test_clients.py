@@ -16,7 +16,7 @@ from tests.wire.clients.script import CHAPTERS, EXPECTED
 
 pytestmark = pytest.mark.clients
 
-PROFILES = ("4.x/TV1", "4.x/TV2")
+LEVELS = (1, 2)
 LOST = [
     *("InitProducerIdResponse#2", "AddPartitionsToTxnResponse#1", "ProduceResponse#5", "EndTxnResponse#1"),
     *("EndTxnResponse#3", "TxnOffsetCommitResponse#1", "AddOffsetsToTxnResponse#1", "FindCoordinatorResponse#1"),
@@ -36,8 +36,8 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """
     runs: dict[tuple[str, str], Future[dict[str, Any]]] = {}
 
-    def work(client: str, profile: str, folder: Path) -> dict[str, Any]:
-        with lab(folder, profile) as cluster:
+    def work(client: str, level: int, folder: Path) -> dict[str, Any]:
+        with lab(folder, level) as cluster:
             if client not in HANGS:
                 return seen(cluster, client, folder / "errors")
             found = seen(cluster, client, folder / "errors", "", *(name for name in CHAPTERS if name != "crash"))
@@ -46,14 +46,14 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
     with ThreadPoolExecutor(6) as pool:
 
-        def start(client: str, profile: str) -> None:
-            if (client, profile) not in runs:
+        def start(client: str, level: int) -> None:
+            if (client, level) not in runs:
                 NEEDS.get(client, Path)()
-                runs[client, profile] = pool.submit(work, client, profile, tmp_path_factory.mktemp("run"))
+                runs[client, level] = pool.submit(work, client, level, tmp_path_factory.mktemp("run"))
 
-        def take(client: str, profile: str) -> Future[dict[str, Any]]:
-            start(client, profile)
-            return runs.pop((client, profile))
+        def take(client: str, level: int) -> Future[dict[str, Any]]:
+            start(client, level)
+            return runs.pop((client, level))
 
         for item in request.session.items:
             if item.path == request.path and "client" in (given := item.callspec.params):
@@ -62,16 +62,16 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield take
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_sees_exactly_once(client: str, profile: str, run: Run):
-    assert run(client, profile).result() == {**EXPECTED, **HANGS.get(client, {})}
+def test_a_client_sees_exactly_once(client: str, level: int, run: Run):
+    assert run(client, level).result() == {**EXPECTED, **HANGS.get(client, {})}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_no_lost_answer_loses_or_doubles_anything(profile: str, tmp_path: Path):
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_lost_answer_loses_or_doubles_anything(level: int, tmp_path: Path):
     chapters = ("idempotent", "outcomes", "offsets")
-    with lab(tmp_path, profile, *(f"Drop:{frame}" for frame in LOST)) as cluster:
+    with lab(tmp_path, level, *(f"Drop:{frame}" for frame in LOST)) as cluster:
         found = seen(cluster, "confluent-kafka", tmp_path / "errors", "", *chapters)
     assert found == {chapter: EXPECTED[chapter] for chapter in chapters}
     lines = (tmp_path / "serve.log").read_text().splitlines()

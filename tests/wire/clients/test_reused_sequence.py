@@ -13,8 +13,8 @@ pytestmark = pytest.mark.clients
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
-def test_a_record_behind_an_abort_is_taken_for_a_repetition(profile: str) -> None:
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_record_behind_an_abort_is_taken_for_a_repetition(level: int) -> None:
     """If a later version of librdkafka does not do it, README.md and tests/wire/kills.py need not speak of it."""
     from confluent_kafka import Producer
 
@@ -24,7 +24,7 @@ def test_a_record_behind_an_abort_is_taken_for_a_repetition(profile: str) -> Non
         if error is None:
             told[message.value()] = message.offset()
 
-    with LiveCluster(topics={"out": 1}, profile=profile) as live:
+    with LiveCluster(topics={"out": 1}, cluster_level=level) as live:
         slow = {"reconnect.backoff.ms": 3_000, "reconnect.backoff.max.ms": 3_000, "linger.ms": 0, "log_level": 0}
         app = Producer({"bootstrap.servers": live.bootstrap_servers, "transactional.id": "pay", **slow})
         app.init_transactions(20)

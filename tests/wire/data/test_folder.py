@@ -33,11 +33,11 @@ class Lab:
     """A cluster on a folder. `kill` leaves everything as it is at that moment."""
 
     def __init__(self, folder: Path, topics: dict[str, int] | None = None, fsync: bool = False, **other: Any) -> None:
-        given = {"profile": "4.x/TV2", "brokers": 3, "config": {}, **other}
+        given = {"cluster_level": 2, "brokers": 3, "config": {}, **other}
         self.failed: list[bool] = []
         self.folder = DataFolder(folder, fsync, lambda: self.failed.append(True))
         try:
-            scenario = scenario_of(given["profile"], given["brokers"], topics or {"t": 1}, given["config"])
+            scenario = scenario_of(given["cluster_level"], given["brokers"], topics or {"t": 1}, given["config"])
             self.live = RealTime(scenario, prepare=self.folder.prepare)
         except ValueError:
             self.folder.close()
@@ -231,7 +231,7 @@ def test_a_truncated_log_is_shorter_on_disk_too(lab: Make, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"profile": "4.x/TV1"}, "is of profile 4.x/TV2, not 4.x/TV1"),
+        ({"cluster_level": 1}, "is of a cluster of level 2, not 1"),
         ({"brokers": 1}, "is of 3 brokers, not 1"),
         ({"topics": {"t": 2}}, "has 1 partitions of t, not 2"),
     ],

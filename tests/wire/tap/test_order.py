@@ -99,8 +99,8 @@ def running_kafka(folder: Path, level: int) -> Iterator[str]:
 
 @contextmanager
 def lab_brokers(folder: Path, level: int) -> Iterator[str]:
-    """Start `kafkalab serve` with this profile; give its first bootstrap server."""
-    with serving(folder, "--profile", f"4.x/TV{level}") as servers:
+    """Start `kafkalab serve` with a cluster of this level; give its first bootstrap server."""
+    with serving(folder, "--cluster-level", str(level)) as servers:
         yield servers.split(",")[0]
 
 

@@ -17,7 +17,7 @@ from tests.wire.clients.clusters import lab
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
 
 POM = Path(__file__).parent / "pom.xml"
-PROFILES = ("4.x/TV1", "4.x/TV2")
+LEVELS = (1, 2)
 EXPECTED = {
     "written": ["1", "2", "3"],
     "read_committed": ["1", "2"],
@@ -29,19 +29,19 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one session of Spark saw on clusters of both profiles."""
+    """What one session of Spark saw on clusters of both levels."""
     pytest.importorskip("pyspark")
     jars = jars_of(POM, CACHE / "spark-kafka", "spark-sql-kafka-*.jar")
-    folders = [tmp_path_factory.mktemp("spark") for _ in PROFILES]
+    folders = [tmp_path_factory.mktemp("spark") for _ in LEVELS]
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
-    with lab(folders[0], PROFILES[0]) as first, lab(folders[1], PROFILES[1]) as second:
+    with lab(folders[0], LEVELS[0]) as first, lab(folders[1], LEVELS[1]) as second:
         words = [word for one, folder in zip((first, second), folders, strict=True) for word in (one.servers, folder)]
         command = [sys.executable, "-m", "tests.wire.clients.spark.program", str(jars), *map(str, words)]
         run = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert run.returncode == 0, run.stderr[-3000:]
-    return dict(zip(PROFILES, map(json.loads, run.stdout.splitlines()[-2:]), strict=True))
+    return dict(zip(LEVELS, map(json.loads, run.stdout.splitlines()[-2:]), strict=True))
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_spark_reads_and_writes_what_is_committed(profile: str, seen: dict[str, Any]):
-    assert seen[profile] == EXPECTED
+@pytest.mark.parametrize("level", LEVELS)
+def test_spark_reads_and_writes_what_is_committed(level: int, seen: dict[str, Any]):
+    assert seen[level] == EXPECTED
