@@ -98,8 +98,9 @@ def two_batches_in_small(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
 def _processing(
     title: str, profile: str, seed: int, successors_ms: tuple[int, ...], records: tuple[str, ...] = ("a",)
 ) -> Scenario:
-    given = {"transactional_id": "w", "inputs": ["in-0"], "output": "out", "group": "g"}
-    given |= {"batch": 1} if len(records) > 1 else {}
+    given: dict[str, object] = {"transactional_id": "w", "inputs": ["in-0"], "output": "out", "group": "g"}
+    if len(records) > 1:
+        given["batch"] = 1
     times = enumerate((0, *successors_ms), 1)
     return Scenario(
         title=f"In small: {title}",

@@ -32,6 +32,10 @@ TOP = """\
 
 Made by `kafkalab profiles` from runs; a test compares. `″` means: as in the column before.
 
+Two numbers tell the profiles of Kafka 4 apart. The **cluster level** is the finalized level of the feature
+`transaction.version`. The **client protocol** is the newest form of the transactional requests that the client speaks;
+it speaks 2 only on a cluster of level 2. A cluster of level 2 does not protect a client that speaks protocol 1.
+
 """
 TIMED_OUT_MS = 90_000
 """Longer than a timeout of one second and the slowest periodic scan, that of 0.11 and 1.0."""
@@ -106,6 +110,8 @@ def _frames(profile: str) -> list[str]:
 
 
 WHOLE_RUNS: dict[str, Callable[[str], Any]] = {
+    "Cluster level": lambda profile: PROFILES[profile].cluster_level,
+    "Client protocol": lambda profile: PROFILES[profile].client_protocol,
     "Requests that the client of lab 03 sends": lambda profile: len(_frames(profile)),
     "AddPartitionsToTxn and AddOffsetsToTxn among them": lambda profile: sum(
         name in ("AddPartitionsToTxn", "AddOffsetsToTxn") for name in _frames(profile)
