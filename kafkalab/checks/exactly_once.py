@@ -48,21 +48,25 @@ class Effect:
 class _Output:
     """What was made of one input, and went to one topic: how each record ended, by transaction and value.
 
-    Of transactions `group` is the one whose offsets their process commits. Without transactions there is one output
-    for each value.
+    Of transactions `group` is the one whose offsets their process commits; a value that was sent, and that no log has,
+    has no ends. Without transactions there is one output for each value.
     """
 
     group: str
     ends: dict[str, dict[str | None, list[str]]] = field(default_factory=dict)
     steps: list[int] = field(default_factory=list)
 
-    def count(self, *outcomes: str, every: bool = False) -> int:
-        """Return the number of records with these outcomes: every one, or the most of one value in each transaction."""
-        total = 0
+    def count(self, *outcomes: str, every: bool = False) -> tuple[int, int]:
+        """Return the fewest and the most records with these outcomes of one value, added up over the transactions.
+
+        With `every` both are the number of all such records.
+        """
+        fewest = most = 0
         for values in self.ends.values():
-            copies = [sum(end in outcomes for end in ends) for ends in values.values()]
-            total += sum(copies) if every else max(copies, default=0)
-        return total
+            copies = [sum(end in outcomes for end in ends) for ends in values.values()] or [0]
+            few, many = (sum(copies), sum(copies)) if every else (min(copies), max(copies))
+            fewest, most = fewest + few, most + many
+        return fewest, most
 
 
 Outputs = dict[tuple[str, str, str | None], _Output]
@@ -76,13 +80,14 @@ def effects(view: View) -> list[Effect]:
     those who made the outputs have polled, and all keys of topics that a label "input" names.
 
     A label "effects" says how many effects an input should have: then every committed record that was made of it is
-    one. Without it there should be one: each transaction may write several values for an input, and has an effect for
-    every copy of one of them; outside transactions, where nothing else tells a second attempt from a second output,
-    there is one for every record of the same value. What each group makes of an input, and for each topic, is counted
-    apart. The input is in flight, not lost, while the group has not committed an offset after it, or
-    while an output of it is undecided. Its fate is unknown where outputs of its key took effect although nobody has
-    committed an offset of that key: then the positions are not in Kafka, unless a label "position" says what they are.
-    An output that was committed and has since been deleted or compacted away was an effect all the same.
+    one. Without it there should be one: each transaction may write several values for an input, which are one effect
+    together. There are more effects if any of them is there more often, and fewer if one is not there; outside
+    transactions, where nothing else tells a second attempt from a second output, there is one for every record of the
+    same value. What each group makes of an input, and for each topic, is counted apart. The input is in flight, not
+    lost, while the group has not committed an offset after it, or while an output of it is undecided. Its fate is
+    unknown where outputs of its key took effect although nobody has committed an offset of that key: then the positions
+    are not in Kafka, unless a label "position" says what they are. An output that was committed and has since been
+    deleted or compacted away was an effect all the same.
     """
     groups = _groups(view)
     made = _made(view, groups)
@@ -162,7 +167,9 @@ def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
         invoke = send.invoke
         if invoke.headers:
             transaction = f"{invoke.client}, transaction {invoke.transaction}" if invoke.transaction >= 1 else ""
-            list(outputs(invoke.headers, invoke.key, invoke.value, transaction))  # an output, also if no log has it
+            for output in outputs(invoke.headers, invoke.key, invoke.value, transaction):  # also if no log has it
+                if transaction and send.type != "fail":
+                    output.ends.setdefault(transaction, {}).setdefault(invoke.value, [])
     for key in view.data_keys:
         for record in view.data(key):
             if record.headers:
@@ -215,16 +222,16 @@ def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _Done) 
     every, expected = told is not None, 1 if told is None else told
     committed = [output.count(COMMITTED, PLAIN, every=every) for output in outputs.values()]
     present = [output.count(COMMITTED, PLAIN, ABORTED, OPEN, every=every) for output in outputs.values()]
-    fewest, most = min(committed, default=0), max(committed, default=0)
-    fewest_present, most_present = min(present, default=0), max(present, default=0)
+    fewest, most = min((few for few, _ in committed), default=0), max((many for _, many in committed), default=0)
+    fewest_present, most_present = min((few for few, _ in present), default=0), max((n for _, n in present), default=0)
     if most > expected:
         verdict = DUPLICATED
     elif fewest == expected > 0:
         verdict = ONCE
     else:
-        lacking = [o.group for o, n in zip(outputs.values(), committed, strict=True) if n < max(expected, 1)]
+        lacking = [o.group for o, (few, _) in zip(outputs.values(), committed, strict=True) if few < max(expected, 1)]
         behind = any(done.behind(group, record.key, record.offset) for group in lacking or [""])
-        undecided = any(output.count(OPEN) for output in outputs.values())
+        undecided = any(output.count(OPEN)[1] for output in outputs.values())
         verdict = IN_FLIGHT if undecided or not behind else LOST if expected else ONCE
     return Effect(
         key=record.key,

@@ -159,6 +159,20 @@ def several_values_in_one_transaction(m: Made) -> None:
     m.log(OFFSETS, "1", record_key=f"g/{IN}")
 
 
+def only_one_of_two_values(m: Made, lost: str) -> None:
+    """A debit and a credit are made of one input: the credit has another end than the debit, or is in no log."""
+    inputs(m, "10")
+    m.poll("a/c", IN, (0, "10"), process="a")
+    m.send("a", OUT, "-10", seq=0, n=1, headers=(f"kafkalab-source={IN}@0",))
+    m.send("a", "out-1", "+10", seq=0, n=1, headers=(f"kafkalab-source={IN}@0",), logged=lost != "in no log")
+    m.end("a", "commit", 1)
+    m.marker(OUT, "COMMIT")
+    if lost == "aborted":
+        m.marker("out-1", "ABORT")
+    m.log(OFFSETS, "1", record_key=f"g/{IN}", pid=1, epoch=0, seq=0, txn=True)
+    m.marker(OFFSETS, "COMMIT")
+
+
 def expected(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], None]:
     """What `build` makes, with labels that say how many effects there should be."""
 
@@ -222,6 +236,9 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("exactly-once", several_values_in_one_transaction, OK),
     ("exactly-once", expected(several_values_in_one_transaction, "1"), ("ok", ["allowed"])),
     ("exactly-once", expected(several_values_in_one_transaction, "2"), OK),
+    ("exactly-once", lambda m: only_one_of_two_values(m, "aborted"), VIOLATED),
+    ("exactly-once", lambda m: only_one_of_two_values(m, "in no log"), VIOLATED),
+    ("exactly-once", lambda m: only_one_of_two_values(m, "undecided"), ("ok", ["allowed"])),
     ("exactly-once", positions_elsewhere, ("unknown", ["unknown"])),
     ("exactly-once", lambda m: positions_elsewhere(m, f"{IN}@3"), VIOLATED),
     ("exactly-once", lambda m: positions_elsewhere(m, f"{IN}@1"), ("ok", ["allowed"])),

@@ -390,6 +390,11 @@ def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: 
     assert seeds.VARIABLE not in os.environ
 
 
+def hear_interrupts() -> None:
+    """Let the new process hear SIGINT, also where the tests run in the background, whose processes ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_is_graded_is_kept_when_the_command_is_stopped(
     root_of_labs: Path, tmp_path: Path, root: Path, number: signal.Signals
@@ -400,7 +405,7 @@ def test_what_is_graded_is_kept_when_the_command_is_stopped(
     command = [sys.executable, "-m", "kafkalab", "grade", str(tmp_path / "in"), "--out", str(table), "--jobs", "1"]
     with subprocess.Popen(
         [*command, "--seed", "987654321"], cwd=root_of_labs, env={**os.environ, "PYTHONPATH": str(root)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_interrupts,
     ) as process:  # fmt: skip
         until = time.monotonic() + 60
         while time.monotonic() < until and not (table.exists() and "L3.E2" in table.read_text()):

@@ -61,12 +61,16 @@ def _declared(frame: DataFrame) -> DataFrame:
 
 @once("outputs sent")
 def _sent(derived: DerivedTables) -> DataFrame:
-    """The sends of outputs, one row for each input: run, source, input, process, topic, value, txn."""
-    asked = derived.histories.operations.where("function = 'send' AND type = 'invoke'")
-    asked = _declared(asked.select("run", "process", "client", "transaction", "key", "value", "headers"))
+    """The sends of outputs, one row for each input: run, source, input, process, topic, value, txn, failed."""
+    sends = derived.histories.operations.where("function = 'send'")
+    failed = sends.where("type = 'fail'").select("run", F.col("invocation").alias("index"), F.lit(True).alias("failed"))
+    asked = sends.where("type = 'invoke'")
+    asked = _declared(asked.select("run", "index", "process", "client", "transaction", "key", "value", "headers"))
+    asked = asked.join(failed.distinct(), ["run", "index"], "left")
     name = F.concat("client", F.lit(", transaction "), "transaction")
     txn = F.when(F.col("transaction") >= 1, name).otherwise("").alias("txn")
-    return asked.select("run", "source", "input", "process", _topic(F.col("key")).alias("topic"), "value", txn)
+    failed_ = F.coalesce("failed", F.lit(False)).alias("failed")
+    return asked.select("run", "source", "input", "process", _topic(F.col("key")).alias("topic"), "value", txn, failed_)
 
 
 @once("outputs held")
@@ -94,21 +98,26 @@ def _groups(derived: DerivedTables) -> DataFrame:
 @once("outputs")
 def _outputs(derived: DerivedTables) -> DataFrame:
     """What was made of each input, by topic, group and (outside transactions) value: the numbers of committed records
-    and of all, each as `every` one and as the `copies` of one value in each transaction; and whether any is open."""
+    and of all (there), each as `every` one and as the `fewest` and the `copies` (most) of one value in each
+    transaction; and whether any is open. A value that was only sent has no record, unless the send was refused."""
     final = F.col("outcome").isin(*FINAL)
     sent = _sent(derived).drop("process").withColumn("outcome", F.lit(None).cast("string"))
-    rows = sent.unionByName(_held(derived).drop("step"))
+    rows = sent.unionByName(_held(derived).drop("step").withColumn("failed", F.lit(False)))
     rows = rows.withColumn("alone", F.when(F.col("txn") == "", F.col("value")))
     by = ("run", "source", "input", "topic", "txn", "alone")
     each = rows.groupBy(*by, "value").agg(
         F.count_if(final).alias("n"),
         F.count("outcome").alias("there"),
         F.coalesce(F.max(F.col("outcome") == OPEN), F.lit(False)).alias("open"),
+        F.min("failed").alias("failed"),
     )
+    counts = (F.col("there") > 0) | ~F.col("failed")
     of_txn = each.groupBy(*by).agg(
         F.sum("n").alias("every"),
+        F.coalesce(F.min(F.when(counts, F.col("n"))), F.lit(0)).alias("fewest"),
         F.max("n").alias("copies"),
         F.sum("there").alias("every_there"),
+        F.coalesce(F.min(F.when(counts, F.col("there"))), F.lit(0)).alias("fewest_there"),
         F.max("there").alias("copies_there"),
         F.max("open").alias("open"),
     )
@@ -120,7 +129,8 @@ def _outputs(derived: DerivedTables) -> DataFrame:
     of_txn = of_txn.join(F.broadcast(first), ["run", "input"], "left")
     group = F.when(F.col("txn") == "", "").otherwise(F.coalesce("group", "first", F.lit("")))
     of_txn = of_txn.withColumn("group", group)
-    sums = [F.sum(name).alias(name) for name in ("every", "copies", "every_there", "copies_there")]
+    numbers = ("every", "fewest", "copies", "every_there", "fewest_there", "copies_there")
+    sums = [F.sum(name).alias(name) for name in numbers]
     return of_txn.groupBy("run", "source", "input", "topic", "group", "alone").agg(*sums, F.max("open").alias("open"))
 
 
@@ -187,17 +197,20 @@ def effects(derived: DerivedTables) -> DataFrame:
     rows = rows.withColumns(
         {
             "expected": expected,
+            "few": F.coalesce(F.when(every, F.col("every")).otherwise(F.col("fewest")), F.lit(0)),
             "n": F.coalesce(F.when(every, F.col("every")).otherwise(F.col("copies")), F.lit(0)),
+            "few_there": F.coalesce(F.when(every, F.col("every_there")).otherwise(F.col("fewest_there")), F.lit(0)),
             "there": F.coalesce(F.when(every, F.col("every_there")).otherwise(F.col("copies_there")), F.lit(0)),
         }
     )
     committed = F.when(F.coalesce("group", F.lit("")) == "", F.col("any")).otherwise(F.col("done"))
     reached = F.coalesce("position", committed)
-    lacking = F.col("n") < F.greatest("expected", F.lit(1))
+    lacking = F.col("few") < F.greatest("expected", F.lit(1))
     rows = rows.withColumn("behind", lacking & F.coalesce(reached > F.col("offset"), F.lit(False)))
     one = rows.groupBy("run", "key", "offset", "source").agg(
         *(F.first(name).alias(name) for name in ("value", "step", "expected")),
-        *(F.min(name).alias(f"fewest_{name}") for name in ("n", "there")),
+        F.min("few").alias("fewest_n"),
+        F.min("few_there").alias("fewest_there"),
         *(F.max(name).alias(f"most_{name}") for name in ("n", "there")),
         F.max("behind").alias("behind"),
         F.coalesce(F.max("open"), F.lit(False)).alias("undecided"),
