@@ -138,6 +138,11 @@ def look_up() -> str:
     """Return the start page's text that links the collections."""
     rows = [f"| [{one.title}]({one.name}.ipynb) | {len(one.exhibits())} runs | {one.about} |" for one in COLLECTIONS]
     rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | What the classic articles say, and what is true. |")
+    rows += [
+        "| [From a symptom to its cause](../docs/symptoms.md) | | For people on call: what you see, what to check, "
+        "and what to do. |",
+        "| [All errors on one page](../docs/errors.md) | | What each error means, and what to do in each client. |",
+    ]
     return "\n".join(["## Look it up", "", "| | | |", "|:--|--:|:--|", *rows])
 
 

@@ -57,6 +57,7 @@ def jupyter(program: Callable[[str], str], root: Path, tmp_path_factory: pytest.
     program("browser")
     folder = tmp_path_factory.mktemp("jupyter")
     shutil.copytree(root / "labs", folder / "labs", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    shutil.copytree(root / "docs", folder / "docs", ignore=shutil.ignore_patterns("recordings"))
     token, log = secrets.token_hex(16), folder / "server.log"
     environment = {name: value for name, value in os.environ.items() if name != "KAFKALAB_PROGRESS"}
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):

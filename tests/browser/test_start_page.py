@@ -55,6 +55,17 @@ def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[
     expect(lab.locator(".jp-Cell").nth(1)).to_be_in_viewport()
 
 
+@pytest.mark.parametrize(
+    ("link", "title"), [("From a symptom to its cause", "From a symptom"), ("All errors on one page", "rror")]
+)
+def test_the_pages_open_as_pages_and_not_as_source(open_lab: Callable[[str], Page], link: str, title: str):
+    page = open_lab("00_start")
+    page.get_by_role("link", name=link).click()
+    shown = page.locator(".jp-MarkdownViewer")
+    expect(shown.get_by_role("heading", level=1)).to_contain_text(title)
+    expect(page.locator(".jp-FileEditor")).to_have_count(0)
+
+
 def test_one_click_leads_to_the_museum_and_one_more_to_the_run_of_a_bug(
     open_lab: Callable[[str], Page], console_errors: list[str]
 ):
