@@ -20,6 +20,9 @@ from kafkalab.grading.sheet import exercises_asked
 
 PAGE = LABS / "README.md"
 NAMED = re.compile(r"\bQ(\d{1,2})\b")
+SOURCE_TEXTS = (
+    "[docs/sources.md](../docs/sources.md) lists what the course's source texts describe, each item with its cells."
+)
 HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
 
 QUESTIONS: dict[int, str] = {
@@ -152,4 +155,6 @@ def page(root: Path, of_a_class: bool = False) -> str:
         firsts = {place.lab: place for place in reversed(found)}
         links = "<br>".join(f"{lab[:2]} {firsts[lab].link}" for lab in sorted(firsts))
         lines.append(f"| {number} | {QUESTIONS[number]} | {links or 'a later lab'} |")
+    if not of_a_class:
+        lines += ["", SOURCE_TEXTS]
     return "\n".join([*lines, ""])

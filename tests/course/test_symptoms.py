@@ -41,6 +41,6 @@ def test_a_cell_or_a_command_that_is_not_there_is_an_error(root: Path) -> None:
 def test_an_error_is_looked_up_in_texts_and_outputs_but_not_in_answers(root: Path) -> None:
     assert dict(shows(root, Error.OUT_OF_ORDER_SEQUENCE_NUMBER))[1] == "The request is lost"
     assert 2 not in dict(shows(root, Error.PRODUCER_FENCED))  # a state chart of lab 2 names it, and nobody meets it
-    assert list(shows(root, Error.FENCED_INSTANCE_ID)) == []
+    assert list(shows(root, Error.DUPLICATE_SEQUENCE_NUMBER)) == []
     assert symptoms.PRODUCTION == "production"
     assert DUMP.startswith("kafka-dump-log.sh")

@@ -127,7 +127,7 @@ def test_two_markers_apart_show_a_half_and_another_order_to_who_reads_again() ->
 
 def test_each_thing_that_a_reader_is_not_promised_is_shown_where_the_table_says() -> None:
     rows = [line for line in TEXTS["apart-what"].splitlines() if line.startswith("| ")][1:]
-    assert len(rows) == 6
+    assert len(rows) == 7
     lab4 = {c["id"]: "".join(c["source"]) for c in read(PATH.parent / "04_markers_and_lag.ipynb")["cells"]}
     assert sum("04_markers_and_lag.ipynb#What-a-reader-is-not-promised" in row for row in rows) == 3
     assert "## What a reader is not promised" in lab4["later-why"]
@@ -136,3 +136,12 @@ def test_each_thing_that_a_reader_is_not_promised_is_shown_where_the_table_says(
     assert "[lab 5](05_read_committed.ipynb#What-a-reader-is-not-promised)" in lab4["later-what"]
     assert "### What a reader is not promised" in TEXTS["e3-after"]
     assert "## What readers wait for" in TEXTS["line-why"]
+    assert "(#Every-copy-is-lost)" in TEXTS["apart-what"]
+    assert TEXTS["copies-why"].startswith("### Every copy is lost")
+
+
+def test_with_every_copy_of_one_partition_lost_a_reader_gets_half_of_a_committed_transfer_and_no_error() -> None:
+    assert output("copies").splitlines() == [
+        "reader of accounts-0 gets [] · its leader: none",
+        "reader of accounts-3 gets [['accounts-3', 0, '+10']] · its leader: b4",
+    ]
