@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.grading.landing import CELL_ID
 from tests.conformance.cases import AREAS
 
 PAGES = ("*.md", "docs/*.md", "data/**/*.md", "labs/*.md", "kafkalab/*.md")
@@ -45,15 +46,16 @@ def docstrings(source: str) -> Iterator[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return what a link into a page may name: explicit ids, and headings as GitHub or JupyterLab spell them."""
+    """Return what a link into a page may name: explicit ids, and headings as GitHub or JupyterLab spell them, cells."""
     if page.suffix == ".ipynb":
         cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
         text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        ids = {f"{CELL_ID}{cell['id']}" for cell in cells}
     else:
-        text = page.read_text(encoding="utf-8")
+        text, ids = page.read_text(encoding="utf-8"), set()
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     slugs = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    return {*re.findall(r'<a id="([^"]+)">', text), *slugs, *(heading.replace(" ", "-") for heading in headings)}
+    return {*ids, *re.findall(r'<a id="([^"]+)">', text), *slugs, *(heading.replace(" ", "-") for heading in headings)}
 
 
 def missing_path(named: str, *bases: Path) -> str:

@@ -12,8 +12,8 @@ SOURCE = Path(__file__).with_suffix(".md")
 NAME = r"(?P<name>[^|(]+?)(?: \((?P<other>[^)]+)\))?"
 TERM = re.compile(rf"^\| {NAME} \| (?P<english>[^|]+) \| (?P<chinese>[^|]+) \|$", re.M)
 HEAD = "| term | in a sentence | 中文 |\n|:--|:--|:--|\n"
-CELL_CHARACTERS = 1900
-"""The most that one cell of the start page holds."""
+CELL_CHARACTERS = 1000
+"""The most that one cell of the start page holds: it fits on a screen, so a link to it shows each of its terms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def terms() -> tuple[Term, ...]:
 
 
 def cells() -> list[str]:
-    """Return the texts of the start page's cells: a table for each section, in two cells where one is too long."""
+    """Return the texts of the start page's cells: a table for each section, in more cells where one is too long."""
     made = ["## Glossary · 术语表\n\nEvery term in one sentence; the next cell searches them. 每个术语用一句话解释。"]
     section = ""
     for term in terms():

@@ -14,8 +14,9 @@ from typing import Any
 
 from kafkalab.course.labs import COURSE
 from kafkalab.grading import check as checks
-from kafkalab.grading.builder import LABS, SOLUTIONS, read, sources
+from kafkalab.grading.builder import LABS, SOLUTIONS, landings_in, read, sources
 from kafkalab.grading.exercise import EXERCISES
+from kafkalab.grading.landing import land_text, plain
 from kafkalab.grading.sheet import exercises_asked
 
 PAGE = LABS / "README.md"
@@ -114,11 +115,6 @@ def _settled(cell: dict[str, Any], text: str) -> set[int]:
     return found
 
 
-def plain(heading: str) -> str:
-    """A heading without Markdown's signs, so that it can stand in a link."""
-    return re.sub(r"[`*\[\]|]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)).strip()
-
-
 def lacking(root: Path) -> tuple[int, ...]:
     """Those of the needed questions that no cell settles yet."""
     found = places(root)
@@ -157,4 +153,4 @@ def page(root: Path, of_a_class: bool = False) -> str:
         lines.append(f"| {number} | {QUESTIONS[number]} | {links or 'a later lab'} |")
     if not of_a_class:
         lines += ["", SOURCE_TEXTS]
-    return "\n".join([*lines, ""])
+    return land_text("\n".join([*lines, ""]), landings_in(root))

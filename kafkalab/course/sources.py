@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafkalab.course.questions import HEADING, plain
-from kafkalab.grading.builder import LABS, Cell, read, sources
+from kafkalab.course.questions import HEADING
+from kafkalab.grading.builder import LABS, Cell, landings_in, read, sources
+from kafkalab.grading.landing import land_text, plain
 
 PAGE = Path("docs") / "sources.md"
 TEXTS = (
@@ -128,7 +129,7 @@ def page(root: Path) -> str:
     for number, item in enumerate(ITEMS, 1):
         links = dict.fromkeys(_found(found, place).link for place in item.shown)
         lines.append(f"| {number} | {item.says} | {', '.join(item.texts.split())} | {'<br>'.join(links)} |")
-    return "\n".join([*lines, ""])
+    return land_text("\n".join([*lines, ""]), landings_in(root))
 
 
 def cells(root: Path) -> dict[str, Shown]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.course.labs import COURSE
-from kafkalab.course.questions import HEADING, plain
+from kafkalab.course.questions import HEADING
 from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, read
+from kafkalab.grading.landing import plain
 from kafkalab.protocol.errors import Error
 from kafkalab.reference.error_atlas import MEANING
 

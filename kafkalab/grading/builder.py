@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kafkalab.grading.landing import Landings, land, landings_of
 from kafkalab.grading.progress import VARIABLE
 from kafkalab.limits import NOTEBOOK
 from kafkalab.saved_data import json_file
@@ -91,7 +92,18 @@ def as_text(notebook: Notebook) -> str:
 
 def build(root: Path) -> list[Path]:
     """Make every labs/NN.ipynb from its solution; return the paths that changed. Notebooks without a solution stay."""
-    return write_changed({root / LABS / source.name: as_text(student(read(source))) for source in sources(root)})
+    return write_changed({root / LABS / name: text for name, text in copies(root).items()})
+
+
+def copies(root: Path) -> dict[str, str]:
+    """Return the text of each learner's copy, by file name."""
+    landings = landings_in(root)
+    return {source.name: as_text(land(student(read(source)), landings)) for source in sources(root)}
+
+
+def landings_in(root: Path) -> Landings:
+    """Return the cells of the headings of all notebooks with solutions."""
+    return landings_of({source.name: read(source) for source in sources(root)})
 
 
 def write_changed(texts: Mapping[Path, str]) -> list[Path]:

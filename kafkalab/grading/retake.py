@@ -11,6 +11,7 @@ from kafkalab.grading.builder import (
     Cell,
     Notebook,
     as_text,
+    copies,
     is_check,
     read,
     sources,
@@ -78,5 +79,5 @@ def write_learners_folder(root: Path, folder: Path, page: str) -> list[Path]:
     if (folder / SOLUTIONS).exists():
         raise ValueError(f"{folder / SOLUTIONS} is there; give a folder without solutions")
     labs.mkdir(parents=True, exist_ok=True)
-    made = {labs / source.name: as_text(student(read(source))) for source in sources(root)} | {labs / "README.md": page}
+    made = {labs / name: text for name, text in copies(root).items()} | {labs / "README.md": page}
     return write_changed({path: LINK_OUTSIDE.sub(r"\1", text) for path, text in made.items()})

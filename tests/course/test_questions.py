@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kafkalab.course.labs import COURSE
-from kafkalab.course.questions import NEEDED, PAGE, QUESTIONS, SETTLED_IN, lacking, page, places, plain
+from kafkalab.course.questions import NEEDED, PAGE, QUESTIONS, SETTLED_IN, lacking, page, places
 from kafkalab.grading.builder import SOLUTIONS, as_text
+from kafkalab.grading.landing import plain
 
 
 def test_the_page_of_the_labs_is_what_the_builder_makes(root: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_link_leads_to_the_heading_before_the_cell(root: Path) -> None:
     assert cells(root)["05:copies"].link == (
         "[05 Every copy is lost](../labs/05_read_committed.ipynb#Every-copy-is-lost)"
     )
-    assert page(root).count("#Every-copy-is-lost") == 1
+    assert page(root).count("#cell-id=copies-why") == 1
 
 
 def test_a_cell_that_is_not_there_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,77 @@
+"""Links between notebooks: JupyterLab goes to a cell at the first click, to a heading only once the cells are drawn.
+
+So authors name headings in labs/solutions/, `05_read_committed.ipynb#The-consumer-is-stuck`; learners' copies and pages
+name cells, `05_read_committed.ipynb#cell-id=stuck-why`. A link to a term of the glossary has its sentence as a tooltip.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+HEADING = re.compile(r"^#+ (.+)$", re.M)
+TERM = re.compile(r"^\| <h5>(.+?)</h5>[^|]* \| ([^|]+) \|", re.M)
+LINK = re.compile(r"\]\(((?:\.\./labs/)?(\d\w*\.ipynb))#([^)\s=]+)\)")
+CELL_ID = "cell-id="
+"""With it begins the part of a link behind # that names a cell, as JupyterLab's `Notebook.setFragment` reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where a link leads: the cell's id, and the tooltip, "" for none."""
+
+    cell: str
+    tooltip: str = ""
+
+
+Landings = dict[tuple[str, str], Landing]
+"""By notebook and heading, spaces as "-"."""
+
+
+def landings_of(notebooks: Mapping[str, dict[str, Any]]) -> Landings:
+    """Return the cell of each heading of these notebooks, by file name; of equal headings in one the first."""
+    found: Landings = {}
+    for name, notebook in notebooks.items():
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = "".join(cell["source"])
+                for term, sentence in TERM.findall(text):
+                    tooltip = sentence.replace("`", "").replace('"', "'").strip()
+                    found.setdefault((name, _anchor(term)), Landing(cell["id"], tooltip))
+                for heading in HEADING.findall(text):
+                    found.setdefault((name, _anchor(heading)), Landing(cell["id"]))
+    return found
+
+
+def land_text(text: str, landings: Landings) -> str:
+    """Return Markdown whose links name cells. A link to a heading that is not in `landings` stays as it is."""
+
+    def landed(link: re.Match[str]) -> str:
+        landing = landings.get((link[2], link[3]))
+        if landing is None:
+            return link[0]
+        tooltip = f' "{landing.tooltip}"' if landing.tooltip else ""
+        return f"]({link[1]}#{CELL_ID}{landing.cell}{tooltip})"
+
+    return LINK.sub(landed, text)
+
+
+def land(notebook: dict[str, Any], landings: Landings) -> dict[str, Any]:
+    """Return a copy of the notebook whose links name cells."""
+    copy: dict[str, Any] = json.loads(json.dumps(notebook))
+    for cell in copy["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = [land_text(line, landings) for line in cell["source"]]
+    return copy
+
+
+def plain(heading: str) -> str:
+    """Return a heading without Markdown's signs, so that it can stand in a link."""
+    return re.sub(r"[`*\[\]|]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)).strip()
+
+
+def _anchor(heading: str) -> str:
+    return plain(heading).replace(" ", "-")
