@@ -87,7 +87,7 @@ EXERCISE = Exercise(
     "L{n}.E1",
     check,
     (
-        "Look at the log behind the last record.",
+        "Look at the log after the last record.",
         "A transaction ends with something that no program has written.",
         "The marker takes one offset.",
     ),

@@ -183,7 +183,7 @@ EXERCISE = Exercise(
         "does?",
         "not committed": "Which isolation level does your consumer have? Java's default is read_uncommitted.",
         "twice": "Do you go back to a place where you have been? Let poll() move the position by itself.",
-        "stops": "Look at the error's name. Is the log empty, or does it begin behind offset 0?",
+        "stops": "Look at the error's name. Is the log empty, or does it begin after offset 0?",
         "form": "Return the values of the records, record.value, in a list.",
         "does not end": 1,
     },

@@ -138,7 +138,7 @@ EXERCISE = Exercise(
     lambda answer: against_mutants(answer, truth, MUTANTS, cases(seed()), FORM, shown),
     (
         "Go through the batches. A batch with isControl true is a marker: it holds no record of anybody.",
-        "What became of a transactional batch is said by the next marker behind it that has the same producerId. If "
+        "What became of a transactional batch is said by the next marker after it that has the same producerId. If "
         "there is none, it is open.",
         "For each batch with isControl false add its `count`: to committed if isTransactional is false or the next "
         "marker of its producer says COMMIT, to aborted if that says ABORT, to open if there is none.",

@@ -142,7 +142,7 @@ def _missing(cluster: Cluster, value: str) -> Broken:
     partition, offset = _place(cluster, value)
     passed = _passed(cluster, partition, offset)
     if passed >= 0:
-        says = f"{value!r} has no parcel, and the group has committed an offset behind it: nobody will read it again."
+        says = f"{value!r} has no parcel, and the group has committed an offset past it: nobody will read it again."
         return Broken(says=says, miss=_mistake(cluster, "no rewind"), step=passed)
     ends = {node: result for node, result in cluster.results.items() if isinstance(result, KafkaError)}
     stopped = "".join(f" {node} was stopped by {type(end).__name__}: {end}" for node, end in list(ends.items())[-1:])
@@ -255,7 +255,7 @@ EXERCISE = Exercise(
         "in which transaction? A crash or a rebalance may come after each of them.",
         "One mistake is in what the consumer reads. Two are in the line that sends the offsets: where the group is to "
         "read on, and who says so. The last one is something that is missing after the abort.",
-        "READS needs an isolation_level. The offset to send is the one behind each order, and the second argument is "
+        "READS needs an isolation_level. The offset to send is the one after each order, and the second argument is "
         "consumer.group_metadata(). After the abort: seek every assigned partition to its committed offset, or to 0 "
         "where committed() says -1.",
     ),
@@ -270,9 +270,9 @@ EXERCISE = Exercise(
         "it packed already?",
         "nobody": "The offsets went into the transaction, but the request did not say which member sends them, so "
         "nobody could refuse a zombie's.",
-        "no rewind": "A transaction was aborted, and the consumer read on behind its orders. What did it have to do "
+        "no rewind": "A transaction was aborted, and the consumer read on after its orders. What did it have to do "
         "after the abort?",
-        "twice": "Where did the next owner of the partition begin to read: behind the last order that was packed, or "
+        "twice": "Where did the next owner of the partition begin to read: after the last order that was packed, or "
         "at it? And where does your loop go back to after an abort?",
         "stops": "An error left your loop, in a call outside of `try`, or in the handling of another error. Which "
         "call raised it, and may it be made there?",
