@@ -42,7 +42,8 @@ and the summary says so. Simulator, brokers, clients, log and checks are never r
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end.
 
-    The cells that nbval compares are tests with the marks `notebooks` and `smoke`. `-k` knows the subjects of a test.
+    The cells that nbval compares are tests with the marks `notebooks` and `smoke`; one alone cannot be run again, since
+    its kernel would be new. `-k` knows the subjects of a test.
     """
     for item in items:
         if isinstance(item, pytest.Function):
@@ -50,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.suffix == ".ipynb":
             item.add_marker(pytest.mark.notebooks)
             item.add_marker(pytest.mark.smoke)
-        if str(item.path).startswith(WITH_THREADS) or any(map(item.get_closest_marker, WITH_OTHER_PROGRAMS)):
+        elif str(item.path).startswith(WITH_THREADS) or any(map(item.get_closest_marker, WITH_OTHER_PROGRAMS)):
             item.add_marker(pytest.mark.flaky(reruns=1))
     ranks: dict[Path, int] = {}
     for item in items:
