@@ -52,5 +52,5 @@ def test_a_server_that_ends_says_its_last_words(process: subprocess.Popen[bytes]
     (tmp_path / "log").write_text("no room on the disk")
     process.kill()
     process.wait()
-    with pytest.raises(RuntimeError, match="did not start.*\nno room on the disk"):
+    with pytest.raises(RuntimeError, match=r"did not start.*\nno room on the disk"):
         address_of(process, tmp_path, tmp_path / "log")

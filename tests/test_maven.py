@@ -29,7 +29,7 @@ def test_maven_fills_the_folder_at_once_or_the_test_is_skipped(tmp_path: Path, m
     for name, words in {"java": "", "mvn": "echo no route; exit 1"}.items():
         (programs / name).write_text(f"#!/bin/sh\n{words}\n")
         (programs / name).chmod(0o755)
-    with pytest.raises(pytest.skip.Exception, match="could not get a-.*no route"):
+    with pytest.raises(pytest.skip.Exception, match=r"could not get a-.*no route"):
         jars_of(tmp_path / "pom.xml", folder, "a-*.jar")
     assert not folder.exists()
     (programs / "mvn").write_text(

@@ -141,7 +141,7 @@ def _once(model: str, strikes: tuple[Strike, ...], refuses: bool, seed: int, par
     else:
         broadcast(world)
     world.run()
-    told = cast(Any, world.processes["app"]).answer
+    told = cast("Any", world.processes["app"]).answer
     found = _model_parts(model, world)
     moments = _moments(world.trace, FINDERS[model], parts)
     return Run(model, tuple(world.processes), world.trace, moments, found, told, strikes, world=world)
@@ -149,7 +149,7 @@ def _once(model: str, strikes: tuple[Strike, ...], refuses: bool, seed: int, par
 
 def _model_parts(model: str, world: World) -> dict[str, str]:
     if model == "MVCC":
-        server = cast(Server, world.processes["db"])
+        server = cast("Server", world.processes["db"])
         if not world.alive("db"):
             return dict.fromkeys(Server.rows, "down")
         rows = server.rows_seen(server.snapshot())
@@ -165,7 +165,7 @@ def _model_parts(model: str, world: World) -> dict[str, str]:
 
 
 def _zab_part(world: World, name: str) -> str:
-    server = cast(ZabServer, world.processes[name])
+    server = cast("ZabServer", world.processes[name])
     if not world.alive(name):
         return "down"
     if server.delivered:

@@ -270,7 +270,7 @@ class Connection(asyncio.Protocol):
         The answer has gone out already: as with Kafka, the client asks again.
         """
         message, known = asked.message, self.live.cluster.brokers[self.broker].state.metadata
-        if asked.version >= AUTO_CREATE_SINCE and not message.allow_auto_topic_creation or all_topics(message):
+        if (asked.version >= AUTO_CREATE_SINCE and not message.allow_auto_topic_creation) or all_topics(message):
             return
         names: Iterable[str] = asked_topics(message, Context(self.server.names))
         unknown = [n for n in names if not known.has_topic(n) and not n.startswith(UNKNOWN_ID) and is_legal(n)]

@@ -81,7 +81,7 @@ def spark_key_pass(path: Path) -> Timed:
     """kafkalab's pass over the files: 14 audits in their full meaning at once."""
     from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
-    spark, walk = _walking(path)
+    _spark, walk = _walking(path)
     yield timed(f"{len(ONE_KEY)} audits in one pass", lambda: walk(ONE_KEY))
 
 

@@ -57,7 +57,7 @@ def test_partitions_begin_at_a_broker_that_the_name_chooses_and_go_round() -> No
 
 
 def test_only_live_brokers_are_in_sync_and_lead() -> None:
-    w, c = cluster()
+    _w, c = cluster()
     dead = BROKERS[ord("t") % 3]
     c.lost(dead, 1)
     found = c.place("t", 1)["t-0"]
@@ -111,7 +111,7 @@ def test_a_lost_broker_is_fenced_and_the_next_in_sync_replica_leads() -> None:
 
 
 def test_a_broker_is_lost_once() -> None:
-    w, c = cluster(t_0=info("b1"))
+    _w, c = cluster(t_0=info("b1"))
     c.lost("b1", 8)
     c.lost("b1", 8)
     assert c.metadata.version == 2
@@ -301,7 +301,7 @@ def test_where_unclean_elections_are_allowed_any_replica_that_comes_back_leads(
 
 
 def test_blocks_of_producer_ids_follow_each_other() -> None:
-    w, c = cluster()
+    w, _c = cluster()
     blocks = [ask(w, "b1", AllocateProducerIds()) for _ in range(2)]
     assert blocks == [
         AllocateProducerIdsResponse(producer_id_start=0, producer_id_len=1000),

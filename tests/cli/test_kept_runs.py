@@ -134,7 +134,7 @@ class Counted(sqlite3.Connection):
 def test_a_file_of_something_else_is_refused_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
     ONE.save(tmp_path / "one.klab")
-    with pytest.raises(ValueError, match="one.klab' cannot keep runs: file is not a database"):
+    with pytest.raises(ValueError, match=r"one.klab' cannot keep runs: file is not a database"):
         explore(ONE, keep=tmp_path / "one.klab")
     assert Counted.open == 0
     KeptRuns(tmp_path / "runs.sqlite").close()

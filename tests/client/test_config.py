@@ -193,5 +193,5 @@ def test_the_delivery_timeout_covers_linger_and_request(
 def test_the_consumers_choices_are_kafkas() -> None:
     with pytest.raises(ConfigError, match="String must be one of: read_committed, read_uncommitted"):
         ConsumerConfig(isolation_level="committed")
-    with pytest.raises(ConfigError, match="auto.offset.reset"):
+    with pytest.raises(ConfigError, match=r"auto.offset.reset"):
         ConsumerConfig(auto_offset_reset="first")

@@ -45,7 +45,7 @@ def test_every_lab_has_a_symptom() -> None:
 def test_a_cell_or_a_command_that_is_not_there_is_an_error(root: Path) -> None:
     with pytest.raises(ValueError, match="lab 5 has no cell nowhere"):
         heading(root, 5, "nowhere")
-    with pytest.raises(ValueError, match="lab 4 names no command 'kafka-nothing.sh'"):
+    with pytest.raises(ValueError, match=r"lab 4 names no command 'kafka-nothing.sh'"):
         command(root, replace(SYMPTOMS[0], command="kafka-nothing.sh"))
     with pytest.raises(ValueError, match=r"bug_list\.py has no KAFKA-1"):
         page_of(root, replace(SYMPTOMS[0], bugs=("KAFKA-1",)))

@@ -220,5 +220,5 @@ def test_par_is_what_a_search_needs() -> None:
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, code: str | None) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     (tokens := tmp_path / "tokens.txt").write_text("ann\n", "utf-8")
-    with pytest.raises(ValueError, match="is a device, a pipe or a socket|a file that holds one"):
+    with pytest.raises(ValueError, match=r"is a device, a pipe or a socket|a file that holds one"):
         ranked(tokens if code else pipe, str(pipe) if code else TWICE.code)

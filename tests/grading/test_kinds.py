@@ -143,7 +143,7 @@ def test_a_press_without_effect_or_of_another_form_is_named() -> None:
         replayed(["drop"], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongType, match="Give the presses as a list of faults"):
         replayed(7, NO_DEDUP, GOAL, most=2, par=1)
-    with pytest.raises(WrongValue, match="'b9' is no node|b9"):
+    with pytest.raises(WrongValue, match=r"'b9' is no node|b9"):
         replayed([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongValue, match="may not be pressed here; there are Duplicate"):
         replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))

@@ -162,7 +162,7 @@ def test_progress_from_another_machine_is_taken_over(file: Path, tmp_path: Path)
     other.write_text("{")
     assert "it is no progress of kafkalab" in progress(also=other).message
     assert load(file).record == shown.record
-    with pytest.raises(ValueError, match="there is no file nowhere.json; upload it"):
+    with pytest.raises(ValueError, match=r"there is no file nowhere.json; upload it"):
         progress(also="nowhere.json")
     assert progress(also=file).record == shown.record
     assert merge(file, other).record == shown.record

@@ -60,7 +60,7 @@ class _Writer(GroupSteps):
         if not until and self._chance(0.4):
             given |= self._identity(tid)
         version = 5 if until else self._version("InitProducerId", 5)
-        more = {"until": "NONE"} if until or "producer_id" not in given and self._chance(0.9) else {}
+        more = {"until": "NONE"} if until or ("producer_id" not in given and self._chance(0.9)) else {}
         if self.held:
             more = {"until": "NONE"} if until else {}
         self._ask("InitProducerId", f"coordinator of {tid}", version, given, **{"as": name}, **more)

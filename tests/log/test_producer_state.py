@@ -199,7 +199,7 @@ def test_before_kafka_6683_a_batch_without_a_predecessor_was_no_duplicate() -> N
 
 
 def test_a_marker_without_a_transaction_version_is_an_error() -> None:
-    with pytest.raises(IllegalArgumentError, match="^a marker without a transaction version$"):
+    with pytest.raises(IllegalArgumentError, match=r"^a marker without a transaction version$"):
         marker_answer(log_with(), marker(1, 0, ControlType.COMMIT, 0, 0), -1)
 
 

@@ -21,11 +21,11 @@ def done(*strikes: Crash | Restart, seed: int = 1) -> World:
 
 
 def server(world: World, name: str) -> Server:
-    return cast(Server, world.processes[name])
+    return cast("Server", world.processes[name])
 
 
 def answer(world: World) -> str:
-    return cast(Client, world.processes["app"]).answer
+    return cast("Client", world.processes["app"]).answer
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -22,7 +22,7 @@ def done(*strikes: Crash | Restart, refuses: bool = False, seed: int = 1) -> Wor
 
 
 def server(world: World) -> Server:
-    return cast(Server, world.processes["db"])
+    return cast("Server", world.processes["db"])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_version_is_seen_if_its_maker_counts_and_its_replacer_does_not(
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_reader_in_the_middle_gets_the_old_rows_at_once_and_later_the_new_ones(seed: int) -> None:
     world = done(seed=seed)
-    assert cast(Reader, world.processes["reader"]).looks == [OLD, NEW]
+    assert cast("Reader", world.processes["reader"]).looks == [OLD, NEW]
     asked, answered = world.trace.of("send", "Select")[0], world.trace.of("receive", "Rows")[0]
     assert answered.at_ms - asked.at_ms <= 8
 

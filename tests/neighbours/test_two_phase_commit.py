@@ -90,8 +90,8 @@ def test_a_participant_comes_back_in_doubt_and_asks() -> None:
 
 def test_a_participant_that_crashed_before_its_vote_comes_back_and_aborts() -> None:
     world = done(Crash("p2", at_ms=4), Restart("p2", at_ms=60_000))
-    assert cast(Participant, world.processes["p2"]).state == "abort"
-    assert cast(Participant, world.processes["p1"]).state == "abort"
+    assert cast("Participant", world.processes["p2"]).state == "abort"
+    assert cast("Participant", world.processes["p1"]).state == "abort"
 
 
 @pytest.mark.parametrize("seed", SEEDS)

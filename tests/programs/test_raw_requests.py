@@ -68,7 +68,7 @@ def test_a_step_can_ask_until_the_answer_is_there() -> None:
 def test_a_list_of_objects_holds_the_messages_of_its_field() -> None:
     asked = request_of("CreateTopics", {"topics": [{"name": "t", "num_partitions": 2}]})
     assert asked == CreateTopics(topics=(NewTopic(name="t", num_partitions=2),))
-    with pytest.raises(StepError, match="CreateTopics.topics has the fields name, num_partitions"):
+    with pytest.raises(StepError, match=r"CreateTopics.topics has the fields name, num_partitions"):
         request_of("CreateTopics", {"topics": [{"title": "t"}]})
     with pytest.raises(StepError, match="asks for 1,000,000,000 partitions; the limit is 1,000"):
         request_of("CreateTopics", {"topics": [{"name": "t", "num_partitions": 10**9}]})
@@ -102,5 +102,5 @@ def test_a_step_that_is_not_understood_is_explained(step: dict[str, Any], messag
 def test_a_step_of_a_spawned_program_is_checked_when_it_is_sent(step: dict[str, Any]) -> None:
     cluster = Cluster(Scenario(topics={"t": 1}))
     cluster.spawn("p", raw_requests, steps=[step])
-    with pytest.raises(ValueError, match='step 1 of the raw requests.*(a step has ask|"to" is "b1")'):
+    with pytest.raises(ValueError, match=r'step 1 of the raw requests.*(a step has ask|"to" is "b1")'):
         cluster.run()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from kafkalab.client.exceptions import TopicAuthorizationError
 from kafkalab.protocol.acls import TOPIC, WRITE, Deny
 from kafkalab.sim.cluster import ran
@@ -40,4 +42,4 @@ def test_a_writer_keys_its_records_in_turn_and_works_between_them() -> None:
     batches = [batch for batch in cluster.log_of("out-0").batches if batch.control is None]
     assert [record.key for batch in batches for record in batch.records] == ["key-0", "key-1", "key-0"]
     times = [batch.timestamp_ms for batch in batches]
-    assert [later - earlier for earlier, later in zip(times, times[1:], strict=False)] == [100, 100]
+    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [100, 100]

@@ -90,7 +90,7 @@ def test_a_profile_without_the_rule_and_a_fault_without_effect_are_errors(root: 
     replace(scenario, profile="1.0").save(tmp_path / FOLDER / "verification.klab")
     with pytest.raises(ValueError, match="runs without the rule"):
         scenario_of(rules.VERIFICATION, tmp_path)
-    with pytest.raises(ValueError, match="EndTxn#9.* changed nothing"):
+    with pytest.raises(ValueError, match=r"EndTxn#9.* changed nothing"):
         report_of(scenario.with_faults(Drop("EndTxn#9")))
 
 

@@ -57,7 +57,7 @@ def test_silence_leaves_no_event() -> None:
 
 def test_an_answer_that_is_lost_is_missed_30_s_after_the_exchange_that_it_ended() -> None:
     first = ran(writing(10, 75_000))
-    response = [f for f in first.trace.frames.values() if f.name == "ReplicaFetchResponse" and f.sent_ms > 70_000][0]
+    response = next(f for f in first.trace.frames.values() if f.name == "ReplicaFetchResponse" and f.sent_ms > 70_000)
     cluster = ran(writing(10, 75_000), Drop(response.id))
     (at_ms,) = timeouts(cluster)
     assert response.sent_ms + 29_500 <= at_ms <= response.sent_ms + 30_000
@@ -65,7 +65,7 @@ def test_an_answer_that_is_lost_is_missed_30_s_after_the_exchange_that_it_ended(
 
 def test_a_fetch_that_never_arrived_times_out_after_30_s() -> None:
     first = ran(writing(10, 75_000))
-    fetch = [f for f in first.trace.frames.values() if f.name == "ReplicaFetch" and f.sent_ms > 70_000][0]
+    fetch = next(f for f in first.trace.frames.values() if f.name == "ReplicaFetch" and f.sent_ms > 70_000)
     scenario = writing(10, 75_000, 76_000)
     assert timeouts(ran(scenario, Drop(fetch.id))) == [fetch.sent_ms + 30_000]
 
@@ -104,7 +104,7 @@ def test_a_replica_that_was_heard_all_the_time_has_30_s() -> None:
 
 
 def test_a_restarted_replica_is_served() -> None:
-    leader, follower = pair(ran(writing(10)))
+    _leader, follower = pair(ran(writing(10)))
     cluster = ran(writing(10, 100_000), Crash(follower, at_ms=40_000), Restart(follower, at_ms=45_000))
     assert cluster.brokers[follower].state.log("out-0").log_end_offset == 2
     assert timeouts(cluster) == []

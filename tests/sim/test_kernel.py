@@ -96,7 +96,7 @@ def test_a_task_that_waits_for_what_never_comes_is_named(kernel: Kernel) -> None
         await never
 
     kernel.drive("b", wait(), main=True)
-    with pytest.raises(StuckError, match="^b still waits"):
+    with pytest.raises(StuckError, match=r"^b still waits"):
         kernel.run(10, idle)
 
 

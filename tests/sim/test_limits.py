@@ -29,7 +29,7 @@ def text_of(**changes: Any) -> str:
 
 def refusal(path: Path, text: str) -> str:
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=r".") as caught:
         Scenario.load(path)
     message = str(caught.value)
     assert len(message) <= MESSAGE

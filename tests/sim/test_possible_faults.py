@@ -115,7 +115,7 @@ def test_a_fault_on_a_frame_of_a_finished_run_is_judged_as_one_more_fault_of_its
     random = Random(5)
     for scenario in (lab03(), lab03().with_faults(Drop("EndTxn#1"), Delay("Produce#1"), Crash("b1", at_step=140))):
         whole = run(scenario)
-        frames = random.sample(list(whole.trace.frames), 12) + ["EndTxn#1", "Produce#1"]
+        frames = [*random.sample(list(whole.trace.frames), 12), "EndTxn#1", "Produce#1"]
         found = frame_faults(whole, dict.fromkeys(f for f in frames if not f.endswith("~copy")))
         for fault in random.sample(list(found), 60):
             if isinstance(fault, FrameFault):

@@ -194,7 +194,7 @@ def test_a_picture_is_made_when_it_is_asked_for_and_only_once(talk: Talk):
     assert [m["kind"] for m in made if m["kind"] != "update"] == ["model", "picture"]
     assert made[0]["state"]["journey"] == f"IPY_MODEL_{journey_of(said)}"
     assert made[-1] == {
-        **{"kind": "picture", "ask": 1, "id": made[0]["id"], "of": "", "subjects": {"": ""}, "why": "", "note": ""}
+        "kind": "picture", "ask": 1, "id": made[0]["id"], "of": "", "subjects": {"": ""}, "why": "", "note": ""
     }
     again = talk.say(kind="picture", name="logs", ask=2)
     assert again == [{**made[-1], "ask": 2}]

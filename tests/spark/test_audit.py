@@ -80,7 +80,7 @@ def some(whole: Histories) -> Histories:
 
 
 def is_of_some(run: int) -> bool:
-    return run == INJECTED or run < INJECTED and run % ONE_IN == 0
+    return run == INJECTED or (run < INJECTED and run % ONE_IN == 0)
 
 
 @pytest.fixture(scope="module")

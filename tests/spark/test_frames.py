@@ -65,9 +65,9 @@ def test_simulated_histories_are_those_of_the_simulator(spark: SparkSession, run
 def test_what_cannot_be_simulated_is_refused_at_once(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match='seeds are like "7" or "1-1000", not \'x\''):
         Histories.simulated(spark, "x")
-    with pytest.raises(ValueError, match="no profile '9.9'"):
+    with pytest.raises(ValueError, match=r"no profile '9.9'"):
         Histories.simulated(spark, profile="9.9")
-    with pytest.raises(FileNotFoundError, match="nowhere.klab"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere.klab"):
         Histories.simulated(spark, scenario="nowhere.klab")
 
 

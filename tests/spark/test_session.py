@@ -47,7 +47,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("nowhere")
 def test_without_java_one_line_says_how_to_get_it() -> None:
-    with pytest.raises(JavaMissingError, match="PySpark needs Java 17 or newer.*conda install") as caught:
+    with pytest.raises(JavaMissingError, match=r"PySpark needs Java 17 or newer.*conda install") as caught:
         java_home()
     assert "\n" not in str(caught.value)
     assert str(caught.value) == HOW_TO_GET_ONE

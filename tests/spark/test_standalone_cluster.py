@@ -149,7 +149,7 @@ def test_a_process_that_ends_or_takes_too_long_is_named(tmp_path: Path) -> None:
         with pytest.raises(ClusterError, match="the master ended: no room"):
             cluster._wait(started, lambda: False, 60)
         started[0] = cluster._start("the master", ["sleep", "600"], tmp_path)
-        with pytest.raises(ClusterError, match="the master is not ready after 0.1 s: it said nothing"):
+        with pytest.raises(ClusterError, match=r"the master is not ready after 0.1 s: it said nothing"):
             cluster._wait(started, lambda: False, 0.1)
 
 

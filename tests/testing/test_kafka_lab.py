@@ -39,7 +39,7 @@ def test_records_are_those_that_a_consumer_is_given(lab: KafkaLab, connect: Conn
     client.send("open")
     assert [(r.topic, r.partition, r.offset, r.key, r.value) for r in lab.records("out")] == [("out", 0, 0, b"k", b"a")]
     assert lab.values("out", READ_UNCOMMITTED) == ["a", "aborted", "open"]
-    with pytest.raises(ValueError, match="no topic 'outt'; there are .*; did you mean out?"):
+    with pytest.raises(ValueError, match=r"no topic 'outt'; there are .*; did you mean out?"):
         lab.records("outt")
     with pytest.raises(ValueError, match="isolation_level is read_committed or read_uncommitted, not 'committed'"):
         lab.records("out", "committed")
@@ -176,7 +176,7 @@ def test_a_pipeline_that_names_no_input_is_an_error(lab: KafkaLab, connect: Conn
         lab.check()
     lab._pipelines.clear()
     lab.pipeline("in", "out", source_id=lambda r: r.value, target_id=lambda r: r.value[-1:])
-    with pytest.raises(AnomalyError, match="'2' at offset 1 of in-0 is unknown: .* an offset of in-0") as caught:
+    with pytest.raises(AnomalyError, match=r"'2' at offset 1 of in-0 is unknown: .* an offset of in-0") as caught:
         lab.check("exactly-once")
     assert "hint: nothing says how far the application has read" in str(caught.value)
     lab.pipeline("in", "payments")
@@ -246,7 +246,7 @@ def test_two_pipelines_cannot_expect_different_effects_of_an_input(lab: KafkaLab
 def test_checks_are_named_as_the_labs(lab: KafkaLab, connect: Connect) -> None:
     with pytest.raises(AnomalyError, match="no client has sent or read anything"):
         lab.check()
-    with pytest.raises(ValueError, match="no check 'exactly once'.*did you mean exactly-once"):
+    with pytest.raises(ValueError, match=r"no check 'exactly once'.*did you mean exactly-once"):
         lab.check("exactly once")
     client = connect()
     client.init()
@@ -317,6 +317,6 @@ def test_no_verdict_is_given_of_what_is_recorded_in_part_only() -> None:
         committed(client, "a")
         assert lab.values("out") == ["a"]
         assert lab.next("EndTxn") == "EndTxn#2"
-        with pytest.raises(RuntimeError, match="recording has stopped after .* events: a history needs all of them"):
+        with pytest.raises(RuntimeError, match=r"recording has stopped after .* events: a history needs all of them"):
             lab.check()
         client.close()

@@ -142,7 +142,7 @@ def test_what_is_hidden_is_left_out_of_the_walk_and_said_in_the_text(journey: Jo
     assert journey.hidden == ["Produce"]
     journey.press("show")
     assert journey.every_stop() == whole
-    with pytest.raises(ValueError, match="'Producer' cannot be hidden; there are app, b1, .*; did you mean 'Produce'"):
+    with pytest.raises(ValueError, match=r"'Producer' cannot be hidden; there are app, b1, .*; did you mean 'Produce'"):
         journey.press("hide", "Producer")
 
 

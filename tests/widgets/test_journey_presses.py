@@ -182,7 +182,7 @@ def test_the_cursor_and_the_groups_stay_within_what_there_is(journey: Journey) -
     assert journey.step == 0
     journey.groups = ["replication", "transaction"]
     assert journey.groups == ["transaction", "replication"]
-    with pytest.raises(ValueError, match="^no frames are called 'noise'"):
+    with pytest.raises(ValueError, match=r"^no frames are called 'noise'"):
         journey.groups = ["noise"]
 
 
@@ -198,7 +198,7 @@ def test_a_press_of_the_browser_is_done_at_its_step_and_acknowledged(
     handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "sent": False, "step": 60})
     assert isinstance(journey.scenario.faults[1], Crash)
     with pytest.raises(
-        ValueError, match="^a press has no 'colour'; there are delay_ms, after, ms, broker, unclean, sent$"
+        ValueError, match=r"^a press has no 'colour'; there are delay_ms, after, ms, broker, unclean, sent$"
     ):
         handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "colour": "red"})
     states: list[Any] = []

@@ -97,7 +97,7 @@ def test_a_long_run_is_only_checked_on_request(journey: Journey, monkeypatch: py
 
 def test_a_journey_needs_a_run_with_events() -> None:
     silent = Cluster(lab03(), keep=False)
-    with pytest.raises(ValueError, match="^this cluster kept no events; make it without keep=False$"):
+    with pytest.raises(ValueError, match=r"^this cluster kept no events; make it without keep=False$"):
         Journey(silent)
     with pytest.raises(
         TypeError, match=r"^a picture shows a Scenario or a Cluster, such as Sequence\(lab03\(\)\), not int$"

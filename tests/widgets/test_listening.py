@@ -154,7 +154,7 @@ def test_every_trait_of_a_journey_says_what_fits() -> None:
     for trait, kind in (("every", "True or False"), ("size", "'' or 'laptop' or 'projector'")):
         with pytest.raises(ValueError, match=f"^{trait} is {kind}, not 'x'$"):
             setattr(journey, trait, "x")
-    with pytest.raises(ValueError, match="^size is a text, not 5$"):
+    with pytest.raises(ValueError, match=r"^size is a text, not 5$"):
         Sequence(journey, size=5)  # type: ignore[arg-type]
 
 
@@ -167,12 +167,12 @@ def test_a_press_takes_texts() -> None:
             with pytest.raises(ValueError, match=r"^the (action|target) of a press is a text, not "):
                 widget.press(action, target)
         if hasattr(widget, "possible"):
-            with pytest.raises(ValueError, match="^the action of a press is a text, not None$"):
+            with pytest.raises(ValueError, match=r"^the action of a press is a text, not None$"):
                 widget.possible(None)
 
 
 def test_a_press_with_an_unknown_detail_changes_nothing() -> None:
     journey = Journey(lab03())
-    with pytest.raises(ValueError, match="^a press has no 'force'; there are delay_ms"):
+    with pytest.raises(ValueError, match=r"^a press has no 'force'; there are delay_ms"):
         journey.press("crash", "b1", force=1)
     assert len(journey.tree) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -82,7 +83,7 @@ def test_on_a_phone_the_lanes_heads_do_not_overlap_and_nothing_is_wider_than_the
     heads = page.locator(".lane > b").evaluate_all(
         "all => all.map((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
     )
-    assert all(one[1] <= other[0] + 1 for one, other in zip(heads, heads[1:], strict=False)), heads
+    assert all(one[1] <= other[0] + 1 for one, other in itertools.pairwise(heads)), heads
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".scroll").evaluate("e => e.clientHeight") > 250
 

@@ -211,7 +211,7 @@ def serve(options: list[str]) -> None:
                 print(f"  {len(deque_or_map):8} in a {type(deque_or_map).__name__} {str(deque_or_map)[:90]}")
         for name, count in (found - last[-1]).most_common(MOST_LINES):
             print(f"  {count:8} more {name}", flush=True)
-        print("", flush=True)
+        print(flush=True)
         last[:] = [found]
 
     signal.signal(signal.SIGUSR1, show)

@@ -69,7 +69,7 @@ def group_refusal(broker: BrokerState, header: Header, group: str) -> Error:
 # JoinGroup
 
 
-def check_join_request(broker: BrokerState, request: JoinGroup, header: Header) -> ClassicGroup | None | Error:
+def check_join_request(broker: BrokerState, request: JoinGroup, header: Header) -> ClassicGroup | Error | None:
     """The group, None if it is to be created, or why nobody joins."""
     config = broker.config
     error = group_refusal(broker, header, request.group_id)
@@ -143,7 +143,7 @@ def check_heartbeat(broker: BrokerState, request: Heartbeat, header: Header) -> 
     return group if error is Error.NONE else error
 
 
-def check_leave_request(broker: BrokerState, request: LeaveGroup, header: Header) -> ClassicGroup | None | Error:
+def check_leave_request(broker: BrokerState, request: LeaveGroup, header: Header) -> ClassicGroup | Error | None:
     """The group, None if it does not exist, or why nobody leaves."""
     error = group_refusal(broker, header, request.group_id)
     if error is not Error.NONE:

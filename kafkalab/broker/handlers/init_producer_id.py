@@ -55,7 +55,7 @@ def handle(broker: BrokerState, request: InitProducerId, header: Header) -> Effe
         return _refused(broker, outcome.error, header)
     if isinstance(outcome, Same) or outcome.state not in (TxnState.EMPTY, TxnState.PREPARE_ABORT):
         raise InvariantError(f"InitProducerId in {txn.state.label} leads to {outcome}")
-    if outcome.state is TxnState.EMPTY or not broker.rules.on(ABORT_ON_INIT) and not txn.exhausted:
+    if outcome.state is TxnState.EMPTY or (not broker.rules.on(ABORT_ON_INIT) and not txn.exhausted):
         return (yield from _hand_out(broker, owned, txn, request, header))
     bump = broker.rules.on(BUMP_ON_INIT)
     aborted = yield from abort_fenced(broker, fence(owned, txn, bump), bump)

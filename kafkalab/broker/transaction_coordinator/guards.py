@@ -266,8 +266,8 @@ def _end_v2(broker: BrokerState, txn: Txn, request: EndTxn, pending: bool) -> As
         return Error.INVALID_PRODUCER_ID_MAPPING
     again = rotated or txn.producer_epoch == request.producer_epoch + 1
     if not broker.rules.on(COORDINATOR_EPOCH_CHECK):
-        again = again and txn.state not in (TxnState.EMPTY, TxnState.ONGOING) or txn.state in PREPARED
-    elif rotated and txn.state in PREPARED or not again and _has_another_epoch(broker, txn, request):
+        again = (again and txn.state not in (TxnState.EMPTY, TxnState.ONGOING)) or txn.state in PREPARED
+    elif (rotated and txn.state in PREPARED) or (not again and _has_another_epoch(broker, txn, request)):
         return Error.PRODUCER_FENCED
     if pending:  # without PENDING_FIRST a current epoch is taken for a stale one while the markers are under way
         return Error.PRODUCER_FENCED if txn.state in PREPARED and not again else Error.CONCURRENT_TRANSACTIONS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from typing import Any
 
@@ -49,7 +50,7 @@ def check(answer: Any) -> str:
     if given == list(right):
         return f"{len(NINE)} of {len(NINE)} frames in order"
     place = {name: i for i, name in enumerate(right)}
-    one, other = next((a, b) for a, b in zip(given, given[1:], strict=False) if place[a] > place[b])
+    one, other = next((a, b) for a, b in itertools.pairwise(given) if place[a] > place[b])
     fine = sum(a == b for a, b in zip(given, right, strict=True))
     run = ran(lab02(seed=seed()))
     raise WrongAnswer(

@@ -110,7 +110,8 @@ def _moment(whole: _Whole, step: int, crashed: tuple[str, ...]) -> Moment:
     scenario = whole.scenario.with_faults(*(Crash(node, at_step=step) for node in crashed))
     cluster = ran(scenario)
     asked = cluster.trace.frames.get("EndTxn#1")
-    arrived = asked is not None and (0 <= asked.received_step <= step or "app" in crashed and asked.received_step >= 0)
+    in_time = asked is not None and 0 <= asked.received_step <= step
+    arrived = in_time or (asked is not None and "app" in crashed and asked.received_step >= 0)
     events = cluster.trace.events
     settled = events[step].at_ms + SETTLED_MS if whole.replicas[0] in crashed else -1
     seen = [e for e in events if e.step <= step or e.at_ms <= settled]

@@ -154,7 +154,7 @@ def _deciding(cluster: Cluster) -> int:
             if written and event.data.control is not None:
                 found = event.step
                 break
-            written = written or event.data.control is None and event.data.records[0].value == value
+            written = written or (event.data.control is None and event.data.records[0].value == value)
     return found
 
 

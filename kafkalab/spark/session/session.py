@@ -93,7 +93,7 @@ def _without_java() -> None:
 def _same_place(running: SparkSession, master: str | None) -> None:
     """ValueError if the session that runs is not on the master that was asked for."""
     there = running.conf.get("spark.master", "") or ""
-    if master is None or master.startswith("sc://") or there.startswith("local") and master.startswith("local"):
+    if master is None or master.startswith("sc://") or (there.startswith("local") and master.startswith("local")):
         return
     if there != master:
         raise ValueError(f"a session runs on {there} already: stop it (spark.stop()) before asking for one on {master}")

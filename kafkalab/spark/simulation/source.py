@@ -7,6 +7,7 @@ seeds, at most 8, if not given). As a stream, `seedsPerBatch` new ones each time
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ class _Rows:
         count = last - first + 1
         tasks = max(1, min(self.tasks or MOST_PARTITIONS, count))
         edges = [first + count * i // tasks for i in range(tasks + 1)]
-        return [Seeds(a, b - 1) for a, b in zip(edges, edges[1:], strict=False)]
+        return [Seeds(a, b - 1) for a, b in itertools.pairwise(edges)]
 
     def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the part's simulations, in the order of the seeds."""

@@ -156,7 +156,7 @@ def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int
 
 
 def _make_room(folder: Path, replace: bool) -> None:
-    if folder.is_dir() and any(folder.iterdir()) or folder.is_file():
+    if (folder.is_dir() and any(folder.iterdir())) or folder.is_file():
         if not replace:
             raise FileExistsError(f"{folder} is not empty: name another folder, or pass replace=True")
         if not (folder / INDEX).is_file():

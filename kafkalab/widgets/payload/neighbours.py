@@ -206,7 +206,7 @@ def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
 
 
 def _cell(label: str) -> str:
-    if label.endswith("Commit") or label in LABELS and LABELS[label] == "commit":
+    if label.endswith("Commit") or (label in LABELS and LABELS[label] == "commit"):
         return "commit"
     if label.endswith("Abort") or label in LABELS:
         return "abort"

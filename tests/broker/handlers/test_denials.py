@@ -299,7 +299,7 @@ def test_a_denial_is_about_its_principal_operation_and_resource(denial: Deny, co
     ],
 )
 def test_a_denial_that_makes_no_sense_is_an_error(arguments: tuple[Any, Any, Any]) -> None:
-    with pytest.raises(ValueError, match="^no |^only a client"):
+    with pytest.raises(ValueError, match=r"^no |^only a client"):
         Deny(*arguments)
 
 

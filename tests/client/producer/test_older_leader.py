@@ -54,7 +54,7 @@ def test_clients_of_version_0_are_not_told_leader_epochs(version: int, kept: int
         info = PartitionInfo(leader="b1", leader_epoch=epoch, replicas=("b1",), isr=("b1",))
         return ClusterMetadata(number, ("b1",), {"out-0": info})
 
-    connection = Connection(cast(ClientPort, SimpleNamespace(transaction_version=version)))
+    connection = Connection(cast("ClientPort", SimpleNamespace(transaction_version=version)))
     assert connection._newer(image(1, 3)).partitions["out-0"].leader_epoch == 3
     connection.metadata = image(2, 5)
     assert connection._newer(image(1, 3)).partitions["out-0"].leader_epoch == kept

@@ -83,7 +83,8 @@ async def reach(port: ScriptedPort, state: str, waiting: str) -> Producer:
         await producer.init_transactions()
         if state != "READY" or waiting != "-":
             producer.begin_transaction()
-    if state in ("ABORTABLE_ERROR", "FATAL_ERROR", "INITIALIZING") and waiting in ("-", "abort") or waiting == "commit":
+    refuses = state in ("ABORTABLE_ERROR", "FATAL_ERROR", "INITIALIZING")
+    if (refuses and waiting in ("-", "abort")) or waiting == "commit":
         await error_of(await producer.send("t", "v", partition=0))
     elif waiting == "abort":
         await (await producer.send("t", "v", partition=0))

@@ -26,7 +26,7 @@ def topic_id(name: str) -> bytes:
 def topic_name(row: dict[str, Any]) -> str:
     """Return the topic of a row that names it, or has its id."""
     name = row.get("Name", row.get("Topic"))
-    return name if name else row["TopicId"].rstrip(b"\0").decode()
+    return name or row["TopicId"].rstrip(b"\0").decode()
 
 
 def by_topic(partitions: Iterable[str], rows: Callable[[str, int], Any]) -> list[tuple[str, list[Any]]]:

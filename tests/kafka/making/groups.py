@@ -96,9 +96,11 @@ def states() -> list[Script]:
     found = []
     for (state, start), (stranger, who) in product(STATES.items(), STRANGERS.items()):
         for name, step in asked(who).items():
-            if (state, name, stranger) in (("completing", "sync", "member"),):
+            if (state, name, stranger) == ("completing", "sync", "member"):
                 continue
-            if name == "sync" and stranger == "member_without_generation" or state == "preparing" and name == "leave":
+            if name == "sync" and stranger == "member_without_generation":
+                continue
+            if state == "preparing" and name == "leave":
                 continue
             found.append(script(f"groups.{state}.{name}_{stranger}", *start, step, described(), offsets("g", ["t-0"])))
     return found

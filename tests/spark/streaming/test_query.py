@@ -128,5 +128,5 @@ def test_killed_in_the_middle_and_started_again_it_loses_nothing_and_repeats_not
 def test_a_folder_that_is_not_there_is_named(spark: SparkSession, tmp_path: Path) -> None:
     from kafkalab.spark.streaming.frames import read_arrivals
 
-    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere to read arrivals from"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to read arrivals from"):
         read_arrivals(spark, tmp_path / "nowhere")

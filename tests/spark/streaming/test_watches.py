@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -122,7 +123,7 @@ def test_findings_are_the_same_wherever_the_history_is_interrupted(name: str) ->
     for _ in range(10):
         edges = sorted([0, len(rows), *(random.randrange(len(rows)) for _ in range(5))])
         text, parts = "", []
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in itertools.pairwise(edges):
             group = Group(RUN, Limits(open_ms=50, stuck_ms=50), text)
             parts += list(group.take(random.sample(rows[start:end], end - start)))
             text = group.text()

@@ -162,7 +162,7 @@ def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str):
 
 
 def test_no_kafka_is_one_sentence():
-    with pytest.raises(TapError, match="127.0.0.1:1 does not answer as a Kafka broker"):
+    with pytest.raises(TapError, match=r"127.0.0.1:1 does not answer as a Kafka broker"):
         Tap("127.0.0.1:1")
     with pytest.raises(ValueError, match="an address is HOST:PORT, not 'localhost'"):
         Tap("localhost")
