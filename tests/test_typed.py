@@ -22,6 +22,9 @@ view = Sequence(run)
 run.run_for("a second")
 Crash(node=1)
 kafkalab.Sequenec
+Sequence(view)
+with kafkalab.LiveCluster() as live:
+    Sequence(live)
 """
 """Lines 8 to 10 are wrong."""
 

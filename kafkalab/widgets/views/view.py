@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import traitlets
 from ipywidgets import widget_serialization
@@ -92,7 +92,15 @@ class View(Picture):
         return f"<{type(self).__name__} {payload['title']!r}, step {self.step} of {len(payload['events']) - 1}>"
 
 
-Source: TypeAlias = Scenario | Cluster | Recorded | Journey | View
+class HasJourney(Protocol):
+    """Another view, a `LiveCluster`, a `Tap`: its pictures share one journey."""
+
+    @property
+    def journey(self) -> Any:
+        """The journey, which all views of it share."""
+
+
+Source: TypeAlias = Scenario | Cluster | Recorded | Journey | HasJourney
 """What a view can be made of."""
 
 
