@@ -226,8 +226,17 @@ def _labels(source: Cluster | Trace) -> tuple[Label, ...]:
     pairs += [("rule off", name) for name in scenario.rules_off]
     pairs += [("fault", repr(fault)) for fault in scenario.faults]
     pairs += [("config", f"{name}={value}") for name, value in scenario.config.items()]
+    pairs += [("too few in sync", key) for key in _refusing(source)]
     pairs.append(("end_ms", str(source.now)))
     return tuple(Label(name=name, value=value) for name, value in pairs)
+
+
+def _refusing(cluster: Cluster) -> list[str]:
+    """Return the partitions with records whose leader takes no more with acks=all: too few replicas are in sync."""
+    states = {name: broker.state for name, broker in cluster.brokers.items()}
+    led = [(key, states[info.leader]) for key, info in cluster.controller.metadata.partitions.items() if info.leader]
+    held = [(key, state) for key, state in led if key in state.logs and state.logs[key].log_end_offset]
+    return [key for key, state in held if state.is_under_min_isr(key)]
 
 
 def text_of(value: Any) -> str | None:

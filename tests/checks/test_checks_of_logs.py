@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from kafkalab.checks.all import check_all
 from kafkalab.checks.check import OK as FINE
+from kafkalab.history.export import history_of
+from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Crash
+from kafkalab.sim.scenario import Program, Scenario
 from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
 
 K, L, OFFSETS, IN = "out-0", "out-1", "__consumer_offsets-1", "in-0"
@@ -241,12 +246,14 @@ def compacted_decision(m: Made) -> None:
     m.entry("CompleteCommit")
 
 
-def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000) -> None:
+def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "") -> None:
     m.leader(K, leader)
     m.leader("__transaction_state-1", "b2")
     m.entry("PrepareCommit", K)
     for state in more:
         m.entry(state)
+    if too_few:
+        m.label("too few in sync", too_few)
     m.ends_at(end_ms)
 
 
@@ -357,6 +364,8 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("decision without marker", lambda m: prepared(m, "CompleteCommit"), OK),
     ("decision without marker", lambda m: prepared(m, "CompleteCommit", "Ongoing"), OK),
     ("decision without marker", lambda m: prepared(m, leader=""), OK),
+    ("decision without marker", lambda m: prepared(m, too_few=K), OK),
+    ("decision without marker", lambda m: prepared(m, too_few="other-0"), VIOLATED),
     ("decision without marker", lambda m: prepared(m, end_ms=20_000), OK),
 ]
 
@@ -373,3 +382,20 @@ def test_a_batch_of_an_unknown_partition_leaves_the_others_alone() -> None:
     sequences(0, 1)(made)
     made.log(L, "z", pid=1, epoch=0, seq=0)
     assert made.check("sequence gap").verdict == FINE
+
+
+def test_a_marker_that_a_leader_refuses_for_want_of_replicas_is_no_decision_without_marker() -> None:
+    """Both followers die before the commit: the leader answers NOT_ENOUGH_REPLICAS, and the coordinator asks again."""
+    steps = [["init_transactions"], ["begin_transaction"], ["send", "out", "a", None, 0], ["flush"], ["sleep", 30_000]]
+    steps.append(["commit_transaction"])
+    writer = Program("p", "operations", {"transactional_id": "pay2", "steps": steps})
+    cluster = Cluster(Scenario(
+        topics={"out": 1}, brokers=3, seed=2, config={"min_insync_replicas": 2, "transaction_state_log_min_isr": 1},
+        programs=(writer,), faults=(Crash("b1", at_ms=21_000), Crash("b2", at_ms=21_000)),
+    ))  # fmt: skip
+    cluster.run_for(200_000)
+    partition = cluster.controller.metadata.partitions["out-0"]
+    assert (partition.leader, partition.isr) == ("b3", ("b3",))
+    history = history_of(cluster)
+    assert history.label("too few in sync") == ("out-0",)
+    assert check_all(history)["decision without marker"].verdict != "violated"

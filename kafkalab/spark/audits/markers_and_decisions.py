@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.markers_and_decisions import GRACE_MS, decision_without_marker, marker_without_decision
+from kafkalab.checks.markers_and_decisions import GRACE_MS, TOO_FEW, decision_without_marker, marker_without_decision
 from kafkalab.checks.view import PREPARED
 from kafkalab.history.operations import SERVER
 from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
@@ -57,12 +57,14 @@ def find_markers(derived: DerivedTables) -> DataFrame:
 
 
 def find_decisions(derived: DerivedTables) -> DataFrame:
-    """The last entry of an id is a PREPARE although all its partitions have leaders, and it is not new."""
+    """The last entry of an id is a PREPARE although all its partitions have leaders that take it, and it is not new."""
     one = F.struct("n", "key", "offset", "state", "partitions", "step", "at_ms")
     newest = derived.entries.groupBy("run", "transactional_id").agg(F.max(one).alias("entry"))
     newest = newest.where(F.col("entry.state").isin(*PREPARED))
     leaders = derived.histories.leaders.groupBy("run", "key").agg(F.max_by("leader", "step").alias("leader"))
-    down = leaders.where(F.col("leader") == "").groupBy("run").agg(F.collect_set("key").alias("down"))
+    refusing = derived.histories.labels.where(F.col("name") == TOO_FEW).select("run", F.col("value").alias("key"))
+    down = leaders.where(F.col("leader") == "").select("run", "key").unionByName(refusing)
+    down = down.groupBy("run").agg(F.collect_set("key").alias("down"))
     newest = newest.join(F.broadcast(derived.end_ms), "run").join(F.broadcast(down), "run", "left")
     needed = F.concat(F.array("entry.key"), "entry.partitions")
     up = ~F.arrays_overlap(needed, F.coalesce("down", F.array().cast("array<string>")))
