@@ -15,8 +15,8 @@ TABLE = "table-"
 TOP = f"""\
 # If you learned it from an old article
 
-The classic articles explain Kafka 0.11 to 3. Most of it is still so. These tables say what is not, since when, and where
-a run shows it. Written by `kafkalab build-labs` from [lab 93](../{LABS}/{NOTEBOOK}.ipynb), which runs more of it.
+The classic articles explain Kafka 0.11 to 3. Most of it is still so. These tables say what is not, since when, and
+where a run shows it. Written by `kafkalab build-labs` from [lab 93](../{LABS}/{NOTEBOOK}.ipynb), which runs more of it.
 """
 
 
