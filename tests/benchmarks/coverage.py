@@ -19,7 +19,9 @@ from kafkalab.sim.faults import TYPES, FrameFault, TimedFault
 from kafkalab.trace import Event
 from tests.test_every_cell import unreachable
 
-FRAMES = tuple(name + kind for name in BY_NAME for kind in ("", "Response"))
+REFUSED = ("ConsumerGroupHeartbeat",)
+"""APIs that brokers offer to refuse them; no client of the simulator asks."""
+FRAMES = tuple(name + kind for name in BY_NAME if name not in REFUSED for kind in ("", "Response"))
 IN_A_FRAME = ("Drop", "Duplicate", "Delay", "Hold", "Reorder")
 INSIDE = (*MOMENTS[:3],)
 """An open transaction, a decided one, a rebalance: where faults should strike."""

@@ -46,7 +46,7 @@ def test_every_plausible_wrong_query_gets_the_hint_that_fits(spark: SparkSession
             message = told("L12.E1", {**right, name: query})
             assert message.startswith(f"L12.E1: {name}: "), message
             assert hint("L12.E1") == f"Hint for this answer: {lab12_e1.EXERCISE.misses[f'{name}: {miss}']}"
-    with pytest.raises(WrongValue, match=r"The query for G1a does not run: .*\\bnowhere\\b") as caught:
+    with pytest.raises(WrongValue, match=r"The query for G1a does not run: .*\bnowhere\b") as caught:
         check("L12.E1", {**right, "G1a": "SELECT * FROM nowhere"})
     assert "\n" not in str(caught.value)
     assert "The query for G1a is still blank" in told("L12.E1", {**right, "G1a": ""})
@@ -74,7 +74,7 @@ def test_a_wrong_search_for_the_torn_transaction_gets_the_hint_that_fits(spark: 
     assert "Only the markers matter" in hint("L12.E2")
     assert "the column producer_epoch is missing" in told("L12.E2", lambda log: log.select("producer_id"))
     assert "still blank" in told("L12.E2", blank)
-    with pytest.raises(WrongValue, match=r"torn\\(log\\) fails: .*colour"):
+    with pytest.raises(WrongValue, match=r"torn\(log\) fails: .*colour"):
         check("L12.E2", lambda log: log.select("colour"))
 
 
