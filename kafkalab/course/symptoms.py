@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from kafkalab.grading.landing import land_text, plain
 from kafkalab.protocol.errors import Error
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING
+from kafkalab.reference.error_guide import GUIDE
 
 PAGE = Path("docs") / "symptoms.md"
 SOURCE = Path(__file__).with_suffix(".toml")
@@ -31,17 +33,22 @@ PRODUCTION = "production"
 class Symptom:
     """What is seen, and other words for it; what it is; what to check first, and to do; where it is shown.
 
-    `lab` and `cell` name the cell; `command` is the beginning of a command of that lab. `errors` are the errors met,
-    `bugs` numbers in `kafkalab/reference/bug_list.py`.
+    `part` is its line of the index. `librdkafka` says what to do there if it is not `do`. `lab` and `cell` name the
+    cell; `unshown` says what no cell shows, and `cell`, if any, is then the nearest one. `command` is the beginning of
+    a command of that lab or of the error guide. `errors` are the errors met, `bugs` numbers in
+    `kafkalab/reference/bug_list.py`.
     """
 
+    part: str
     seen: str
     means: str
     check: str
     do: str
-    lab: int
-    cell: str
     command: str
+    librdkafka: str = ""
+    lab: int | None = None
+    cell: str = ""
+    unshown: str = ""
     also: str = ""
     errors: tuple[str, ...] = ()
     bugs: tuple[str, ...] = ()
@@ -54,7 +61,7 @@ def _symptoms() -> tuple[Symptom, ...]:
 
 
 SYMPTOMS = _symptoms()
-"""Readers first, then producers, then groups and what is beside Kafka."""
+"""In the order of the page: the symptoms of a part follow each other."""
 
 
 @cache
@@ -86,13 +93,23 @@ def heading(root: Path, lab: int, cell: str) -> str:
 
 
 def command(root: Path, symptom: Symptom) -> str:
-    """The command of the lab's production cell, with its tool where the cell shortens it; ValueError if it lacks it."""
-    for found in re.finditer(r"`([^`]+)`", _text(root, symptom.lab, PRODUCTION)):
-        if found[1].startswith(symptom.command):
-            short = str(found[1]).removeprefix("kafka-transactions.sh ... ")
-            whole = short == found[1] and short.split()[0].endswith((".sh", "kafkalab"))
+    """Return the command with its tool: from the lab's production cell, else from the error guide.
+
+    ValueError if neither names it.
+    """
+    for found in _commands(root, symptom.lab):
+        if found.startswith(symptom.command):
+            short = found.removeprefix("kafka-transactions.sh ... ")
+            whole = short == found and short.split()[0].endswith((".sh", "kafkalab"))
             return short if whole else f"kafka-transactions.sh --bootstrap-server host:9092 {short}"
-    raise ValueError(f"lab {symptom.lab} names no command {symptom.command!r}")
+    raise ValueError(f"neither lab {symptom.lab} nor the error guide names a command {symptom.command!r}")
+
+
+def _commands(root: Path, lab: int | None) -> Iterator[str]:
+    """Yield what the lab's production cell has in backticks, and then the commands of the error guide."""
+    if lab is not None:
+        yield from re.findall(r"`([^`]+)`", _text(root, lab, PRODUCTION))
+    yield from (guide.command for guide in GUIDE.values())
 
 
 def shows(root: Path, error: Error) -> Iterator[tuple[int, str]]:
@@ -117,7 +134,8 @@ TOP = """\
 # From a symptom to its cause
 
 For people on call. Search this page for the exception, the log line or the metric that you see. Each symptom says what
-it is, what to check first, and what to do; the link leads to a cell in which it is made on purpose, step by step.
+it is, what to check first, and what to do. Its link leads to a lab cell that makes the symptom on purpose, step by
+step; where no cell does, the symptom says so. "Do" holds for all clients unless librdkafka has a line of its own.
 Replace `host:9092`, topics and ids by yours. What each error means is in the [error atlas](errors.md). Written by
 `kafkalab build-labs` from `kafkalab/course/symptoms.toml`, the labs and the list of [bugs](bugs.md).
 """
@@ -125,7 +143,21 @@ Replace `host:9092`, topics and ids by yours. What each error means is in the [e
 
 def page(root: Path) -> str:
     """Return the page. ValueError for a symptom whose cell, command or bug is not there."""
-    parts = [TOP, *(_section(root, one) for one in SYMPTOMS)]
+    parts = [TOP, _index(), *(_section(root, one) for one in SYMPTOMS), _by_error(root)]
+    return land_text("\n".join(parts), landings_in(root))
+
+
+def _index() -> str:
+    """Return the table of all symptoms, a line for each part."""
+    lines = ["| part | what you see |", "|:--|:--|"]
+    for part, symptoms in groupby(SYMPTOMS, key=lambda one: one.part):
+        links = " · ".join(f"[{one.seen}](#{_slug(one.seen)})" for one in symptoms)
+        lines.append(f"| {part} | {links} |")
+    return "\n".join([*lines, ""])
+
+
+def _by_error(root: Path) -> str:
+    """Return the table of the errors that labs name, and the list of the others."""
     lines = ["## By error", "", "| error | what to do | named in |", "|:--|:--|:--|"]
     elsewhere = []
     for error, meaning in MEANING.items():
@@ -135,8 +167,7 @@ def page(root: Path) -> str:
             lines.append(f"| {named} | {meaning} | {labs} |")
         else:
             elsewhere.append(named)
-    parts.append("\n".join([*lines, "", f"In the atlas only: {', '.join(elsewhere)}.", ""]))
-    return land_text("\n".join(parts), landings_in(root))
+    return "\n".join([*lines, "", f"In the atlas only: {', '.join(elsewhere)}.", ""])
 
 
 def _section(root: Path, one: Symptom) -> str:
@@ -147,20 +178,35 @@ def _section(root: Path, one: Symptom) -> str:
         f"Other words: {', '.join(also)}\n" if also else "",
         f"* **It is:** {one.means}",
         f"* **Check first:** {one.check}",
-        f"* **Do:** {one.do}",
+        f"* **Do{', in Java' if one.librdkafka else ''}:** {one.do}",
+        f"* **Do, in librdkafka:** {one.librdkafka}" if one.librdkafka else "",
         f"* **Command:** `{command(root, one)}`",
-        f"* **Shown in:** {_link(root, one)}",
+        f"* **Shown in:** {_shown(root, one)}",
         *(f"* **Bug:** {_bug(number)}" for number in one.bugs),
     ]
     return "\n".join([f"## {one.seen}", "", *filter(None, rows), ""])
+
+
+def _shown(root: Path, one: Symptom) -> str:
+    """Return the link to the cell; before it what no cell shows, with the stored runs of the errors if no lab is near.
+
+    ValueError for a symptom with neither a cell nor a word that there is none.
+    """
+    if one.lab is not None:
+        title = heading(root, one.lab, one.cell)
+        link = f"[lab {one.lab}, {title}]({_target(one.lab, title)})"
+        return f"{one.unshown}: {link}" if one.unshown else link
+    if not one.unshown:
+        raise ValueError(f"{one.seen!r} has no cell and does not say so")
+    runs = ", ".join(f"[{name}](../data/errors/{name}.klab)" for name in one.errors)
+    return f"{one.unshown}; stored runs of [lab 92](../{LABS}/92_errors.ipynb) do: {runs}" if runs else one.unshown
 
 
 def _bug(number: str) -> str:
     """Return the bug, linked, and its cure with the fixed versions. ValueError for a number that is not in the list."""
     for bug in BUGS:
         if bug.number == number:
-            anchor = re.sub(r"[^\w -]", "", f"{number} {bug.title}").lower().replace(" ", "-")
-            return f"[{number}](bugs.md#{anchor}): {bug.cure}"
+            return f"[{number}](bugs.md#{_slug(f'{number} {bug.title}')}): {bug.cure}"
     raise ValueError(f"kafkalab/reference/bug_list.py has no {number}")
 
 
@@ -172,6 +218,6 @@ def _target(lab: int, title: str) -> str:
     return f"../{LABS}/{_name(lab)}.ipynb#{title.replace(' ', '-')}"
 
 
-def _link(root: Path, symptom: Symptom) -> str:
-    title = heading(root, symptom.lab, symptom.cell)
-    return f"[lab {symptom.lab}, {title}]({_target(symptom.lab, title)})"
+def _slug(title: str) -> str:
+    """Return the anchor of a heading, as GitHub spells it."""
+    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
