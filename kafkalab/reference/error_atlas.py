@@ -94,9 +94,11 @@ def group_of(error: Error) -> str:
 
 
 def bugs_with(error: Error) -> tuple[Bug, ...]:
-    """Return the bugs whose description or whose runs name the error."""
+    """Return the bugs whose description or whose runs name the error, and those that its guide adds."""
     named = re.compile(rf"\b{error.name}\b")
-    return tuple(bug for bug in BUGS if named.search(" ".join((bug.broke, bug.cure, bug.good, bug.bad))))
+    added = GUIDE[error].bugs
+    texts = {bug: " ".join((bug.broke, bug.cure, bug.good, bug.bad)) for bug in BUGS}
+    return tuple(bug for bug, text in texts.items() if bug.number in added or named.search(text))
 
 
 def consumers_reaction(error: Error) -> str:

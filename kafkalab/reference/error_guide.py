@@ -17,7 +17,8 @@ class Guide:
     """The advice on one error.
 
     `met_on` names the APIs on which brokers answer it to a client, that of the stored run first. `java` and
-    `librdkafka` say what to do in each client; `command` shows more of the cluster.
+    `librdkafka` say what to do in each client; `command` shows more of the cluster. `bugs` led to it, though their
+    descriptions and runs do not name it.
     """
 
     means: str
@@ -26,6 +27,7 @@ class Guide:
     java: str
     librdkafka: str
     command: str
+    bugs: tuple[str, ...] = ()
 
 
 TOOL = "kafka-transactions.sh --bootstrap-server host:9092"
@@ -104,6 +106,7 @@ GUIDE: dict[Error, Guide] = {
         java=BY_ITSELF,
         librdkafka=BY_ITSELF,
         command=DESCRIBE,
+        bugs=("KAFKA-16352", "KAFKA-19999"),
     ),
     Error.DUPLICATE_SEQUENCE_NUMBER: Guide(
         means="The record is in the log; its offset is no longer known. Not sent since 1.0.2 and 1.1.",
@@ -116,12 +119,13 @@ GUIDE: dict[Error, Guide] = {
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Guide(
         means="A batch before this one is missing: it is on its way, or lost.",
         met_on=("Produce",),
-        check="Does it only stand in the log, or does your program get it? If it does: has the leader lost records "
+        check="Is it in the log only, or does your program get it? If your program does: has the leader lost records "
         "(unclean election), or has a batch expired (delivery.timeout.ms)?",
         java="While it retries, nothing. In a transaction that fails: abort. Without one it raises its epoch.",
         librdkafka="Nothing while an earlier batch is under way: it retries. For the batch that is next in line it is "
         "fatal: close the producer.",
         command=PRODUCERS,
+        bugs=("KAFKA-14904", "KAFKA-14920", "KAFKA-18202"),
     ),
     Error.UNKNOWN_PRODUCER_ID: Guide(
         means="The leader has forgotten your producer with its last record. Gone since 2.5.",
@@ -168,7 +172,7 @@ GUIDE: dict[Error, Guide] = {
         means="This transaction cannot commit any more.",
         met_on=("Produce", "AddPartitionsToTxn", "TxnOffsetCommit", "InitProducerId", "EndTxn"),
         check="The broker's log at that time: the partition could not be verified, or the transaction had ended.",
-        java=ABORT,
+        java=f"{ABORT} If the abort fails, too, close the producer.",
         librdkafka=ABORT,
         command=DESCRIBE,
     ),
@@ -187,6 +191,7 @@ GUIDE: dict[Error, Guide] = {
         java="Seen as CommitFailedException: abort, then poll again.",
         librdkafka="Abort, then consume again.",
         command=MEMBERS,
+        bugs=("KAFKA-15784",),
     ),
     Error.FENCED_INSTANCE_ID: Guide(
         means="Another member has your group.instance.id.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kafkalab.cli.main import main
 from kafkalab.client.transaction_manager.error_reactions import APIS
 from kafkalab.protocol.errors import Error
+from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import (
     ABORT,
     ADMIN,
@@ -64,7 +66,16 @@ def test_only_what_ends_a_producer_is_filed_under_close() -> None:
 
 def test_an_error_names_the_bugs_in_which_it_shows() -> None:
     assert "KAFKA-19690" in [bug.number for bug in bugs_with(Error.INVALID_TXN_STATE)]
-    assert bugs_with(Error.ILLEGAL_GENERATION) == ()
+    assert [bug.number for bug in bugs_with(Error.ILLEGAL_GENERATION)] == ["KAFKA-15784"]
+    assert bugs_with(Error.NOT_COORDINATOR) == ()
+    assert {number for guide in GUIDE.values() for number in guide.bugs} <= {bug.number for bug in BUGS}
+
+
+def test_each_error_has_every_line_of_advice_and_no_other(root: Path) -> None:
+    for section in (root / PAGE).read_text(encoding="utf-8").split("\n## ")[1:]:
+        lines = re.findall(r"^\* \*\*(.+?):\*\*", section, re.MULTILINE)
+        assert lines[:5] == ["Check first", "Do, in Java", "Do, in librdkafka", "Command", "The run"]
+        assert lines[5:] in ([], ["Bugs"])
 
 
 def test_a_scenario_that_does_not_meet_its_error_is_told(tmp_path: Path, root: Path, capsys, monkeypatch) -> None:
