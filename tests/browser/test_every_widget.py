@@ -96,10 +96,27 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(browser: Browser, jupyter: Jupyter) -> Iterator[Desk]:
+def desks(browser: Browser, jupyter: Jupyter) -> Iterator[list[Desk]]:
+    """The desks opened so far: one, and another for each test that is run again."""
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), jupyter.folder / "labs" / "widgets.ipynb")
+    opened: list[Desk] = []
+    yield opened
+    for desk in opened:
+        desk.page.context.close()
+
+
+@pytest.fixture
+def desk(request: pytest.FixtureRequest, browser: Browser, jupyter: Jupyter, desks: list[Desk]) -> Desk:
+    """The desk that the tests share; a test that is run again gets a new one, since it may have left the old one."""
+    if not desks or getattr(request.node, "execution_count", 1) > 1:
+        desks.append(open_desk(browser, jupyter))
+    return desks[-1]
+
+
+def open_desk(browser: Browser, jupyter: Jupyter) -> Desk:
+    """Open the notebook in a new window and run its cells."""
     context = browser.new_context(viewport=LAPTOP)
     context.set_default_timeout(SHOW_WITHIN_MS)
     page, errors = context.new_page(), []
@@ -112,8 +129,7 @@ def desk(browser: Browser, jupyter: Jupyter) -> Iterator[Desk]:
         page.keyboard.press("Shift+Enter")
     page.locator(LAST).wait_for()
     expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
-    yield Desk(page, errors)
-    context.close()
+    return Desk(page, errors)
 
 
 @pytest.mark.parametrize("name", VIEWS)

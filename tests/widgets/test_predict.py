@@ -66,6 +66,14 @@ def test_a_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch):
     assert first == [{"now": ASKED, "score_text": "0 of 1 right, 1 still open"}]
 
 
+def test_verdict_reason_and_score_are_sent_in_one_message(monkeypatch: pytest.MonkeyPatch):
+    predict, sent = card(), list[set[str]]()
+    predict.press("choose", "b")
+    monkeypatch.setattr(Predict, "send_state", lambda _, key: sent.append({key} if isinstance(key, str) else {*key}))
+    predict.press("tell")
+    assert sent == [{"verdict", "truth", "because", "now", "score_text"}]
+
+
 def test_numbers_and_words_are_compared_kindly():
     number, word = Predict("Epoch?", answer=2), Predict("State?", answer=["Prepare Commit", "PrepareCommit"])
     with pytest.raises(ValueError, match="a number is asked for, not 'two'"):

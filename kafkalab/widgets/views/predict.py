@@ -146,7 +146,7 @@ class Predict(Picture):
         with self.hold_sync():
             self.verdict, self.truth, self.because = "right" if right else "wrong", truth, self._because
             self.now = f"Your answer, {self.given}, is right." if right else WRONG.format(self.given, truth)
-        self._tell_score()
+            self._tell_score()  # in the same message: no page shows the verdict beside an old score
         if self._journey is not None and self._step is not None:
             self._journey.step = self._step
 
