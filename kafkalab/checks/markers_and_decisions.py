@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import PREPARED, View
 from kafkalab.history.operations import SERVER
-from kafkalab.history.schema import TxnEntry
+from kafkalab.history.schema import TOO_FEW_IN_SYNC, TxnEntry
 
 GRACE_MS = 30_000
 """A decision younger than that may still be under way when the history ends."""
@@ -40,11 +40,6 @@ def marker_without_decision(check: Check, view: View) -> Examined:
     return examined, found
 
 
-TOO_FEW = "too few in sync"
-"""The name of a label whose value is a key that has fewer replicas in sync than min.insync.replicas at the end of the
-run: its leader refuses markers, and the coordinator's entries."""
-
-
 @anomaly("decision without marker", "A PREPARE that never reaches COMPLETE though all its partitions are up.")
 def decision_without_marker(check: Check, view: View) -> Examined:
     """The last entry of an id is a PREPARE although all its partitions have leaders that take it, and it is not new."""
@@ -53,7 +48,8 @@ def decision_without_marker(check: Check, view: View) -> Examined:
     for entry in view.entries:
         newest[entry.transactional_id] = entry
         decided += entry.state in PREPARED
-    leaders = {row.key: row.leader for row in view.history.leaders} | dict.fromkeys(view.history.label(TOO_FEW), "")
+    leaders = {row.key: row.leader for row in view.history.leaders}
+    leaders |= dict.fromkeys(view.history.label(TOO_FEW_IN_SYNC), "")
     found = []
     for entry in newest.values():
         up = all(leaders.get(key, "?") for key in (entry.key, *entry.partitions))

@@ -16,7 +16,7 @@ from kafkalab.course.labs import COURSE
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import LABS, SOLUTIONS, landings_in, read, sources
 from kafkalab.grading.exercise import EXERCISES
-from kafkalab.grading.landing import land_text, plain
+from kafkalab.grading.landing import anchor_in_notebook, follow_headings, land_text
 from kafkalab.grading.sheet import exercises_asked
 
 PAGE = LABS / "README.md"
@@ -24,7 +24,6 @@ NAMED = re.compile(r"\bQ(\d{1,2})\b")
 SOURCE_TEXTS = (
     "[docs/sources.md](../docs/sources.md) lists what the course's source texts describe, each item with its cells."
 )
-HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
 
 QUESTIONS: dict[int, str] = {
     1: "One record sent, and the end offset went up by two: who took the other offset?",
@@ -83,8 +82,8 @@ class Place:
 
     @property
     def link(self) -> str:
-        """A link of a page in labs/, to the heading in JupyterLab, to the notebook elsewhere."""
-        return f"[{self.heading}]({self.lab}.ipynb#{self.heading.replace(' ', '-')})"
+        """A link of a page in labs/ to the heading."""
+        return f"[{self.heading}]({self.lab}.ipynb#{anchor_in_notebook(self.heading)})"
 
 
 def places(root: Path) -> dict[int, tuple[Place, ...]]:
@@ -94,12 +93,8 @@ def places(root: Path) -> dict[int, tuple[Place, ...]]:
 
 
 def _places(lab: str, cells: list[dict[str, Any]]) -> Iterator[Place]:
-    heading = lab
-    for cell in cells:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "markdown" and (headings := HEADING.findall(text)):
-            heading = plain(headings[-1])
-        for number in sorted(_settled(cell, text)):
+    for cell, heading in follow_headings(cells, lab):
+        for number in sorted(_settled(cell, "".join(cell["source"]))):
             yield Place(question=number, lab=lab, cell=cell["id"], heading=heading)
 
 

@@ -5,13 +5,11 @@ The items are named here; headings are looked up in the notebooks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafkalab.course.questions import HEADING
 from kafkalab.grading.builder import LABS, Cell, landings_in, read, sources
-from kafkalab.grading.landing import land_text, plain
+from kafkalab.grading.landing import anchor_in_notebook, follow_headings, land_text
 
 PAGE = Path("docs") / "sources.md"
 TEXTS = (
@@ -109,13 +107,13 @@ class Shown:
     @property
     def link(self) -> str:
         """The heading with its lab's number, as a link of a page in docs/."""
-        place = f"../{LABS}/{self.notebook}.ipynb#{self.heading.replace(' ', '-')}"
+        place = f"../{LABS}/{self.notebook}.ipynb#{anchor_in_notebook(self.heading)}"
         return f"[{self.notebook[:2]} {self.heading}]({place})"
 
 
 def page(root: Path) -> str:
     """Return docs/sources.md. ValueError for an item whose cell is in no notebook."""
-    found = cells(root)
+    known = cells(root)
     lines = [
         "# From the course's source texts to the cells that show them",
         "",
@@ -127,25 +125,21 @@ def page(root: Path) -> str:
         "|--:|:--|:--|:--|",
     ]
     for number, item in enumerate(ITEMS, 1):
-        links = dict.fromkeys(_found(found, place).link for place in item.shown)
+        links = dict.fromkeys(_link_to(place, known) for place in item.shown)
         lines.append(f"| {number} | {item.says} | {', '.join(item.texts.split())} | {'<br>'.join(links)} |")
     return land_text("\n".join([*lines, ""]), landings_in(root))
 
 
 def cells(root: Path) -> dict[str, Shown]:
     """Return every cell of the solutions under "lab:cell", such as "03:walk"."""
-    return {f"{path.stem[:2]}:{shown.cell['id']}": shown for path in sources(root) for shown in _shown(path)}
+    return {
+        f"{path.stem[:2]}:{cell['id']}": Shown(path.stem, cell, heading)
+        for path in sources(root)
+        for cell, heading in follow_headings(read(path)["cells"], path.stem)
+    }
 
 
-def _shown(path: Path) -> Iterator[Shown]:
-    heading = path.stem
-    for cell in read(path)["cells"]:
-        if cell["cell_type"] == "markdown" and (headings := HEADING.findall("".join(cell["source"]))):
-            heading = plain(headings[-1])
-        yield Shown(path.stem, cell, heading)
-
-
-def _found(found: dict[str, Shown], place: str) -> Shown:
-    if place not in found:
+def _link_to(place: str, known: dict[str, Shown]) -> str:
+    if place not in known:
         raise ValueError(f"no notebook has the cell {place}")
-    return found[place]
+    return known[place].link

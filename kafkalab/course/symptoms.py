@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.course.labs import COURSE
-from kafkalab.course.questions import HEADING
 from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, landings_in, read
-from kafkalab.grading.landing import land_text, plain
+from kafkalab.grading.landing import anchor_in_notebook, follow_headings, land_text
 from kafkalab.protocol.errors import Error
+from kafkalab.reference.bug import anchor_of
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING
 from kafkalab.reference.error_guide import GUIDE
@@ -31,7 +31,7 @@ PRODUCTION = "production"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symptom:
-    """What is seen, and other words for it; what it is; what to check first, and to do; where it is shown.
+    """Describe what is seen, what it is, what to check first and to do, and where it is shown.
 
     `part` is its line of the index. `librdkafka` says what to do there if it is not `do`. `lab` and `cell` name the
     cell; `unshown` says what no cell shows, and `cell`, if any, is then the nearest one. `command` is the beginning of
@@ -82,11 +82,8 @@ def _text(root: Path, lab: int, cell: str) -> str:
 
 
 def heading(root: Path, lab: int, cell: str) -> str:
-    """The last heading at or before the cell."""
-    last = ""
-    for found in _notebook(root, lab)["cells"]:
-        if found["cell_type"] == "markdown" and (headings := HEADING.findall("".join(found["source"]))):
-            last = plain(headings[-1])
+    """Return the last heading at or before the cell. ValueError if the lab has no such cell."""
+    for found, last in follow_headings(_notebook(root, lab)["cells"], ""):
         if found["id"] == cell:
             return last
     raise ValueError(f"lab {lab} has no cell {cell}")
@@ -151,7 +148,7 @@ def _index() -> str:
     """Return the table of all symptoms, a line for each part."""
     lines = ["| part | what you see |", "|:--|:--|"]
     for part, symptoms in groupby(SYMPTOMS, key=lambda one: one.part):
-        links = " · ".join(f"[{one.seen}](#{_slug(one.seen)})" for one in symptoms)
+        links = " · ".join(f"[{one.seen}](#{anchor_of(one.seen)})" for one in symptoms)
         lines.append(f"| {part} | {links} |")
     return "\n".join([*lines, ""])
 
@@ -181,13 +178,13 @@ def _section(root: Path, one: Symptom) -> str:
         f"* **Do{', in Java' if one.librdkafka else ''}:** {one.do}",
         f"* **Do, in librdkafka:** {one.librdkafka}" if one.librdkafka else "",
         f"* **Command:** `{command(root, one)}`",
-        f"* **Shown in:** {_shown(root, one)}",
+        f"* **Shown in:** {_link_to_cell(root, one)}",
         *(f"* **Bug:** {_bug(number)}" for number in one.bugs),
     ]
     return "\n".join([f"## {one.seen}", "", *filter(None, rows), ""])
 
 
-def _shown(root: Path, one: Symptom) -> str:
+def _link_to_cell(root: Path, one: Symptom) -> str:
     """Return the link to the cell; before it what no cell shows, with the stored runs of the errors if no lab is near.
 
     ValueError for a symptom with neither a cell nor a word that there is none.
@@ -206,7 +203,7 @@ def _bug(number: str) -> str:
     """Return the bug, linked, and its cure with the fixed versions. ValueError for a number that is not in the list."""
     for bug in BUGS:
         if bug.number == number:
-            return f"[{number}](bugs.md#{_slug(f'{number} {bug.title}')}): {bug.cure}"
+            return f"{bug.link}: {bug.cure}"
     raise ValueError(f"kafkalab/reference/bug_list.py has no {number}")
 
 
@@ -215,9 +212,4 @@ def _anchor(error: Error) -> str:
 
 
 def _target(lab: int, title: str) -> str:
-    return f"../{LABS}/{_name(lab)}.ipynb#{title.replace(' ', '-')}"
-
-
-def _slug(title: str) -> str:
-    """Return the anchor of a heading, as GitHub spells it."""
-    return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
+    return f"../{LABS}/{_name(lab)}.ipynb#{anchor_in_notebook(title)}"

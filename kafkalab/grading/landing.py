@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-HEADING = re.compile(r"^#+ (.+)$", re.M)
+HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
 TERM = re.compile(r"^\| <h5>(.+?)</h5>[^|]* \| ([^|]+) \|", re.M)
 LINK = re.compile(r"\]\(((?:\.\./labs/)?(\d\w*\.ipynb))#([^)\s=]+)\)")
 CELL_ID = "cell-id="
@@ -21,7 +21,7 @@ CELL_ID = "cell-id="
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where a link leads: the cell's id, and the tooltip, "" for none."""
+    """The cell to which a link leads, by its id, and the link's tooltip, "" for none."""
 
     cell: str
     tooltip: str = ""
@@ -40,9 +40,9 @@ def landings_of(notebooks: Mapping[str, dict[str, Any]]) -> Landings:
                 text = "".join(cell["source"])
                 for term, sentence in TERM.findall(text):
                     tooltip = sentence.replace("`", "").replace('"', "'").strip()
-                    found.setdefault((name, _anchor(term)), Landing(cell["id"], tooltip))
+                    found.setdefault((name, anchor_in_notebook(term)), Landing(cell["id"], tooltip))
                 for heading in HEADING.findall(text):
-                    found.setdefault((name, _anchor(heading)), Landing(cell["id"]))
+                    found.setdefault((name, anchor_in_notebook(heading)), Landing(cell["id"]))
     return found
 
 
@@ -73,5 +73,15 @@ def plain(heading: str) -> str:
     return re.sub(r"[`*\[\]|]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)).strip()
 
 
-def _anchor(heading: str) -> str:
+def anchor_in_notebook(heading: str) -> str:
+    """Return what stands behind # in a link to a notebook's heading, as JupyterLab makes it."""
     return plain(heading).replace(" ", "-")
+
+
+def follow_headings(cells: Iterable[dict[str, Any]], first: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each cell with the last heading at or before it, plain; `first` before there is one."""
+    heading = first
+    for cell in cells:
+        if cell["cell_type"] == "markdown" and (headings := HEADING.findall("".join(cell["source"]))):
+            heading = plain(headings[-1])
+        yield cell, heading

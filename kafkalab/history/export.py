@@ -9,7 +9,17 @@ from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.history.history import History
 from kafkalab.history.operations import operations_of
-from kafkalab.history.schema import FrameRow, Label, Leader, LogRecord, Poll, Read, TxnEntry, Watermark
+from kafkalab.history.schema import (
+    TOO_FEW_IN_SYNC,
+    FrameRow,
+    Label,
+    Leader,
+    LogRecord,
+    Poll,
+    Read,
+    TxnEntry,
+    Watermark,
+)
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, sequence_after
@@ -226,7 +236,7 @@ def _labels(source: Cluster | Trace) -> tuple[Label, ...]:
     pairs += [("rule off", name) for name in scenario.rules_off]
     pairs += [("fault", repr(fault)) for fault in scenario.faults]
     pairs += [("config", f"{name}={value}") for name, value in scenario.config.items()]
-    pairs += [("too few in sync", key) for key in _refusing(source)]
+    pairs += [(TOO_FEW_IN_SYNC, key) for key in _refusing(source)]
     pairs.append(("end_ms", str(source.now)))
     return tuple(Label(name=name, value=value) for name, value in pairs)
 

@@ -166,6 +166,11 @@ class Leader(NamedTuple):
     at_ms: Annotated[Long, "virtual time in milliseconds"] = -1
 
 
+TOO_FEW_IN_SYNC = "too few in sync"
+"""The name of a label whose value is a key that has fewer replicas in sync than min.insync.replicas at the end of the
+run: its leader refuses markers, and the coordinator's entries."""
+
+
 class Label(NamedTuple):
     """Something that is true of the whole history: title, profile, seed, a rule that is off, a fault."""
 

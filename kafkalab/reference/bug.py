@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,11 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 
 FOLDER = Path("data") / "bugs"
+
+
+def anchor_of(heading: str) -> str:
+    """Return the anchor of a page's heading, as GitHub makes it: `anchor_of("A bug: why?") == "a-bug-why"`."""
+    return re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,16 @@ class Bug:
     bad: str
     anomaly: str = ""
     profile: str = ""
+
+    @property
+    def heading(self) -> str:
+        """Its heading in docs/bugs.md."""
+        return f"{self.number}: {self.title}"
+
+    @property
+    def link(self) -> str:
+        """A link to it for the other pages of docs/."""
+        return f"[{self.number}](bugs.md#{anchor_of(self.heading)})"
 
     @property
     def file(self) -> str:

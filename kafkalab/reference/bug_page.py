@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafkalab.protocol.profiles import PROFILES
-from kafkalab.reference.bug import FOLDER, Bug, Shown, scenario_of, show, without_the_cure
+from kafkalab.reference.bug import FOLDER, Bug, Shown, anchor_of, scenario_of, show, without_the_cure
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.protocol_page import table
 
@@ -59,21 +59,11 @@ def text_of(root: Path) -> str:
     for bug in BUGS:
         scenario = scenario_of(bug, root)
         good, bad = show(bug, scenario), show(bug, without_the_cure(bug, scenario))
-        rows.append((f"[{bug.number}](#{_anchor(bug)})", scenario.title, bug.sign.what, good.sign, bad.sign))
+        rows.append((f"[{bug.number}](#{anchor_of(bug.heading)})", scenario.title, bug.sign.what, good.sign, bad.sign))
         sections += _section(bug, scenario.title, good, bad)
     lines = table(("bug", "what happens", "sign", "with the rule", "without it"), rows, "|---|---|---|---|---|")
     rest = ["", "## Not shown", "", *(f"* {', '.join(numbers)}. {why}" for why, numbers in NOT_SHOWN)]
     return "\n".join([TOP, *lines, *sections, *rest]) + "\n"
-
-
-def _heading(bug: Bug) -> str:
-    return f"{bug.number}: {bug.title}"
-
-
-def _anchor(bug: Bug) -> str:
-    """As GitHub makes it from the heading."""
-    kept = (c for c in _heading(bug).lower() if c.isalnum() or c in " -")
-    return "".join(kept).replace(" ", "-")
 
 
 def _section(bug: Bug, happens: str, good: Shown, bad: Shown) -> list[str]:
@@ -81,7 +71,7 @@ def _section(bug: Bug, happens: str, good: Shown, bad: Shown) -> list[str]:
     without = f"in profile {bug.profile}" if bug.profile else "with the rule off"
     return [
         "",
-        f"## {_heading(bug)}",
+        f"## {bug.heading}",
         "",
         f"{happens}. {bug.broke}",
         "",

@@ -151,7 +151,7 @@ def page(found: list[Entry]) -> str:
             f"[data/errors/{error.name}.klab](../data/errors/{error.name}.klab).",
         ]
         if bugs := bugs_with(error):
-            lines.append(f"* **Bugs:** {', '.join(_bug_link(bug) for bug in bugs)}.")
+            lines.append(f"* **Bugs:** {', '.join(bug.link for bug in bugs)}.")
     return "\n".join(lines) + "\n"
 
 
@@ -163,9 +163,3 @@ def _reaction_text(error: Error) -> str:
     if error in FROM_GROUPS:
         parts.append(f"a consumer at its group's coordinator: {consumers_reaction(error)}")
     return f" ({'; '.join(parts)}.)" if parts else ""
-
-
-def _bug_link(bug: Bug) -> str:
-    title = f"{bug.number}: {bug.title}"
-    anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-    return f"[{bug.number}](bugs.md#{anchor})"

@@ -31,7 +31,7 @@ CLIENT_VERSIONS = {
 def frame_headers(client_protocol: int | None) -> dict[type, tuple[str, int, str]]:
     """Return by type of request the frame's name, version and category.
 
-    They are those of a client that speaks this transaction version; with None those of a broker or the controller.
+    They are those of a client that speaks this client protocol; with None those of a broker or the controller.
     """
     headers = {}
     for request, api in BY_REQUEST.items():

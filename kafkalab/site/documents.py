@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mistune
 
+from kafkalab.reference.bug import anchor_of
 from kafkalab.site.frame import framed, notebook_address
 
 FIRST = ("README.md", "labs/README.md", "docs/*.md")
@@ -17,7 +18,6 @@ FIRST = ("README.md", "labs/README.md", "docs/*.md")
 AS_TEXT = {".py", ".js", ".css", ".klab", ".txt", ".csv", ".json", ""}
 PICTURES = {".gif", ".png", ".svg"}
 SCHEME = re.compile(r"[a-z][a-z+.-]*:|//")
-SLUG_DROPS = re.compile(r"[^\w -]")
 
 
 def write_documents(root: Path, site: Path) -> list[Path]:
@@ -87,7 +87,7 @@ class _Html(mistune.HTMLRenderer):
 
     def heading(self, text: str, level: int, **attrs: object) -> str:
         """Return the heading, with its id as code hosts make it from its words."""
-        slug = SLUG_DROPS.sub("", _bare(text)).strip().lower().replace(" ", "-")
+        slug = anchor_of(_bare(text))
         again = self._ids[slug] = self._ids.get(slug, -1) + 1
         return f'<h{level} id="{escape(f"{slug}-{again}" if again else slug)}">{text}</h{level}>\n'
 

@@ -13,9 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from kafkalab.testing.kafka_lab import KafkaLab
 
-MARKER = (
-    "kafka_lab(topics, brokers, cluster_level, hold, **settings): the cluster that kafka_lab begins with"
-)
+MARKER = "kafka_lab(topics, brokers, cluster_level, hold, **settings): the cluster that kafka_lab begins with"
 EXAMPLE = '@pytest.mark.kafka_lab(topics={"orders": 3}, brokers=3, cluster_level=2, min_insync_replicas=2)'
 SHARED = pytest.StashKey["KafkaLab"]()
 OWN = pytest.StashKey["KafkaLab"]()
@@ -48,11 +46,12 @@ def chosen(config: pytest.Config, name: str) -> str:
 def options_of(config: pytest.Config) -> dict[str, Any]:
     """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
     from kafkalab.limits import quoted, whole_number
+    from kafkalab.protocol.profiles import FOR_LEVEL
 
     options: dict[str, Any] = {}
     if level := chosen(config, "cluster_level"):
         options["cluster_level"] = whole_number(level)
-        if options["cluster_level"] not in (1, 2):
+        if options["cluster_level"] not in FOR_LEVEL:
             raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quoted(level)}")
     if brokers := chosen(config, "brokers"):
         options["brokers"] = whole_number(brokers)

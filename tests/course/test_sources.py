@@ -1,4 +1,4 @@
-"""What the course's source texts describe: each item has cells that are there, have code, and are run by the tests."""
+"""Check that each item of the source texts has cells that are there, have code, and are run by the tests."""
 
 from __future__ import annotations
 

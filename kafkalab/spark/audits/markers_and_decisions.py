@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from kafkalab.checks.markers_and_decisions import GRACE_MS, TOO_FEW, decision_without_marker, marker_without_decision
+from kafkalab.checks.markers_and_decisions import GRACE_MS, decision_without_marker, marker_without_decision
 from kafkalab.checks.view import PREPARED
 from kafkalab.history.operations import SERVER
+from kafkalab.history.schema import TOO_FEW_IN_SYNC
 from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
 from kafkalab.spark.audits.derived_tables import DerivedTables
 
@@ -62,7 +63,8 @@ def find_decisions(derived: DerivedTables) -> DataFrame:
     newest = derived.entries.groupBy("run", "transactional_id").agg(F.max(one).alias("entry"))
     newest = newest.where(F.col("entry.state").isin(*PREPARED))
     leaders = derived.histories.leaders.groupBy("run", "key").agg(F.max_by("leader", "step").alias("leader"))
-    refusing = derived.histories.labels.where(F.col("name") == TOO_FEW).select("run", F.col("value").alias("key"))
+    refusing = derived.histories.labels.where(F.col("name") == TOO_FEW_IN_SYNC)
+    refusing = refusing.select("run", F.col("value").alias("key"))
     down = leaders.where(F.col("leader") == "").select("run", "key").unionByName(refusing)
     down = down.groupBy("run").agg(F.collect_set("key").alias("down"))
     newest = newest.join(F.broadcast(derived.end_ms), "run").join(F.broadcast(down), "run", "left")

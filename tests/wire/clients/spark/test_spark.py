@@ -29,7 +29,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one session of Spark saw on clusters of both levels."""
+    """Return what one session of Spark saw on clusters of both levels."""
     pytest.importorskip("pyspark")
     jars = jars_of(POM, CACHE / "spark-kafka", "spark-sql-kafka-*.jar")
     folders = [tmp_path_factory.mktemp("spark") for _ in LEVELS]
