@@ -29,9 +29,8 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_session", checks._Session())
 
 
-def solution(cell: str) -> dict[str, Any]:
-    """The names that the solution's cell defines."""
-    names: dict[str, Any] = {}
+def solution(cell: str, **names: Any) -> dict[str, Any]:
+    """The names that the solution's cell defines, given those that it finds."""
     exec(compile(ast.parse(CELLS[cell]), cell, "exec"), names)
     return names
 
@@ -92,6 +91,7 @@ def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
 @pytest.mark.parametrize(
     ("exercise_id", "answer", "error", "said"),
     [
+        ("L12.E0", 3, WrongType, "Give a function fates\\(inputs, reads, positions\\)"),
         ("L12.E1", [], WrongType, "Give a dict with an SQL query for each of"),
         ("L12.E1", {"G1b": ""}, WrongValue, "there is no 'G1b'"),
         ("L12.E1", {"G1a": "", "duplicate": ""}, WrongValue, "lost-write, poll-skip is missing"),

@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 from kafkalab.checks.all import CHECKS
+from kafkalab.course.lab12.configurations import CONFIGURATIONS, FATES
+from kafkalab.course.lab12.rates import share_of
 from kafkalab.grading.builder import FIGURE, SOLUTIONS, read
 from kafkalab.grading.check import find
+from kafkalab.programs.copying import INPUTS, PARTITIONS
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "12_auditing_with_spark.ipynb"
 CELLS = {c["id"]: c for c in read(PATH)["cells"]}
@@ -18,6 +21,40 @@ def table(cell: str) -> list[list[str]]:
     """The rows that the cell's saved run printed, without their heading."""
     text = "".join("".join(o.get("text", [])) for o in CELLS[cell]["outputs"])
     return [[part.strip() for part in line.strip("|").split("|")] for line in text.splitlines() if "|" in line][1:]
+
+
+def rates() -> dict[tuple[str, str], dict[str, int]]:
+    """The table of rates that the saved run printed: lost, once, more, unfinished by configuration and level."""
+    (output,) = CELLS["rates"]["outputs"]
+    assert "<svg" in "".join(output["data"][FIGURE])
+    lines = "".join(output["data"]["text/plain"]).splitlines()[1:]
+    found = (re.fullmatch(r"(.+?) {2,}(read_\w+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) .*", line) for line in lines)
+    rows = [match.groups() for match in found if match]
+    assert len(rows) == len(lines) == 2 * len(CONFIGURATIONS)
+    return {(r[0], r[1]): dict(zip(FATES, (int(n.replace(",", "")) for n in r[2:]), strict=True)) for r in rows}
+
+
+def test_the_rates_are_as_the_text_below_them_says() -> None:
+    of = rates()
+    committed = {name: of[name, "read_committed"] for name in CONFIGURATIONS}
+    assert [name for name, row in committed.items() if row["lost"]] == ["acks=1"]
+    assert [name for name, row in committed.items() if not row["more"]] == ["transactions"]
+    assert 0.7 < committed["idempotent"]["more"] / committed["acks=1"]["more"] < 0.8  # three for every four
+    assert of["transactions", "read_uncommitted"]["more"] > committed["acks=1"]["more"]
+    assert {sum(row.values()) for row in of.values()} == {80 * PARTITIONS * INPUTS}
+    assert "1,440 inputs" in TEXTS["rates-why"]
+    assert "above 3.7 %" in TEXTS["rates-what"]
+    assert str(share_of([0] * 80, [18] * 80)) == "0 of 80 runs (< 3.7 %)"
+    assert (1 - 1 / 27) ** 80 < 0.05 < (1 - 1 / 28) ** 80
+
+
+def test_the_run_that_is_shown_is_the_one_that_the_text_tells() -> None:
+    (output,) = CELLS["show"]["outputs"]
+    said = "".join(output["data"]["text/plain"])
+    assert "Delay(frame='EndTxn#2'" in said
+    assert "b1 appends 1/3 to out-1 at offset 6." in said
+    assert "the request is delayed (" in said
+    assert all(f"`{name}`" in TEXTS["show-what"] for name in ("1/3", "out-1", "m2", "EndTxn"))
 
 
 def test_counting_offsets_calls_hundreds_of_payments_lost_in_every_partition() -> None:

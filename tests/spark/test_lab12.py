@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kafkalab.course.lab12 import exercise_0 as lab12_e0
 from kafkalab.course.lab12 import exercise_1 as lab12_e1
 from kafkalab.course.lab12 import exercise_3 as lab12_e3
+from kafkalab.course.lab12.configurations import CONFIGURATIONS, copied
+from kafkalab.course.lab12.guarantee import open_doubled, tables_of
+from kafkalab.course.lab12.rates import rates
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.check import check, hint
@@ -30,6 +35,62 @@ def whoever(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """The seed of a learner, then that of a grader."""
     if request.param:
         monkeypatch.setenv(seeds.VARIABLE, request.param)
+
+
+def right_fates() -> Callable[..., DataFrame]:
+    from pyspark.sql import functions
+
+    found: Callable[..., DataFrame] = solution("e0-answer", F=functions)["fates"]
+    return found
+
+
+@pytest.mark.spark
+def test_executors_make_the_tables_that_the_grader_makes(spark: SparkSession) -> None:
+    from kafkalab.spark.storage.frames import Histories
+
+    workloads = {name: Histories.simulated(spark, "2-4", **some) for name, some in CONFIGURATIONS.items()}
+    for frame, rows in zip(tables_of(workloads), copied("2-4"), strict=True):
+        assert sorted(tuple(row) for row in frame.select(*rows[0]._fields).collect()) == sorted(map(tuple, rows))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("whoever")
+def test_the_solution_counts_the_fates_of_runs_made_anew(spark: SparkSession) -> None:
+    found = check("L12.E0", right_fates())
+    assert found == "L12.E0 ✓ the fates of 2 sets of runs, one by one"
+
+
+@pytest.mark.spark
+def test_a_wrong_count_of_fates_is_shown_beside_the_true_one_and_gets_the_hint_that_fits(spark: SparkSession) -> None:
+    from pyspark.sql.functions import lit
+
+    right = right_fates()
+
+    def never_unfinished(inputs: DataFrame, reads: DataFrame, positions: DataFrame) -> DataFrame:
+        return right(inputs, reads, positions.withColumn("committed", lit(100)))
+
+    message = told("L12.E0", never_unfinished)
+    assert re.match(r"L12.E0: In \d+ runs of each configuration, made anew: ", message)
+    assert hint("L12.E0") == f"Hint for this answer: {lab12_e0.EXERCISE.misses['never unfinished']}"
+    assert "still blank" in told("L12.E0", blank)
+    assert "the column isolation_level is missing" in told("L12.E0", lambda inputs, reads, positions: inputs)
+    with pytest.raises(WrongValue, match=r"fates\(inputs, reads, positions\) fails: .*colour"):
+        check("L12.E0", lambda inputs, reads, positions: inputs.select("colour"))
+
+
+@pytest.mark.spark
+def test_the_first_doubled_input_of_a_configuration_is_opened_where_its_second_copy_is(spark: SparkSession) -> None:
+    rows = [("old client", "read_committed", run, 0, 17, more, 0) for run, more in ((9, 1), (3, 1), (1, 0))]
+    frame = spark.createDataFrame(rows, lab12_e0.COLUMNS)
+    journey = open_doubled(frame, "old client")
+    assert (journey.scenario.seed, journey.scenario.profile) == (3, "4.x/TV1")
+    event = journey.cluster.trace.events[journey.step]
+    assert (event.kind, event.name) == ("append", "out-1")
+    with pytest.raises(ValueError, match="no input of transactions has more than one effect"):
+        open_doubled(frame, "transactions")
+    assert str(rates(frame)).splitlines()[1].startswith("old client     read_committed      0")
+    with pytest.raises(ValueError, match="the column lost is missing"):
+        rates(frame.drop("lost"))
 
 
 @pytest.mark.spark

@@ -17,7 +17,7 @@ from kafkalab.grading.exercise import is_blank
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-QUERY, FUNCTION, TOPIC = (f"{__name__}:{name}" for name in ("query", "function", "topic"))
+QUERY, FUNCTION, TOPIC, TABLES = (f"{__name__}:{name}" for name in ("query", "function", "topic", "tables"))
 
 
 def query(folder: str, sql: str, columns: Sequence[str], most: int) -> dict[str, Any]:
@@ -40,6 +40,14 @@ def function(answer: Callable[..., Any], folder: str, columns: Sequence[str], mo
     """Call the function with the log of the history in this folder."""
     log = spark().read.parquet(str(inputs() / folder / "log.parquet"))
     return _rows(lambda: answer(log), columns, most)
+
+
+def tables(
+    answer: Callable[..., Any], folder: str, names: Sequence[str], columns: Sequence[str], most: int
+) -> dict[str, Any]:
+    """Call the function with the tables of these names in this folder."""
+    frames = [spark().read.parquet(str(inputs() / folder / f"{name}.parquet")) for name in names]
+    return _rows(lambda: answer(*frames), columns, most)
 
 
 def topic(

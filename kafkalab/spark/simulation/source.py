@@ -1,8 +1,9 @@
 """`spark.read.format("kafkalab")`: seeded simulations as tables, computed where the executors are.
 
 Options: table ("log" if not given; "arrivals" for what streaming audits take, "bundle" for all tables packed), seeds
-("1-1000"), profile, rulesOff (names separated by semicolons), scenario (a .klab file), partitions (as many as there are
-seeds, at most 8, if not given). As a stream, `seedsPerBatch` new ones each time.
+("1-1000"), profile, rulesOff (names separated by semicolons), scenario (a .klab file), or clients (a configuration of
+kafkalab.programs.copying) with clusterLevel and mishaps; partitions (as many as there are seeds, at most 8, if not
+given). As a stream, `seedsPerBatch` new ones each time.
 """
 
 from __future__ import annotations
@@ -20,13 +21,16 @@ from pyspark.sql.types import StructType
 from kafkalab.limits import quoted, whole_number
 from kafkalab.spark.simulation.bundle import BUNDLE, arrow_bundle
 from kafkalab.spark.simulation.bundle import SCHEMA as BUNDLE_SCHEMA
-from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, Runs, history_of_seed
+from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, MISHAPS, Runs, history_of_seed
 from kafkalab.spark.storage.schemas import arrow_batch, spark_schema
 from kafkalab.spark.streaming.arrivals import ARRIVALS, arrivals_of
 from kafkalab.spark.streaming.schema import SCHEMA as ARRIVALS_SCHEMA
 from kafkalab.spark.streaming.schema import arrow_arrivals
 
-OPTIONS = ("table", "seeds", "profile", "rulesOff", "scenario", "partitions", "seedsPerBatch")
+OPTIONS = (
+    "table", "seeds", "profile", "rulesOff", "scenario", "clients", "clusterLevel", "mishaps", "partitions",
+    "seedsPerBatch",
+)  # fmt: skip
 MOST_PARTITIONS = 8
 AT_ONCE = 16
 """Simulations whose rows make one Arrow batch."""
@@ -73,10 +77,15 @@ class KafkalabSource(DataSource):
 
     def _runs(self) -> Runs:
         get = self.options.get
-        return Runs.of(get("seeds", "1"), get("profile", DEFAULT_PROFILE), get("rulesOff", ""), get("scenario", ""))
+        return Runs.of(
+            get("seeds", "1"), get("profile", DEFAULT_PROFILE), get("rulesOff", ""), get("scenario", ""),
+            get("clients", ""), self._number("clusterLevel", -1), self._number("mishaps", MISHAPS),
+        )  # fmt: skip
 
     def _number(self, option: str, default: int) -> int:
-        text = self.options.get(option, str(default))
+        text = self.options.get(option, "")
+        if not text:
+            return default
         if whole_number(text) < 0:
             raise ValueError(f"{option} is a whole number, not {quoted(text)}")
         return int(text)

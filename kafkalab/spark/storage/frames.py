@@ -15,7 +15,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import ROWS, HistoryRow, columns_of
 from kafkalab.sim.scenario import Scenario
 from kafkalab.spark.simulation.bundle import BUNDLE, table_of
-from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, Runs
+from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, MISHAPS, Runs
 from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.bucket_writer import Work
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
@@ -71,18 +71,25 @@ class Histories:
         profile: str = DEFAULT_PROFILE,
         rules_off: str = "",
         scenario: str = "",
+        clients: str = "",
+        cluster_level: int = -1,
+        mishaps: int = MISHAPS,
         partitions: int = 0,
     ) -> Histories:
         """The runs of these seeds ("1-1000"), simulated by the executors when the first table is used, then kept.
 
-        `rules_off` are names with semicolons between, `scenario` is a .klab file that all seeds run. ValueError for
-        what no simulation can be.
+        `rules_off` are names with semicolons between. All seeds run `scenario`, a .klab file; or two members of a group
+        that copy records in the configuration `clients` (such as "acks=1", "idempotent", "transactions"), at this
+        `cluster_level`, under one to `mishaps` drawn mishaps; without both, each seed draws its own scenario.
+        ValueError for what no simulation can be.
         """
-        Runs.of(seeds, profile, rules_off, scenario)
+        Runs.of(seeds, profile, rules_off, scenario, clients, cluster_level, mishaps)
         if scenario:
             Scenario.load(scenario)
         register(spark)
         options = {"seeds": seeds, "profile": profile, "rulesOff": rules_off, "scenario": scenario}
+        options |= {"clients": clients, "mishaps": str(mishaps)} if clients else {}
+        options |= {"clusterLevel": str(cluster_level)} if cluster_level >= 0 else {}
         options |= {"partitions": str(partitions)} if partitions else {}
         reader = spark.read.format("kafkalab").options(**options)
         bundle = reader.option("table", BUNDLE).load().persist()

@@ -1,0 +1,128 @@
+"""L12.E0: the guarantee, computed: what became of each input, by configuration, isolation level and run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.grading.elsewhere import perform
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.seeds import random_for
+
+if TYPE_CHECKING:
+    from kafkalab.course.lab12.configurations import Copied, Fates
+
+COLUMNS = ("configuration", "isolation_level", "run", "lost", "once", "more", "unfinished")
+FORM = f"a function fates(inputs, reads, positions) that returns a DataFrame with the columns {', '.join(COLUMNS)}"
+SETS = ("26-30", "54-64")
+"""Seeds, written down beforehand: in each set every fate occurs (tests/course/test_guarantee.py)."""
+Key = tuple[str, str, int]
+
+
+def check(answer: Any) -> str:
+    """The function counts the fates of runs made anew, of which Spark has not been told; WrongAnswer names the rows."""
+    from kafkalab.course.lab12.configurations import copied, fates_of, folder_of
+    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.tasks import TABLES
+
+    if not callable(answer):
+        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+    for number, seeds in enumerate(_sets()):
+        tables = copied(seeds)
+        truth = fates_of(tables)
+        given = perform(TABLES, answer, folder_of(seeds), type(tables)._fields, COLUMNS, most_of(truth))
+        blank = f"The function is still blank: it returns nothing. Give {FORM}."
+        rows = rows_of(given, "fates(inputs, reads, positions) fails", blank)
+        difference = compared(rows, truth, COLUMNS)
+        if difference:
+            title = "The rows that differ, with what is true of that run"
+            table = difference.table(title, partial(_true_of, truth), ("true: lost, once, more, unfinished",))
+            miss = "" if isinstance(rows, str) else _miss(rows, tables)
+            text = f"In {len(truth) // 10} runs of each configuration, made anew: {difference}."
+            raise WrongAnswer(text, run=table, miss=miss, part=number / len(SETS))
+    return f"the fates of {len(SETS)} sets of runs, one by one"
+
+
+def _sets() -> tuple[str, ...]:
+    """Return the sets in an order that the seed decides."""
+    return tuple(random_for("L12.E0").sample(SETS, len(SETS)))
+
+
+def _true_of(truth: list[Fates], row: tuple[Any, ...]) -> tuple[str]:
+    found = next((one for one in truth if one[:3] == row[:3]), None)
+    return (", ".join(map(str, found[3:])) if found else "there is no such run",)
+
+
+def _counted(tables: Copied, key: Callable[[Any, str], Any], floor: int = 0, slack: int = 0) -> list[tuple[Any, ...]]:
+    """Count the fates as `fates_of` does, with copies added up by another `key`, at least `floor` of them."""
+    from kafkalab.course.lab12.configurations import LEVELS
+
+    copies = Counter(key(read, read.isolation_level) for read in tables.reads)
+    committed = {(p.configuration, p.run, p.key): p.committed for p in tables.positions}
+    found: dict[Key, list[int]] = {}
+    for row, level in ((row, level) for row in tables.inputs for level in LEVELS):
+        number = max(copies[key(row, level)], floor)
+        passed = committed.get((row.configuration, row.run, row.key), -1) + slack > row.offset
+        place = 2 if number > 1 else 1 if number else 0 if passed else 3
+        found.setdefault((row.configuration, level, row.run), [0] * 4)[place] += 1
+    return [(*place, *counts) for place, counts in found.items()]
+
+
+def _inner(tables: Copied) -> list[tuple[Any, ...]]:
+    return [(*row[:3], 0, row[4], row[5], 0) for row in _counted(tables, _place) if row[4] or row[5]]
+
+
+def _place(row: Any, level: str) -> Any:
+    return row.configuration, level, row.run, row.value
+
+
+MISTAKES: dict[str, Callable[[Copied], list[tuple[Any, ...]]]] = {
+    "inner join": _inner,
+    "no read is a row": lambda tables: _counted(tables, _place, floor=1),
+    "never unfinished": lambda tables: _counted(tables, _place, slack=1_000),
+    "one too far": lambda tables: _counted(tables, _place, slack=1),
+    "both levels": lambda tables: _counted(tables, lambda row, _: (row.configuration, row.run, row.value)),
+    "all runs": lambda tables: _counted(tables, lambda row, level: (row.configuration, level, row.value)),
+    "all configurations": lambda tables: _counted(tables, lambda row, level: (level, row.run, row.value)),
+}
+"""Plausible wrong counts, by the misconception; whoever gives their rows gets the hint that fits."""
+
+
+def _miss(rows: list[tuple[Any, ...]], tables: Copied) -> str:
+    given = Counter(rows)
+    return next((name for name, mistake in MISTAKES.items() if given and Counter(mistake(tables)) == given), "")
+
+
+EXERCISE = Exercise(
+    "L12.E0",
+    check,
+    (
+        "Begin with the inputs, each once for read_committed and once for read_uncommitted. How many copies of it did "
+        "that reader get? Then give every input one word, and count the words of each run.",
+        "An input without a copy has no row in reads: only a LEFT JOIN keeps it. A copy belongs to an input if "
+        "configuration, run, isolation level and value are the same.",
+        "n = count of a column of reads, grouped by configuration, isolation_level, run, key, offset, value. more: "
+        "n > 1. once: n = 1. Else lost if committed > offset, unfinished if not. Then sum each over the run.",
+    ),
+    points=20,
+    misses={
+        "inner join": "Where are the inputs of which a reader got no copy? An inner join drops them, and they are what "
+        "was asked for.",
+        "no read is a row": "count(*) counts the row that a LEFT JOIN keeps for an input without a copy. Count a "
+        "column of reads: it is null there.",
+        "never unfinished": "The run may have ended before anybody came to the input. It is lost only if the group "
+        "has committed an offset after it: nobody will ever copy it.",
+        "one too far": "A committed offset is where the group reads on. What lies at that offset has not been copied "
+        "yet.",
+        "both levels": "You have added up what both readers got. Each isolation level has its own reader, and its own "
+        "answer.",
+        "all runs": "The same values occur in every run. The run belongs into the join.",
+        "all configurations": "The same runs occur in every configuration. The configuration belongs into the join.",
+    },
+    afterwards=(
+        "Why: a guarantee is a statement on effects, so it is counted by input. One LEFT JOIN keeps what nobody got, "
+        "and the committed offset tells what is lost from what is not done yet. Next: the rates, and how sure they are."
+    ),
+)
