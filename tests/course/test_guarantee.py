@@ -103,7 +103,7 @@ def test_none_in_n_runs_has_an_upper_bound(runs: int, bound: float) -> None:
     assert (share.percent, share.low, share.runs) == (0.0, 0.0, 0)
     assert round(share.high, 1) == bound
     assert (1 - share.high / 100) ** runs == pytest.approx(0.05)
-    assert str(share) == f"0 of {runs} runs (< {bound} %)"
+    assert str(share) == f"none (< {bound} %)"
 
 
 def test_the_chart_and_the_table_have_a_row_for_each_configuration_and_level() -> None:

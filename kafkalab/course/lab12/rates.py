@@ -20,7 +20,7 @@ RESAMPLES, CONFIDENCE = 2_000, 0.95
 WRONG = {"lost": RED, "more": AMBER}
 """The fates that break a promise, and the colours of their bars."""
 SAID = {"lost": "lost", "more": "more than one effect"}
-LEFT, RIGHT, LINE, TOP = 250.0, 700.0, 17.0, 62.0
+WIDTH, LEFT, RIGHT, LINE, TOP = 800.0, 240.0, 640.0, 17.0, 62.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Share:
 
     def __str__(self) -> str:
         if not self.runs:
-            return f"0 of {self.of_runs} runs (< {self.high:.1f} %)"
+            return f"none (< {self.high:.1f} %)"
         return f"{self.percent:.1f} % ({self.low:.1f} to {self.high:.1f})"
 
 
@@ -79,16 +79,18 @@ class Rates:
         most = max((share.high for row in self.rows for share in row.shares.values()), default=0.0) or 1.0
         canvas.text(18, 24, "Share of inputs, under the same drawn faults", DARK, more=BOLD)
         for place, (fate, colour) in enumerate(WRONG.items()):
-            canvas.text(LEFT + 150 * place, 44, f"■ {SAID[fate]}", colour)
-        canvas.text(LEFT + 330, 44, "├─┤ 95 % of resampled runs   ┄┤ upper bound: no run had any", DIM)
+            canvas.text(LEFT + 60 * place, 44, f"■ {SAID[fate]}", colour)
+        canvas.text(WIDTH - 18, 24, "├─┤ 95 % of the resampled runs", DIM, "end")
+        canvas.text(WIDTH - 18, 44, "┄┄┤ upper bound where no run had any", DIM, "end")
         for number, row in enumerate(self.rows):
             y = TOP + 2 * LINE * number
-            canvas.path(f"M18 {y - 4:g}H942", RULE, 0.6)
+            canvas.path(f"M18 {y - 4:g}H{WIDTH - 18:g}", RULE, 0.6)
             canvas.text(18, y + 20, row.configuration, DARK)
             canvas.text(LEFT - 14, y + 20, row.isolation_level, DIM, "end")
             for place, (fate, colour) in enumerate(WRONG.items()):
                 _bar(canvas, y + LINE * place, row.shares[fate], colour, most)
-        return standalone(canvas, "Shares of lost inputs and of inputs with more than one effect, by configuration")
+        label = "Shares of lost inputs and of inputs with more than one effect, by configuration"
+        return standalone(canvas, label, WIDTH)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"image/svg+xml": self.svg(), "text/plain": str(self)}
