@@ -1,0 +1,41 @@
+"""The tables that lab 16 shows, and the outline of a query's plan."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kafkalab.course.lab16 import balances, traffic
+from kafkalab.course.lab16.tasks import table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SEED = 7
+"""The seed of what is shown; checks use others."""
+OPERATOR = re.compile(r"^([\s:+\-*]*)(?:\(\d+\) )?(\w+)")
+KEYS = re.compile(r"hashpartitioning\((.*?), \d+\)")
+NUMBER = re.compile(r"#\d+L?")
+
+
+def history(version: int) -> tuple[DataFrame, DataFrame]:
+    """Return the tables log and sends of a few producers under this transaction version."""
+    folder = traffic.folder_of(version, SEED)
+    return table(folder, "log"), table(folder, "sends")
+
+
+def hot_topic() -> tuple[DataFrame, DataFrame]:
+    """Return the tables updates, of four files, and owners; one account has nine tenths of the updates."""
+    folder = balances.folder_of(SEED)
+    return table(folder, "updates"), table(folder, "owners")
+
+
+def outline(frame: DataFrame) -> str:
+    """Return the operators that `explain()` prints, one a line, and of an Exchange the columns that it shuffles by."""
+    query: Any = frame._jdf
+    lines = []
+    for line in query.queryExecution().executedPlan().toString().splitlines():
+        if found := OPERATOR.match(line):
+            keys = KEYS.search(line)
+            lines.append(f"{found[0]} by {NUMBER.sub('', keys[1])}" if keys else found[0])
+    return "\n".join(lines)
