@@ -210,7 +210,7 @@ WRONG = {
         '    steps = log.where("control = \'\'").withColumn("before", F.lag("sequence").over(order))\n'
         '    steps = steps.withColumn("missing", F.expr("sequence - before - 1"))\n'
         '    return steps.where("missing > 0").withColumn("acknowledged", F.lit(0))',
-        says="only a larger number could be a gap",
+        says="That is as if a gap were a larger number",
         opens=False, table=True,
     ),
     "L16.E2": Wrong(

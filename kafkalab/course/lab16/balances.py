@@ -90,12 +90,13 @@ MUTANTS = (
 
 
 def folder_of(seed: int) -> str:
-    """Write `updates` and `owners` as Parquet, once; return the name of their folder in `inputs()`."""
-    return _written(inputs(), seed)
+    """Write the tables as Parquet, once; return the name of their folder in `inputs()`."""
+    return write_folder(inputs(), seed)
 
 
 @cache
-def _written(there: Path, seed: int) -> str:
+def write_folder(there: Path, seed: int) -> str:
+    """Write `updates` and `owners` as Parquet; return the name of their new folder in `there`."""
     folder = Path(mkdtemp(prefix="balances-", dir=there))
     folder.chmod(0o755)
     made = balances(seed)

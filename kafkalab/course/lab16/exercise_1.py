@@ -14,12 +14,16 @@ FORM = f"a function gaps(log, sends) that returns a DataFrame with the columns {
 def check(answer: Any) -> str:
     """Run the function on a log of each version; WrongAnswer shows the rows that differ from what a leader sees."""
     from kafkalab.course.lab16.tasks import GAPS
-    from kafkalab.course.lab16.verdicts import judge
+    from kafkalab.course.lab16.verdicts import Audit, judge, record_before
 
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    blank = f"The function is still blank: it returns nothing. Give {FORM}."
-    return judge(GAPS, answer, COLUMNS, find_gaps, MUTANTS, ("gaps(log, sends) fails", blank))
+    audit = Audit(
+        task=GAPS, columns=COLUMNS, find=find_gaps, mutants=MUTANTS,
+        beside=("the record of its producer before it", record_before),
+        fails="gaps(log, sends) fails", blank=f"The function is still blank: it returns nothing. Give {FORM}.",
+    )  # fmt: skip
+    return judge(audit, answer)
 
 
 EXERCISE = Exercise(

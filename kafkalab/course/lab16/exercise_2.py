@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, balances, folder_of, newest
+from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, Balances, balances, folder_of, newest
 from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import hints_of
@@ -12,8 +13,8 @@ from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 
 FORM = f"a function newest(updates, owners) that returns a DataFrame with the columns {', '.join(COLUMNS)}"
-MOST = 0.4
-"""The largest share of the updates that one task may read; there are four tasks."""
+MOST, SHOWN = 0.4, 2
+"""The largest share of the updates that one task, of four, may read; how many updates of an account are shown."""
 
 
 def check(answer: Any) -> str:
@@ -33,15 +34,23 @@ def check(answer: Any) -> str:
     if difference:
         mutant = None if isinstance(rows, str) else find_mutant(rows, truth, made, MUTANTS)
         says = f" That is as if {mutant.says}." if mutant else ""
-        table = difference.table("The rows that differ")
+        table = difference.table("The rows that differ", partial(describe, made), ("its newest updates",))
         raise WrongAnswer(f"{difference}.{says}", run=table, miss=mutant.name if mutant else "")
     return _check_reads(given.get("reads"))
 
 
+def describe(made: Balances, row: tuple[Any, ...]) -> tuple[str]:
+    """Return the newest updates of the account of a row, the last one first."""
+    own = sorted((offset, value) for account, offset, value in made.updates if account == row[0])[: -SHOWN - 1 : -1]
+    return (", ".join(f"{'tombstone' if value is None else value} at {offset}" for offset, value in own),)
+
+
 def _check_reads(reads: Any) -> str:
     """WrongAnswer if a task reads too much; another process may have sent the numbers."""
-    if not isinstance(reads, list) or not reads or not all(type(read) is int for read in reads):
+    if not isinstance(reads, list) or not all(type(read) is int for read in reads):
         raise WrongValue("newest(updates, owners): what came back are no numbers of rows")
+    if not reads:
+        raise WrongAnswer("All rows are right. But no task has read an update.", miss="driver", part=0.5)
     largest = max(reads)
     if largest > MOST * RECORDS:
         rows = tuple((f"task {number}", f"{read:,}") for number, read in enumerate(reads))
@@ -67,6 +76,8 @@ EXERCISE = Exercise(
     | {
         "skew": "A window over account moves all rows of the hot account to one task. What result for each account can "
         "be made in part before the rows are moved?",
+        "driver": "Your function collects the rows and works on them in the driver: with a thousand times as many it "
+        "runs out of memory. Return a DataFrame that Spark has still to compute.",
         "one task": "Everything is in one task now: no account is hotter than another, and nothing runs beside it.",
     },
     afterwards=(

@@ -17,13 +17,17 @@ FORM = "an SQL query of the table log, as text, with the columns key and offset"
 def check(answer: Any) -> str:
     """Run the query on a log of each version; WrongAnswer shows the rows that differ."""
     from kafkalab.course.lab16.tasks import ABORTED
-    from kafkalab.course.lab16.verdicts import judge
+    from kafkalab.course.lab16.verdicts import Audit, judge, marker_after
 
     if is_blank(answer):
         raise BlankAnswer(f"The query is still blank. Give {FORM}.")
     if not isinstance(answer, str):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    return judge(ABORTED, answer, COLUMNS, find_aborted, MUTANTS, ("The query does not run", ""))
+    audit = Audit(
+        task=ABORTED, columns=COLUMNS, find=find_aborted, mutants=MUTANTS,
+        beside=("the next marker of its producer", marker_after), fails="The query does not run",
+    )  # fmt: skip
+    return judge(audit, answer)
 
 
 def _any(made: Traffic, fits: Callable[[Record, Record], bool]) -> list[tuple[str, int]]:

@@ -33,13 +33,14 @@ def feed(seed: int, batches: int = BATCHES, rows: int = ROWS) -> tuple[tuple[Row
     return tuple(made)
 
 
-def folder_of(seed: int, batches: int = BATCHES, rows: int = ROWS) -> str:
+def folder_of(seed: int) -> str:
     """Write the stream's files, once; return the name of their folder in `inputs()`."""
-    return _written(inputs(), seed, batches, rows)
+    return write_folder(inputs(), seed)
 
 
 @cache
-def _written(there: Path, seed: int, batches: int, rows: int) -> str:
+def write_folder(there: Path, seed: int, batches: int = BATCHES, rows: int = ROWS) -> str:
+    """Write a file for each micro-batch; return the name of their new folder in `there`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

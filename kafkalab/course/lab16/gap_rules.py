@@ -24,7 +24,7 @@ class Rules(NamedTuple):
     repeats: bool = True
     aborted: bool = True
     join: str = "left"
-    """"left", "inner", or "all" where every missing record counts as acknowledged."""
+    """"left", "inner", or "all" and "none" for how many of the missing records count as acknowledged."""
 
 
 def find_gaps(made: Traffic, rules: Rules | None = None) -> list[Gap]:
@@ -48,8 +48,7 @@ def find_gaps(made: Traffic, rules: Rules | None = None) -> list[Gap]:
         missing = missing % SPACE if rules.wraps else missing
         if missing > 0:
             told = _acknowledged(made, record, expected, missing)
-            if rules.join == "all":
-                told = missing
+            told = {"all": missing, "none": 0}.get(rules.join, told)
             if rules.join != "inner" or told:
                 found.append((record.key, record.offset, missing, told))
     return found
@@ -102,9 +101,9 @@ MUTANTS = (
     _mutant("no epoch", "a new epoch went on with the sequences of the one before", 0, epoch="ignored"),
     _mutant(
         "jumps forward",
-        "only a larger number could be a gap, and epochs and repeated batches did not exist",
-        "Your query asks whether a sequence is larger than expected. A new epoch is expected to begin at 0, a repeated "
-        "batch brings old numbers again, and 0 follows 2147483647. Begin with the epoch: lag it, too.",
+        "a gap were a larger number than the one before asks for",
+        "A batch that comes again brings old numbers, and then the right number looks too large. First keep each "
+        "sequence of a key, producer and epoch once. Then think of 0, which follows 2147483647 and begins an epoch.",
         epoch="ignored", wraps=False, repeats=False,
     ),
     _mutant(
@@ -154,6 +153,12 @@ MUTANTS = (
         "Count only what was acknowledged. After a left join a row without a partner has null there: count_if counts "
         "what is true.",
         join="all",
+    ),
+    _mutant(
+        "none acknowledged",
+        "no missing record had been acknowledged",
+        "The gaps are right. Join them with sends: which of the missing records had been acknowledged?",
+        join="none",
     ),
     _mutant(
         "no key",

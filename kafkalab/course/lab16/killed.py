@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 
 from kafkalab.course.lab16.crashes import read_sink, start_stream
-from kafkalab.course.lab16.feed import COLUMNS, count_by_batch, feed, folder_of
-from kafkalab.grading.elsewhere import inputs
+from kafkalab.course.lab16.feed import COLUMNS, count_by_batch, feed, write_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +36,7 @@ def kill_and_restart(spark: SparkSession, write: Write, batch: int) -> list[int]
     """
     folder = Path(mkdtemp(prefix="kafkalab-stream-"))
     (folder / "write").write_bytes(cloudpickle.dumps(write))  # type: ignore[no-untyped-call]
-    source = inputs() / folder_of(SEED, BATCHES, ROWS)
+    source = folder / write_folder(folder, SEED, BATCHES, ROWS)
     command = [sys.executable, "-m", __spec__.name, str(source), str(folder), str(batch)]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=MOST_S)

@@ -152,12 +152,13 @@ def traffic(version: int, seed: int) -> Traffic:
 
 
 def folder_of(version: int, seed: int) -> str:
-    """Write the tables `log` and `sends` as Parquet, once; return the name of their folder in `inputs()`."""
-    return _written(inputs(), version, seed)
+    """Write the tables as Parquet, once; return the name of their folder in `inputs()`."""
+    return write_folder(inputs(), version, seed)
 
 
 @cache
-def _written(there: Path, version: int, seed: int) -> str:
+def write_folder(there: Path, version: int, seed: int) -> str:
+    """Write the tables `log` and `sends` as Parquet; return the name of their new folder in `there`."""
     folder = Path(mkdtemp(prefix="traffic-", dir=there))
     folder.chmod(0o755)
     made = traffic(version, seed)

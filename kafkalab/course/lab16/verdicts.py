@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kafkalab.course.lab12.spark_exercise import Key, compared, most_of, rows_of
@@ -15,37 +17,43 @@ from kafkalab.grading.seeds import seed
 
 LIKE = 0.5
 """From this share on of what differs from the truth, an answer counts as a mutant's."""
-LOG_COLUMNS = ("in the log", "the record of its producer before it")
 
 
-def judge(
-    task: str,
-    answer: Any,
-    columns: Sequence[str],
-    find: Callable[[Traffic], Sequence[Key]],
-    mutants: Sequence[Mutant],
-    words: tuple[str, str],
-) -> str:
-    """Let the task run `answer` on new traffic under each version; WrongAnswer shows the rows that differ.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What an exercise asks of the traffic.
 
-    `words` are what to call an answer that fails, and one that is blank.
+    `task` runs an answer; `columns` are those of its rows, `find` the true ones, `beside` the entry of the log that
+    explains one, in a column of this name. `fails` and `blank` say of an answer that it fails, or is blank.
     """
-    fails, blank = words
+
+    task: str
+    columns: tuple[str, ...]
+    find: Callable[[Traffic], Sequence[Key]]
+    mutants: Sequence[Mutant]
+    beside: tuple[str, Callable[[Traffic, Record], Record | None]]
+    fails: str
+    blank: str = ""
+
+
+def judge(audit: Audit, answer: Any) -> str:
+    """Let the task run `answer` on new traffic under each version; WrongAnswer shows the rows that differ."""
     for number, version in enumerate(VERSIONS):
         made = traffic(version, seed())
-        truth = find(made)
-        given = perform(task, answer, folder_of(version, seed()), tuple(columns), most_of(truth))
-        rows = rows_of(given, fails, blank)
-        difference = compared(rows, truth, columns)
-        if difference:
-            mutant = None if isinstance(rows, str) else find_mutant(rows, truth, made, mutants)
-            says = f" That is as if {mutant.says}." if mutant else ""
-            title = f"Transaction version {version}: the rows that differ, and the log there"
-            table = difference.table(title, lambda row, made=made: describe(made, row), LOG_COLUMNS)  # type: ignore[misc]
-            miss = mutant.name if mutant else ""
-            raise WrongAnswer(
-                f"Under transaction version {version}: {difference}.{says}", run=table, miss=miss, part=number / 2
-            )
+        truth = audit.find(made)
+        given = perform(audit.task, answer, folder_of(version, seed()), audit.columns, most_of(truth))
+        rows = rows_of(given, audit.fails, audit.blank)
+        for width in (max(2, len(audit.columns) - 1), len(audit.columns)):  # the last column follows from the others
+            part = rows if isinstance(rows, str) else [row[:width] for row in rows]
+            difference = compared(part, [row[:width] for row in truth], audit.columns[:width])
+            if difference:
+                mutant = None if isinstance(rows, str) else find_mutant(rows, truth, made, audit.mutants)
+                says = f" That is as if {mutant.says}." if mutant else ""
+                title = f"Transaction version {version}: the rows that differ, and the log there"
+                table = difference.table(title, partial(describe, audit, made), ("in the log", audit.beside[0]))
+                miss = mutant.name if mutant else ""
+                said = f"Under transaction version {version}: {difference}.{says}"
+                raise WrongAnswer(said, run=table, miss=miss, part=number / len(VERSIONS))
     return f"right under {len(VERSIONS)} versions"
 
 
@@ -54,14 +62,15 @@ def find_mutant(
 ) -> Mutant | None:
     """Return the mutant whose rows differ from the truth most nearly as these do; None if none is near.
 
-    `made` is what the mutants are called with. The last column counts only if the others are right: it follows them.
+    `made` is what the mutants are called with; one that finds nothing is named only where there are no rows. The last
+    column counts only if the others are right: it follows from them.
     """
     for width in (len(truth[0]) - 1, len(truth[0])):
         right = Counter(row[:width] for row in truth)
         own = differing(Counter(row[:width] for row in rows), right)
         if own and width > 1:
             others = (Counter(row[:width] for row in m.function(made)) for m in mutants)
-            shares = [likeness(own, differing(other, right)) for other in others]
+            shares = [likeness(own, differing(other, right)) if other or not rows else 0.0 for other in others]
             return mutants[shares.index(max(shares))] if max(shares) >= LIKE else None
     return None
 
@@ -76,19 +85,22 @@ def likeness(one: set[tuple[bool, Key]], other: set[tuple[bool, Key]]) -> float:
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
-def describe(made: Traffic, row: Key) -> tuple[str, str]:
-    """Return what the log has at the key and offset of a row, and before it of the same producer."""
-    key, offset = row[:2]
-    there = next((r for r in made.log if (r.key, r.offset) == (key, offset)), None)
-    if there is None:
-        return "nothing", ""
-    return text_of(there), text_of(next(before(made, there), None))
+def describe(audit: Audit, made: Traffic, row: Key) -> tuple[str, str]:
+    """Return what the log has at the key and offset of a row, and the entry that explains it."""
+    there = next((r for r in made.log if (r.key, r.offset) == row[:2]), None)
+    return ("nothing", "") if there is None else (text_of(there), text_of(audit.beside[1](made, there)))
 
 
-def before(made: Traffic, there: Record) -> Iterator[Record]:
-    """Yield the entries of the same producer and key before this one, the nearest first."""
+def record_before(made: Traffic, there: Record) -> Record | None:
+    """Return the record of the same producer and key before this one."""
     own = (r for r in reversed(made.log) if (r.key, r.producer_id) == (there.key, there.producer_id))
-    return (r for r in own if r.offset < there.offset)
+    return next((r for r in own if r.offset < there.offset and not r.control), None)
+
+
+def marker_after(made: Traffic, there: Record) -> Record | None:
+    """Return the first marker of the same producer and key after this record."""
+    own = (r for r in made.log if (r.key, r.producer_id) == (there.key, there.producer_id))
+    return next((r for r in own if r.offset > there.offset and r.control), None)
 
 
 def text_of(record: Record | None) -> str:
@@ -96,4 +108,4 @@ def text_of(record: Record | None) -> str:
     if record is None:
         return "none"
     what = f"{record.control} marker" if record.control else f"sequence {record.sequence}"
-    return f"producer {record.producer_id}, epoch {record.producer_epoch}, {what}"
+    return f"offset {record.offset}: producer {record.producer_id}, epoch {record.producer_epoch}, {what}"
