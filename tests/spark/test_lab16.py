@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,10 @@ from kafkalab.grading import seeds
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
+from kafkalab.grading.grade import grade
+from kafkalab.grading.runner import Limits
+from kafkalab.grading.sheet import sheet
+from kafkalab.grading.submissions import submissions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,6 +61,15 @@ def test_the_solutions_are_right(spark: SparkSession, seed: str | None, monkeypa
         assert check(name, answer) == f"{name} ✓ {RIGHT[name]}"
 
 
+def test_the_notebook_runs_in_a_sandbox_and_gets_all_points(root: Path, program: Any, tmp_path: Path) -> None:
+    program("java")
+    labs = {name: lab for name, lab in sheet(root).items() if name == NOTEBOOK.stem}
+    (tmp_path / "solved").mkdir()
+    shutil.copy(NOTEBOOK, tmp_path / "solved")
+    rows = grade(submissions(tmp_path, labs), labs, tmp_path, root, Limits(), seed=90_210)
+    assert [(r.exercise, r.result, r.notebook) for r in rows] == [(n, "right", "it ran to the end") for n in RIGHT]
+
+
 def told(name: str, answer: Any) -> tuple[WrongAnswer, str]:
     """The error, and the hint after it."""
     with pytest.raises(WrongAnswer) as caught:
@@ -81,6 +95,27 @@ def test_wrong_windows_get_the_hint_that_fits(spark: SparkSession) -> None:
     assert "still blank" in str(told("L16.E1", lambda log, sends: ...)[0])
     with pytest.raises(WrongValue, match=r"gaps\(log, sends\) fails: .*colour"):
         check("L16.E1", lambda log, sends: log.select("colour"))
+
+
+def test_a_wrong_column_acknowledged_is_looked_at_once_the_gaps_are_right(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    right = names()["gaps"]
+    error, said = told("L16.E1", lambda log, sends: right(log, sends).withColumn("acknowledged", F.col("missing")))
+    assert error.miss == "all acknowledged"
+    error, said = told("L16.E1", lambda log, sends: right(log, sends).where("acknowledged > 0"))
+    assert error.miss == "inner join"
+    assert "Which kind of join keeps them?" in said
+
+
+def test_rows_that_the_driver_has_made_are_no_plan(spark: SparkSession) -> None:
+    right = names()["newest"]
+
+    def collected(updates: DataFrame, owners: DataFrame) -> DataFrame:
+        rows = right(updates, owners).select("account", "value", "owner").collect()
+        return spark.createDataFrame(rows, "account string, value long, owner string")
+
+    assert told("L16.E2", collected)[0].miss == "driver"
 
 
 def over(updates: DataFrame, owners: DataFrame) -> DataFrame:
