@@ -23,7 +23,7 @@ SEEDS = range(1, 21)
 @pytest.mark.parametrize("version", traffic.VERSIONS)
 def test_the_gaps_are_those_that_the_check_of_histories_finds(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traffic, "REPEATED", 0)  # the check finds repeated batches, too
-    made = traffic.make_traffic(version, 3)
+    made = traffic.make_traffic.__wrapped__(version, 3)
     log = tuple(LogRecord(**r._asdict(), step=step, at_ms=step) for step, r in enumerate(made.log, 1))
     findings = BY_NAME["sequence gap"](History(log=log)).findings
     gaps = gap_rules.find_gaps(made)
@@ -35,7 +35,7 @@ def test_the_gaps_are_those_that_the_check_of_histories_finds(version: int, monk
 def test_no_mutant_is_right_under_both_versions(mutants: tuple[Mutant, ...]) -> None:
     find = gap_rules.find_gaps if mutants is gap_rules.MUTANTS else gap_rules.find_aborted
     for seed in SEEDS:
-        made = [traffic.traffic(version, seed) for version in traffic.VERSIONS]
+        made = [traffic.make_traffic(version, seed) for version in traffic.VERSIONS]
         for mutant in mutants:
             assert any(Counter(mutant.function(m)) != Counter(find(m)) for m in made), (seed, mutant.name)
 
@@ -54,14 +54,14 @@ def test_an_answer_that_overlooks_the_epoch_is_right_by_luck_under_one_version(
     (mutant,) = [m for m in mutants if m.name == name]
     find: Any = gap_rules.find_gaps if mutants is gap_rules.MUTANTS else gap_rules.find_aborted
     for seed in SEEDS:
-        made = {v: traffic.traffic(v, seed) for v in traffic.VERSIONS}
+        made = {v: traffic.make_traffic(v, seed) for v in traffic.VERSIONS}
         same = {v for v, m in made.items() if Counter(mutant.function(m)) == Counter(find(m))}
         assert same == {version}
 
 
 @pytest.mark.parametrize("version", traffic.VERSIONS)
 def test_a_mutants_rows_name_the_mutant(version: int) -> None:
-    made = traffic.traffic(version, 2)
+    made = traffic.make_traffic(version, 2)
     cases = ((gap_rules.MUTANTS, gap_rules.find_gaps(made)), (exercise_4.MUTANTS, gap_rules.find_aborted(made)))
     for mutants, truth in cases:
         for mutant in mutants:
@@ -74,8 +74,8 @@ def test_a_mutants_rows_name_the_mutant(version: int) -> None:
 
 
 def test_a_wrong_balance_names_its_mutant() -> None:
-    made = balances.balances(1)
-    truth = balances.newest(made)
+    made = balances.make_balances(1)
+    truth = balances.find_newest(made)
     for mutant in balances.MUTANTS:
         assert find_mutant(mutant.function(made), truth, made, balances.MUTANTS) is mutant
 
@@ -95,7 +95,7 @@ def sinks(batches: exercise_3.Batches) -> dict[str, list[feed.Row]]:
 
 @pytest.mark.parametrize("seed", [1, 2026])
 def test_each_wrong_sink_is_known_by_what_it_holds(seed: int) -> None:
-    batches = feed.feed(seed)
+    batches = feed.make_feed(seed)
     made = sinks(batches)
     assert list(made) == [mutant.name for mutant in exercise_3.MUTANTS]
     for name, rows in made.items():
@@ -106,13 +106,13 @@ def test_each_wrong_sink_is_known_by_what_it_holds(seed: int) -> None:
 
 
 def test_rows_sent_twice_and_rows_that_are_late_are_in_the_stream() -> None:
-    batches = feed.feed(1)
+    batches = feed.make_feed(1)
     assert all(len(set(batch)) < len(batch) for batch in batches)
     assert all(len({minute for minute, _ in batch}) == 2 for batch in batches[1:])
 
 
 def test_the_table_of_a_sink_begins_at_the_first_batch_that_is_wrong() -> None:
-    batches = feed.feed(1)
+    batches = feed.make_feed(1)
     table = exercise_3.show(Counter(sinks(batches)["append"]), batches)
     assert [row[2] for row in table.rows] == [12, 12, 16, 24, 12]
     assert table.at == 2

@@ -28,7 +28,7 @@ class Balances(NamedTuple):
 
 
 @cache
-def balances(seed: int) -> Balances:
+def make_balances(seed: int) -> Balances:
     """Make the topic; the same for the same seed."""
     random = Random(f"balances {seed}")
     names = [f"account {n}" for n in range(1, ACCOUNTS)]
@@ -43,7 +43,7 @@ def balances(seed: int) -> Balances:
     return Balances(tuple(updates), {name: f"owner of {name}" for name in owned})
 
 
-def newest(made: Balances) -> list[Row]:
+def find_newest(made: Balances) -> list[Row]:
     """Return the newest balance of each account that has no tombstone, and its owner where it has one."""
     return _rows(made, lambda updates: max(updates, key=lambda u: u[1])[2])
 
@@ -56,7 +56,7 @@ def _rows(made: Balances, choose: Callable[[list[Update]], int | None], keep: bo
     return [(a, value, made.owners.get(a)) for a, value in chosen.items() if keep or value is not None]
 
 
-def _newest_value(updates: list[Update]) -> int | None:
+def _skip_tombstones(updates: list[Update]) -> int | None:
     return max((u for u in updates if u[2] is not None), key=lambda u: u[1], default=updates[0])[2]
 
 
@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         "tombstone skipped",
         "a tombstone were not there, and the balance before it came back",
-        lambda made: _rows(made, _newest_value),
+        lambda made: _rows(made, _skip_tombstones),
         "Find the newest record first, and then drop the accounts whose newest record is a tombstone.",
     ),
     Mutant(
@@ -82,7 +82,7 @@ MUTANTS = (
     Mutant(
         "inner join",
         "an account without an owner had no balance",
-        lambda made: [row for row in newest(made) if row[2] is not None],
+        lambda made: [row for row in find_newest(made) if row[2] is not None],
         "Some accounts have no owner. Which kind of join keeps them?",
     ),
 )
@@ -99,7 +99,7 @@ def write_folder(there: Path, seed: int) -> str:
     """Write `updates` and `owners` as Parquet; return the name of their new folder in `there`."""
     folder = Path(mkdtemp(prefix="balances-", dir=there))
     folder.chmod(0o755)
-    made = balances(seed)
+    made = make_balances(seed)
     (folder / "updates.parquet").mkdir()
     for number in range(FILES):
         _write(folder / "updates.parquet" / f"{number}.parquet", COLUMNS_OF["updates"], made.updates[number::FILES])

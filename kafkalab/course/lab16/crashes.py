@@ -42,7 +42,7 @@ class Stopping:
         number, moment = self.stop or (-1, "")
         if number == batch_id and moment == "before":
             self._stop()
-        there = set(_files(self.sink))
+        there = set(_list_files(self.sink))
         try:
             self.write(frame.repartition(FILES), batch_id, str(self.sink))
         except Exception as error:
@@ -50,7 +50,7 @@ class Stopping:
             raise
         if number == batch_id:
             if moment == "half":
-                _remove_half(sorted(set(_files(self.sink)) - there))
+                _remove_half(sorted(set(_list_files(self.sink)) - there))
             self._stop()
 
     def _stop(self) -> None:
@@ -70,7 +70,7 @@ def run_through(
     spark.sparkContext.setLogLevel("OFF")  # of each stop Spark would log a page
     try:
         for stop in (*stops, None):
-            process = Stopping(_anew(write), sink, stop)
+            process = Stopping(_copy(write), sink, stop)
             try:
                 start_stream(spark, feed, checkpoint, process).awaitTermination()
             except StreamingQueryException:
@@ -78,7 +78,7 @@ def run_through(
                     raise process.error or RuntimeError("the query has ended") from None
     finally:
         spark.sparkContext.setLogLevel("ERROR")
-    return read_sink(spark, sink) if _files(sink) else None
+    return read_sink(spark, sink) if _list_files(sink) else None
 
 
 def start_stream(spark: SparkSession, feed: Path, checkpoint: str, write: Callable[[DataFrame, int], None]) -> Any:
@@ -95,7 +95,7 @@ def read_sink(spark: SparkSession, sink: str | Path) -> DataFrame:
     return spark.read.schema(SCHEMA).option("recursiveFileLookup", str(plain)).parquet(str(sink))
 
 
-def _anew(write: Write) -> Write:
+def _copy(write: Write) -> Write:
     """Return the function as a new process has it; the same one where it cannot be copied."""
     try:
         found: Write = cloudpickle.loads(cloudpickle.dumps(write))  # type: ignore[no-untyped-call]
@@ -104,7 +104,7 @@ def _anew(write: Write) -> Write:
     return found
 
 
-def _files(sink: Path) -> list[Path]:
+def _list_files(sink: Path) -> list[Path]:
     return [path for path in sink.rglob("*") if path.is_file() and path.suffix != ".crc"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, Balances, balances, folder_of, newest
+from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, Balances, find_newest, folder_of, make_balances
 from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import hints_of
@@ -25,8 +25,8 @@ def check(answer: Any) -> str:
 
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    made = balances(seed())
-    truth = newest(made)
+    made = make_balances(seed())
+    truth = find_newest(made)
     given = perform(NEWEST, answer, folder_of(seed()), COLUMNS, most_of(truth))
     blank = f"The function is still blank: it returns nothing. Give {FORM}."
     rows = rows_of(given, "newest(updates, owners) fails", blank)

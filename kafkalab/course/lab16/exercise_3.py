@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kafkalab.course.lab16.feed import COLUMNS, STOPS, Row, count_by_batch, feed, folder_of
+from kafkalab.course.lab16.feed import COLUMNS, STOPS, Row, count_by_batch, folder_of, make_feed
 from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
 from kafkalab.grading.mutants import Mutant, hints_of
@@ -28,7 +28,7 @@ def check(answer: Any) -> str:
 
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    batches = feed(seed())
+    batches = make_feed(seed())
     truth = [row for batch in batches for row in batch]
     given = perform(STREAM, answer, folder_of(seed()), STOPS, COLUMNS, most_of(truth))
     blank = f"Nothing is below the folder: the function is still blank. Give {FORM}."
@@ -60,28 +60,28 @@ def show(held: Counter[Row], batches: Batches) -> Table:
     return Table(title="What the sink holds of each micro-batch", columns=columns, rows=tuple(rows), at=wrong)
 
 
-def append(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
+def is_append(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
     """Every row is there, and all of the batch that was stopped last is there twice."""
     after = Counter(batches[3])
     return held >= sent and all(held[row] == 2 * count for row, count in after.items())
 
 
-def overwrite(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
+def is_overwrite(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
     """Only the last batch is there."""
     return held == Counter(batches[-1])
 
 
-def skip(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
+def is_skip(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
     """Only rows of the batch of which half was written are missing."""
     return held < sent and not (sent - held) - Counter(batches[2])
 
 
-def distinct(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
+def is_distinct(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
     """Each row is there once, also one that was sent twice."""
     return held == Counter(set(sent))
 
 
-def by_minute(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
+def is_by_minute(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bool:
     """Of a minute only the rows of the batch that came last are there."""
     last = {minute: number for number, batch in enumerate(batches) for minute, _ in batch}
     return held == Counter(row for number, batch in enumerate(batches) for row in batch if last[row[0]] == number)
@@ -91,33 +91,33 @@ MUTANTS = (
     Mutant(
         "append",
         "a batch that comes again were a new one",
-        append,
+        is_append,
         "What you write lies beside what the first run of the same batch has written. Which argument is the same in "
         "both runs, and could name the place?",
     ),
     Mutant(
         "overwrite all",
         "each batch took the place of all batches before it",
-        overwrite,
+        is_overwrite,
         "mode('overwrite') empties the whole folder that it is given. Give it one that belongs to the batch alone.",
     ),
     Mutant(
         "skip",
         "what the first run had begun were complete",
-        skip,
+        is_skip,
         "The process can be killed in the middle of a write: a folder that is there may hold half of its files. Do not "
         "ask whether the batch is there; write it again in its place.",
     ),
     Mutant(
         "distinct",
         "two equal rows were always one row",
-        distinct,
+        is_distinct,
         "A customer may pay the same amount twice in a minute. Equal rows are no sign of a batch that came again.",
     ),
     Mutant(
         "by minute",
         "a minute were always in one batch",
-        by_minute,
+        is_by_minute,
         "Rows come late: a minute has rows in two batches, and the second overwrites the first. Only the batch id "
         "names a batch.",
     ),

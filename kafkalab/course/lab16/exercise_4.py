@@ -30,7 +30,7 @@ def check(answer: Any) -> str:
     return judge(audit, answer)
 
 
-def _any(made: Traffic, fits: Callable[[Record, Record], bool]) -> list[tuple[str, int]]:
+def _find_any(made: Traffic, fits: Callable[[Record, Record], bool]) -> list[tuple[str, int]]:
     """Return the records of transactions for which any marker of their key and producer fits."""
     markers = [m for m in made.log if m.control]
     return [
@@ -41,9 +41,9 @@ def _any(made: Traffic, fits: Callable[[Record, Record], bool]) -> list[tuple[st
     ]
 
 
-def _open(made: Traffic) -> list[tuple[str, int]]:
+def _find_open(made: Traffic) -> list[tuple[str, int]]:
     """Return what no marker has ended yet."""
-    ended = set(_any(made, lambda record, marker: marker.offset > record.offset))
+    ended = set(_find_any(made, lambda record, marker: marker.offset > record.offset))
     return [(r.key, r.offset) for r in made.log if r.transactional and not r.control and (r.key, r.offset) not in ended]
 
 
@@ -55,19 +55,19 @@ MUTANTS = (
     Mutant(
         "next epoch",
         "producer id and epoch named one transaction",
-        lambda made: _any(made, lambda r, m: m.control == "ABORT" and m.producer_epoch == r.producer_epoch + 1),
+        lambda made: _find_any(made, lambda r, m: m.control == "ABORT" and m.producer_epoch == r.producer_epoch + 1),
         EPOCH,
     ),
     Mutant(
         "same epoch",
         "an epoch were aborted as a whole",
-        lambda made: _any(made, lambda r, m: m.control == "ABORT" and m.producer_epoch == r.producer_epoch),
+        lambda made: _find_any(made, lambda r, m: m.control == "ABORT" and m.producer_epoch == r.producer_epoch),
         EPOCH,
     ),
     Mutant(
         "any later marker",
         "an abort reached back over the transactions before it",
-        lambda made: _any(made, lambda r, m: m.control == "ABORT" and m.offset > r.offset),
+        lambda made: _find_any(made, lambda r, m: m.control == "ABORT" and m.offset > r.offset),
         "A marker ends only what its producer has open. Not any ABORT after the record counts, but the first marker.",
     ),
     Mutant(
@@ -79,7 +79,7 @@ MUTANTS = (
     Mutant(
         "open is aborted",
         "a transaction without a marker were aborted",
-        lambda made: [*find_aborted(made), *_open(made)],
+        lambda made: [*find_aborted(made), *_find_open(made)],
         "The newest transactions have no marker yet: they are open, and may still commit.",
     ),
 )

@@ -20,7 +20,7 @@ Row = tuple[int, str]
 
 
 @cache
-def feed(seed: int, batches: int = BATCHES, rows: int = ROWS) -> tuple[tuple[Row, ...], ...]:
+def make_feed(seed: int, batches: int = BATCHES, rows: int = ROWS) -> tuple[tuple[Row, ...], ...]:
     """Make the rows of each micro-batch. Some are there twice by right, and some are a minute late."""
     random = Random(f"feed {seed}")
     made: list[tuple[Row, ...]] = []
@@ -46,7 +46,7 @@ def write_folder(there: Path, seed: int, batches: int = BATCHES, rows: int = ROW
 
     folder = Path(mkdtemp(prefix="feed-", dir=there))
     folder.chmod(0o755)
-    for number, batch in enumerate(feed(seed, batches, rows)):
+    for number, batch in enumerate(make_feed(seed, batches, rows)):
         path = folder / f"{number:04}.parquet"
         minutes, payments = zip(*batch, strict=True)
         pq.write_table(pa.table({"minute": pa.array(minutes, pa.int32()), "payment": pa.array(payments)}), path)

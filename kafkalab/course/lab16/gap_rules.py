@@ -33,28 +33,28 @@ def find_gaps(made: Traffic, rules: Rules | None = None) -> list[Gap]:
     seen: set[tuple[object, ...]] = set()
     last: dict[tuple[object, ...], Record] = {}
     found: list[Gap] = []
-    for record in made.log if rules.aborted else _committed(made.log):
+    for record in made.log if rules.aborted else _drop_aborted(made.log):
         name = (record.key, record.producer_id, record.producer_epoch, record.sequence)
         if record.control or (rules.repeats and name in seen):
             continue
         seen.add(name)
         epoch = record.producer_epoch if rules.epoch in ("unknown", "zero") else 0
         group = (record.key if rules.key else "", record.producer_id, epoch)
-        expected = _expected(last.get(group), record, rules.epoch)
+        expected = _expect(last.get(group), record, rules.epoch)
         last[group] = record
         if expected is None:
             continue
         missing = record.sequence - expected
         missing = missing % SPACE if rules.wraps else missing
         if missing > 0:
-            told = _acknowledged(made, record, expected, missing)
+            told = _count_acknowledged(made, record, expected, missing)
             told = {"all": missing, "none": 0}.get(rules.join, told)
             if rules.join != "inner" or told:
                 found.append((record.key, record.offset, missing, told))
     return found
 
 
-def _expected(before: Record | None, record: Record, epoch: str) -> int | None:
+def _expect(before: Record | None, record: Record, epoch: str) -> int | None:
     """Return the sequence that follows; None where nothing is known of the producer."""
     if before is None:
         return 0 if epoch == "zero" else None
@@ -63,7 +63,7 @@ def _expected(before: Record | None, record: Record, epoch: str) -> int | None:
     return before.sequence + 1
 
 
-def _acknowledged(made: Traffic, record: Record, expected: int, missing: int) -> int:
+def _count_acknowledged(made: Traffic, record: Record, expected: int, missing: int) -> int:
     """Return how many of the missing records their producer holds for written."""
     name = (record.key, record.producer_id, record.producer_epoch)
     sends = (s for s in made.sends if s.acknowledged and (s.key, s.producer_id, s.producer_epoch) == name)
@@ -87,7 +87,7 @@ def find_outcomes(made: Traffic, fits: Callable[[Record, Record], bool]) -> list
     return found
 
 
-def _committed(log: tuple[Record, ...]) -> list[Record]:
+def _drop_aborted(log: tuple[Record, ...]) -> list[Record]:
     aborted = set(find_aborted(Traffic(log, ())))
     return [r for r in log if (r.key, r.offset) not in aborted]
 

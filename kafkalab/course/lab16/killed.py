@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 
 from kafkalab.course.lab16.crashes import read_sink, start_stream
-from kafkalab.course.lab16.feed import COLUMNS, count_by_batch, feed, write_folder
+from kafkalab.course.lab16.feed import COLUMNS, count_by_batch, make_feed, write_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +48,7 @@ def kill_and_restart(spark: SparkSession, write: Write, batch: int) -> list[int]
     sink = str(folder / "sink")
     start_stream(spark, source, str(folder / "checkpoint"), lambda f, b: write(f, b, sink)).awaitTermination()
     rows = Counter(tuple(row) for row in read_sink(spark, sink).select(*COLUMNS).collect())
-    return count_by_batch(rows, feed(SEED, BATCHES, ROWS))
+    return count_by_batch(rows, make_feed(SEED, BATCHES, ROWS))
 
 
 def main(source: str, folder: str, batch: str) -> None:

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab16 import balances, traffic
-from kafkalab.course.lab16.tasks import table
+from kafkalab.course.lab16.tasks import read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,25 +21,25 @@ KEYS = re.compile(r"hashpartitioning\((.*?), \d+\)")
 NUMBER = re.compile(r"#\d+L?")
 
 
-def history(version: int) -> tuple[DataFrame, DataFrame]:
+def read_history(version: int) -> tuple[DataFrame, DataFrame]:
     """Return the tables log and sends of a few producers under this transaction version."""
-    folder = str(_own() / traffic.write_folder(_own(), version, SEED))
-    return table(folder, "log"), table(folder, "sends")
+    folder = str(_make_folder() / traffic.write_folder(_make_folder(), version, SEED))
+    return read_table(folder, "log"), read_table(folder, "sends")
 
 
-def hot_topic() -> tuple[DataFrame, DataFrame]:
+def read_balances() -> tuple[DataFrame, DataFrame]:
     """Return the tables updates, of four files, and owners; one account has nine tenths of the updates."""
-    folder = str(_own() / balances.write_folder(_own(), SEED))
-    return table(folder, "updates"), table(folder, "owners")
+    folder = str(_make_folder() / balances.write_folder(_make_folder(), SEED))
+    return read_table(folder, "updates"), read_table(folder, "owners")
 
 
 @cache
-def _own() -> Path:
+def _make_folder() -> Path:
     """Return the folder for what is shown; the one for checks is not a notebook's to write."""
     return Path(mkdtemp(prefix="kafkalab-lesson-"))
 
 
-def outline(frame: DataFrame) -> str:
+def outline_plan(frame: DataFrame) -> str:
     """Return the operators that `explain()` prints, one a line, and of an Exchange the columns that it shuffles by."""
     query: Any = frame._jdf
     lines = []

@@ -14,7 +14,7 @@ COALESCE = "spark.sql.adaptive.coalescePartitions.enabled"
 TASKS_MAX = 10_000
 
 
-def rows_by_task(frame: DataFrame) -> list[int]:
+def count_rows_by_task(frame: DataFrame) -> list[int]:
     """Run the query; of the stage in which a task reads the most rows, return what each task reads.
 
     The largest comes first. Small partitions of a shuffle stay apart meanwhile, as large ones would.
@@ -23,7 +23,7 @@ def rows_by_task(frame: DataFrame) -> list[int]:
     group = f"rows by task {uuid4()}"
     with separate_partitions(spark), _job_group(spark, group):
         frame.write.format("noop").mode("overwrite").save()
-    stages = (sorted(_reads(spark, stage), reverse=True) for stage in _stages(spark, group))
+    stages = (sorted(_count_reads(spark, stage), reverse=True) for stage in _list_stages(spark, group))
     return max(stages, key=lambda reads: reads[:1], default=[])
 
 
@@ -47,7 +47,7 @@ def _job_group(spark: SparkSession, group: str) -> Iterator[None]:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
-def _stages(spark: SparkSession, group: str) -> list[int]:
+def _list_stages(spark: SparkSession, group: str) -> list[int]:
     """Return the stages of the group's jobs, when Spark has noted how all of them ended."""
     context: Any = spark.sparkContext
     context._jsc.sc().listenerBus().waitUntilEmpty()
@@ -56,7 +56,7 @@ def _stages(spark: SparkSession, group: str) -> list[int]:
     return sorted({stage for job in jobs if job for stage in job.stageIds})
 
 
-def _reads(spark: SparkSession, stage: int) -> list[int]:
+def _count_reads(spark: SparkSession, stage: int) -> list[int]:
     """Return the rows that each task of a stage has read, of files and of shuffles, without those that read none."""
     context: Any = spark.sparkContext
     tasks = context._jsc.sc().statusStore().taskList(stage, 0, TASKS_MAX)

@@ -33,7 +33,7 @@ class Plot:
         return {"image/svg+xml": self.picture, "text/plain": self.text}
 
 
-def bars(title: str, values: Mapping[str, int] | Sequence[int], expected: int = 0) -> Plot:
+def draw_bars(title: str, values: Mapping[str, int] | Sequence[int], expected: int = 0) -> Plot:
     """Draw a bar for each value, those above `expected` in red; the values of a list are named by their numbers."""
     named = values if isinstance(values, Mapping) else {str(place): value for place, value in enumerate(values)}
     canvas = Canvas(y=MARGIN + 12)
@@ -52,7 +52,7 @@ def bars(title: str, values: Mapping[str, int] | Sequence[int], expected: int = 
     return Plot(standalone(canvas, title, WIDTH), "\n".join([title, *lines]))
 
 
-def sequences(log: DataFrame, key: str, producer_id: int, gaps: Iterable[int] = ()) -> Plot:
+def draw_sequences(log: DataFrame, key: str, producer_id: int, gaps: Iterable[int] = ()) -> Plot:
     """Draw the sequence of each record of a producer over its offset; red are the records at the offsets `gaps`."""
     rows = log.where(f"key = '{key}' AND producer_id = {producer_id} AND control = ''").orderBy("offset").collect()
     points = [(row.offset, row.sequence, row.producer_epoch) for row in rows]

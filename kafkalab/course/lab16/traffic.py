@@ -114,6 +114,7 @@ class _Cluster:
         producer.keys, producer.newest = [], {}
 
 
+@cache
 def make_traffic(version: int, seed: int) -> Traffic:
     """Make the traffic of a few producers under this transaction version; the same for the same seed."""
     random = Random(f"traffic {version} {seed}")
@@ -145,12 +146,6 @@ def _wrap(cluster: _Cluster) -> None:
             cluster.send(producer, key, 3, over_the_end and key == KEYS[-1])
 
 
-@cache
-def traffic(version: int, seed: int) -> Traffic:
-    """Return the traffic of `make_traffic`, made once."""
-    return make_traffic(version, seed)
-
-
 def folder_of(version: int, seed: int) -> str:
     """Write the tables as Parquet, once; return the name of their folder in `inputs()`."""
     return write_folder(inputs(), version, seed)
@@ -161,7 +156,7 @@ def write_folder(there: Path, version: int, seed: int) -> str:
     """Write the tables `log` and `sends` as Parquet; return the name of their new folder in `there`."""
     folder = Path(mkdtemp(prefix="traffic-", dir=there))
     folder.chmod(0o755)
-    made = traffic(version, seed)
+    made = make_traffic(version, seed)
     write_table(folder / "log.parquet", made.log)
     write_table(folder / "sends.parquet", made.sends)
     return folder.name

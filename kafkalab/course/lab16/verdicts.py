@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from kafkalab.course.lab12.spark_exercise import Key, compared, most_of, rows_of
-from kafkalab.course.lab16.traffic import VERSIONS, Record, Traffic, folder_of, traffic
+from kafkalab.course.lab16.traffic import VERSIONS, Record, Traffic, folder_of, make_traffic
 from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.mutants import Mutant
@@ -39,7 +39,7 @@ class Audit:
 def judge(audit: Audit, answer: Any) -> str:
     """Let the task run `answer` on new traffic under each version; WrongAnswer shows the rows that differ."""
     for number, version in enumerate(VERSIONS):
-        made = traffic(version, seed())
+        made = make_traffic(version, seed())
         truth = audit.find(made)
         given = perform(audit.task, answer, folder_of(version, seed()), audit.columns, most_of(truth))
         rows = rows_of(given, audit.fails, audit.blank)
@@ -67,20 +67,21 @@ def find_mutant(
     """
     for width in (len(truth[0]) - 1, len(truth[0])):
         right = Counter(row[:width] for row in truth)
-        own = differing(Counter(row[:width] for row in rows), right)
+        own = find_differences(Counter(row[:width] for row in rows), right)
         if own and width > 1:
             others = (Counter(row[:width] for row in m.function(made)) for m in mutants)
-            shares = [likeness(own, differing(other, right)) if other or not rows else 0.0 for other in others]
+            likely = (find_differences(other, right) if other or not rows else set() for other in others)
+            shares = [measure_likeness(own, other) for other in likely]
             return mutants[shares.index(max(shares))] if max(shares) >= LIKE else None
     return None
 
 
-def differing(rows: Counter[Key], right: Counter[Key]) -> set[tuple[bool, Key]]:
+def find_differences(rows: Counter[Key], right: Counter[Key]) -> set[tuple[bool, Key]]:
     """Return what is too much and what is missing."""
     return {(True, row) for row in rows - right} | {(False, row) for row in right - rows}
 
 
-def likeness(one: set[tuple[bool, Key]], other: set[tuple[bool, Key]]) -> float:
+def measure_likeness(one: set[tuple[bool, Key]], other: set[tuple[bool, Key]]) -> float:
     """Return what share of both sets together is in both."""
     return len(one & other) / len(one | other) if one or other else 0.0
 
