@@ -239,7 +239,7 @@ def test_a_jvm_that_is_really_killed_doubles_what_is_appended_and_nothing_else(
     from kafkalab.course.lab16.killed import kill_and_restart
 
     space = names()
-    exec(CELLS["killed"].split("\n\n")[1], space)
+    exec(CELLS["killed"].split("\n\n")[0], space)
     assert kill_and_restart(spark, space[write], batch=2) == there
 
 

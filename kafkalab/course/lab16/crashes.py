@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 from pyspark.errors import StreamingQueryException
 
 from kafkalab.course.lab16.feed import SCHEMA
+from kafkalab.course.lab16.folders import make_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,8 +65,7 @@ def run_through(
 
     What the function raises is raised here.
     """
-    sink = Path(mkdtemp(prefix="kafkalab-sink-"))
-    checkpoint = mkdtemp(prefix="kafkalab-checkpoint-")
+    sink, checkpoint = make_folder(), str(make_folder())
     spark.sparkContext.setLogLevel("OFF")  # of each stop Spark would log a page
     try:
         for stop in (*stops, None):

@@ -10,13 +10,13 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
 from kafkalab.course.lab16.crashes import read_sink, start_stream
 from kafkalab.course.lab16.feed import COLUMNS, count_by_batch, make_feed, write_folder
+from kafkalab.course.lab16.folders import make_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +34,7 @@ def kill_and_restart(spark: SparkSession, write: Write, batch: int) -> list[int]
     Another process with a JVM of its own begins; that JVM is killed when `write` has written `batch`. This session then
     goes on from the checkpoint. In a notebook that is graded no other process can be started: the list is empty.
     """
-    folder = Path(mkdtemp(prefix="kafkalab-stream-"))
+    folder = make_folder()
     (folder / "write").write_bytes(cloudpickle.dumps(write))  # type: ignore[no-untyped-call]
     source = folder / write_folder(folder, SEED, BATCHES, ROWS)
     command = [sys.executable, "-m", __spec__.name, str(source), str(folder), str(batch)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab16 import balances, traffic
+from kafkalab.course.lab16.folders import make_folder
 from kafkalab.course.lab16.tasks import read_table
 
 if TYPE_CHECKING:
@@ -23,20 +23,20 @@ NUMBER = re.compile(r"#\d+L?")
 
 def read_history(version: int) -> tuple[DataFrame, DataFrame]:
     """Return the tables log and sends of a few producers under this transaction version."""
-    folder = str(_make_folder() / traffic.write_folder(_make_folder(), version, SEED))
+    folder = str(_folder() / traffic.write_folder(_folder(), version, SEED))
     return read_table(folder, "log"), read_table(folder, "sends")
 
 
 def read_balances() -> tuple[DataFrame, DataFrame]:
     """Return the tables updates, of four files, and owners; one account has nine tenths of the updates."""
-    folder = str(_make_folder() / balances.write_folder(_make_folder(), SEED))
+    folder = str(_folder() / balances.write_folder(_folder(), SEED))
     return read_table(folder, "updates"), read_table(folder, "owners")
 
 
 @cache
-def _make_folder() -> Path:
+def _folder() -> Path:
     """Return the folder for what is shown; the one for checks is not a notebook's to write."""
-    return Path(mkdtemp(prefix="kafkalab-lesson-"))
+    return make_folder()
 
 
 def outline_plan(frame: DataFrame) -> str:
