@@ -100,6 +100,7 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     afterwards=(
         "Why: a marker ends the transaction that its producer has open in that log, and the log's order says which "
-        "one. Producer id and epoch name a transaction only since version 2, and old logs hold both."
+        "one. Producer id and epoch name a transaction only since version 2, and old logs hold both. Next: look for "
+        "row_number in a plan, and measure it."
     ),
 )
