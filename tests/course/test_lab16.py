@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.course.lab16 import balances, exercise_3, exercise_4, feed, gap_rules, traffic
-from kafkalab.course.lab16.verdicts import find_mutant
+from kafkalab.course.lab16.verdicts import find_mutant, marker_after, record_before
 from kafkalab.grading.check import check
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType
 from kafkalab.grading.mutants import Mutant
@@ -71,6 +72,19 @@ def test_a_mutants_rows_name_the_mutant(version: int) -> None:
                 assert named is not None
                 assert Counter(named.function(made)) == Counter(rows)
     assert find_mutant([], gap_rules.find_aborted(made), made, exercise_4.MUTANTS[2:]) is None
+
+
+def test_a_record_is_shown_with_what_explains_it() -> None:
+    made = traffic.make_traffic(1, 1)
+    names: list[tuple[object, ...]] = []
+    for before, record in pairwise(r for r in made.log if r.producer_id == 103 and r.key == "out-0" and not r.control):
+        names.append((before.producer_epoch, before.sequence))
+        said = record_before(made, record)
+        assert said.startswith(f"offset {before.offset}: producer 103, epoch 0, sequence {before.sequence}")
+        assert said.endswith(" again") is (names.count(names[-1]) > 1)
+    assert len(set(names)) < len(names)
+    assert marker_after(made, made.log[0]).endswith(" marker")
+    assert record_before(made, made.log[0]) == "none"
 
 
 def test_a_wrong_balance_names_its_mutant() -> None:

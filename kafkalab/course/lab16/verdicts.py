@@ -23,15 +23,15 @@ LIKE = 0.5
 class Audit:
     """What an exercise asks of the traffic.
 
-    `task` runs an answer; `columns` are those of its rows, `find` the true ones, `beside` the entry of the log that
-    explains one, in a column of this name. `fails` and `blank` say of an answer that it fails, or is blank.
+    `task` runs an answer; `columns` are those of its rows, `find` the true ones, `beside` what explains one, in a
+    column of this name. `fails` and `blank` say of an answer that it fails, or is blank.
     """
 
     task: str
     columns: tuple[str, ...]
     find: Callable[[Traffic], Sequence[Key]]
     mutants: Sequence[Mutant]
-    beside: tuple[str, Callable[[Traffic, Record], Record | None]]
+    beside: tuple[str, Callable[[Traffic, Record], str]]
     fails: str
     blank: str = ""
 
@@ -89,19 +89,21 @@ def measure_likeness(one: set[tuple[bool, Key]], other: set[tuple[bool, Key]]) -
 def describe(audit: Audit, made: Traffic, row: Key) -> tuple[str, str]:
     """Return what the log has at the key and offset of a row, and the entry that explains it."""
     there = next((r for r in made.log if (r.key, r.offset) == row[:2]), None)
-    return ("nothing", "") if there is None else (text_of(there), text_of(audit.beside[1](made, there)))
+    return ("nothing", "") if there is None else (text_of(there), audit.beside[1](made, there))
 
 
-def record_before(made: Traffic, there: Record) -> Record | None:
-    """Return the record of the same producer and key before this one."""
-    own = (r for r in reversed(made.log) if (r.key, r.producer_id) == (there.key, there.producer_id))
-    return next((r for r in own if r.offset < there.offset and not r.control), None)
+def record_before(made: Traffic, there: Record) -> str:
+    """Return the record of the same producer and key before this one, with whether it is a repetition."""
+    own = [r for r in made.log if (r.key, r.producer_id) == (there.key, there.producer_id) and not r.control]
+    earlier = [r for r in own if r.offset < there.offset]
+    names = [(r.producer_epoch, r.sequence) for r in earlier]
+    return text_of(earlier[-1]) + " again" * (names.count(names[-1]) > 1) if earlier else text_of(None)
 
 
-def marker_after(made: Traffic, there: Record) -> Record | None:
+def marker_after(made: Traffic, there: Record) -> str:
     """Return the first marker of the same producer and key after this record."""
     own = (r for r in made.log if (r.key, r.producer_id) == (there.key, there.producer_id))
-    return next((r for r in own if r.offset > there.offset and r.control), None)
+    return text_of(next((r for r in own if r.offset > there.offset and r.control), None))
 
 
 def text_of(record: Record | None) -> str:
