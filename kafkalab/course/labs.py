@@ -37,8 +37,9 @@ def _found(folder: str) -> CourseLab:
 
 FOUND = tuple(_found(n) for n in sorted(m.name for m in iter_modules(course.__path__)) if FOLDER.fullmatch(n))
 _numbers = [lab.number for lab in FOUND]
-COURSE = tuple(sorted((*FOUND, *(p for p in PLANNED if p.number not in _numbers)), key=lambda lab: lab.number))
-"""All labs in order, planned ones included."""
+COURSE = tuple(sorted((*FOUND, *(p for p in PLANNED if p.number not in _numbers)), key=lambda lab: lab.place))
+"""All labs in the order of reading, planned ones included."""
+BY_NUMBER = {lab.number: lab for lab in COURSE}
 
 
 def names() -> dict[str, Callable[..., Scenario]]:

@@ -19,7 +19,7 @@ TRACKS: dict[str, tuple[int, ...]] = {
     "A demo in 90 minutes": (0, 3, 5, 9),
     "Operators, half a day": (4, 5, 7, 8),
     "Stream developers": (1, 6, 9, 10, 11),
-    "Data engineers": (4, 5, 11, 12),
+    "Data engineers": (4, 5, 11, 12, 16),
 }
 """For whom, and which labs in which order; a lab that is only planned joins its tracks when it is there."""
 BINDER = "BINDER_SERVICE_HOST"

@@ -8,7 +8,7 @@ from pathlib import Path
 from kafkalab.course import glossary
 from kafkalab.course.collection_notebooks import look_up
 from kafkalab.course.lab import CourseLab
-from kafkalab.course.labs import COURSE
+from kafkalab.course.labs import BY_NUMBER, COURSE
 from kafkalab.course.outline import TRACKS, CourseMap
 from kafkalab.grading.builder import SOLUTIONS, Cell, Notebook, as_text, read, write_changed
 from kafkalab.grading.exercise import EXERCISES
@@ -110,7 +110,7 @@ def short_ways(there: set[str]) -> str:
     """Return the tracks: for whom, and which of the labs there are in which order."""
     rows = []
     for name, numbers in TRACKS.items():
-        ready = [COURSE[number] for number in numbers if COURSE[number].name in there]
+        ready = [BY_NUMBER[number] for number in numbers if BY_NUMBER[number].name in there]
         rows += [f"| {name} | {' → '.join(_linked(lab, there, short=True) for lab in ready)} |"] if ready else []
     head = ["## Short ways through", "", SHORT, ""]
     return "\n".join([*head, "| for | labs |", "|:--|:--|", *rows])

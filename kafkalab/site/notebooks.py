@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kafkalab.grading.builder import LABS, Notebook, read
 
-NEEDS_MORE = {"12_auditing_with_spark": "Spark and Java"}
+NEEDS_MORE = dict.fromkeys(("12_auditing_with_spark", "16_spark_at_work"), "Spark and Java")
 """By its notebook's name, what a lab needs that no browser has."""
 ELSEWHERE = (
     "**This lab cannot run in a browser: it needs {need}.** Read it here; to run it, install kafkalab on your computer "

@@ -204,6 +204,33 @@ WRONG = {
         says="cases are right. One that is not",
         opens=False, table=True,
     ),
+    "L16.E1": Wrong(
+        answer="def gaps(log, sends):\n"
+        '    order = Window.partitionBy("key", "producer_id").orderBy("offset")\n'
+        '    steps = log.where("control = \'\'").withColumn("before", F.lag("sequence").over(order))\n'
+        '    steps = steps.withColumn("missing", F.expr("sequence - before - 1"))\n'
+        '    return steps.where("missing > 0").withColumn("acknowledged", F.lit(0))',
+        says="That is as if a gap were a larger number",
+        opens=False, table=True,
+    ),
+    "L16.E2": Wrong(
+        answer="def newest(updates, owners):\n"
+        '    largest = F.max("offset").over(Window.partitionBy("account"))\n'
+        '    found = updates.withColumn("largest", largest).where("offset = largest AND value IS NOT NULL")\n'
+        '    return found.join(owners, "account", "left")',
+        says="All rows are right. But one task has read",
+        opens=False, table=True,
+    ),
+    "L16.E3": Wrong(
+        answer='def write_batch(frame, batch_id, folder):\n    frame.write.mode("append").parquet(folder)',
+        says="That is as if a batch that comes again were a new one",
+        opens=False, table=True,
+    ),
+    "L16.E4": Wrong(
+        answer="e4 = half",
+        says="That is as if producer id and epoch named one transaction",
+        opens=False, table=True,
+    ),
 }
 LABS = {f"L{x.number}": x.name for x in COURSE if any(e.startswith(f"L{x.number}.") for e in EXERCISES)}
 
@@ -229,7 +256,7 @@ def test_every_exercise_has_a_wrong_answer_to_begin_with() -> None:
 
 @pytest.mark.parametrize(
     ("lab", "desk"),
-    [pytest.param(x, x, marks=[pytest.mark.spark] if x == "L12" else []) for x in LABS],
+    [pytest.param(x, x, marks=[pytest.mark.spark] if x in ("L12", "L16") else []) for x in LABS],
     indirect=["desk"],
 )
 def test_a_lab_is_worked_through_with_wrong_answers_first(lab: str, desk: Desk, console_errors: list[str]) -> None:

@@ -26,6 +26,12 @@ def test_every_folder_is_a_lab_with_a_solution_and_every_exercise_file_an_exerci
     assert set(FOUND) <= set(COURSE)
 
 
+def test_a_lab_is_read_after_the_one_that_it_names() -> None:
+    numbers = [lab.number for lab in COURSE]
+    assert numbers[numbers.index(12) + 1] == 16
+    assert [number for number in numbers if number != 16] == sorted(set(numbers) - {16})
+
+
 def test_a_notebook_imports_the_labs_scenarios_from_kafkalab() -> None:
     from kafkalab import hanging, lab05, two_accounts, two_charges
 

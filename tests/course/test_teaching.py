@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.course.labs import COURSE
+from kafkalab.course.labs import BY_NUMBER, COURSE
 from kafkalab.course.outline import TRACKS
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.exercise import EXERCISES
@@ -17,7 +17,7 @@ TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| (\d+) \| ([^|]+?) \|$", re.M)
 NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
 LAB = re.compile(r"\bLab (\d+)")
 EXERCISE = re.compile(r"\b(\d+)\.(\d)\b")
-PROMISED = {"half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45}
+PROMISED = {"half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45, "an hour": 60}
 BUTTONS = {"What happened?", "Verdict", "Ongoing", "Undo", "PrepareCommit", "CompleteCommit", "Two soups", "LSO"}
 """What a plan names that is no heading."""
 
@@ -38,7 +38,7 @@ def rows(text: str, heading: str) -> list[tuple[int, str]]:
 
 
 def headings(root: Path, number: int) -> set[str]:
-    cells = read(root / SOLUTIONS / f"{COURSE[number].name}.ipynb")["cells"]
+    cells = read(root / SOLUTIONS / f"{BY_NUMBER[number].name}.ipynb")["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return set(re.findall(r"^#{1,4} (.+)$", text, re.M))
 
@@ -73,7 +73,7 @@ def test_the_tracks_are_those_of_the_start_page_and_their_exercises_exist(root: 
         if int(lab) in there:
             assert [f"L{a}.E{b}" for a, b in named if f"L{a}.E{b}" not in EXERCISES] == []
         if int(lab) in there and "90" not in name:
-            first = "".join(read(root / SOLUTIONS / f"{COURSE[int(lab)].name}.ipynb")["cells"][0]["source"])
+            first = "".join(read(root / SOLUTIONS / f"{BY_NUMBER[int(lab)].name}.ipynb")["cells"][0]["source"])
             promised = next(length for words, length in PROMISED.items() if f"In {words} you can" in first)
             assert int(minutes) == promised, f"lab {lab} promises {promised} minutes"
 

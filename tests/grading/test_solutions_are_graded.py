@@ -16,7 +16,7 @@ from kafkalab.grading.runner import Limits
 from kafkalab.grading.sheet import exercises_asked, sheet
 from kafkalab.grading.submissions import submissions
 
-SPARK = "12_"
+SPARK = ("12_", "16_")
 OTHER_SEED = 90_210
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
 GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
-NEEDS_SPARK = ("12_auditing_with_spark.ipynb",)
+NEEDS_SPARK = ("12_auditing_with_spark.ipynb", "16_spark_at_work.ipynb")
 BESIDE = "spark"
 """The cell of lab 11 that is no figure and that nbval does not compare: where Spark's connector is missing, it says so
 on stderr. What it prints is compared here."""

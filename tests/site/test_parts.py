@@ -83,7 +83,7 @@ def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: P
     code = [cell for cells in notebooks.values() for cell in cells if cell["cell_type"] == "code"]
     assert all(cell["metadata"]["trusted"] for cell in code)
     told = [name for name, cells in notebooks.items() if cells[1]["id"] == "elsewhere"]
-    assert told == ["12_auditing_with_spark"]
+    assert told == ["12_auditing_with_spark", "16_spark_at_work"]
     assert "make lab" in notebooks[told[0]][1]["source"][0]
 
 

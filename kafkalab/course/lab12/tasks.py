@@ -5,7 +5,8 @@ Each task returns data, which `kafkalab.course.lab12.spark_exercise.rows_of` rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,18 @@ QUERY, FUNCTION, TOPIC, TABLES = (f"{__name__}:{name}" for name in ("query", "fu
 def query(folder: str, sql: str, columns: Sequence[str], most: int) -> dict[str, Any]:
     """Run the query on the views of the history in this folder; the learner's own views are as before afterwards."""
     session = spark()
-    views = _views(session, folder)
+    with as_views(session, _views(session, folder)):
+        return collect_rows(lambda: session.sql(sql), columns, most)
+
+
+@contextmanager
+def as_views(session: SparkSession, views: Mapping[str, DataFrame]) -> Iterator[None]:
+    """Within, SQL finds these frames by their names; the views that had those names are there again afterwards."""
     before = {name: session.table(name) for name in views if session.catalog.tableExists(name)}
     try:
         for name, frame in views.items():
             frame.createOrReplaceTempView(name)
-        return _rows(lambda: session.sql(sql), columns, most)
+        yield
     finally:
         for name in views:
             session.catalog.dropTempView(name)
@@ -39,7 +46,7 @@ def query(folder: str, sql: str, columns: Sequence[str], most: int) -> dict[str,
 def function(answer: Callable[..., Any], folder: str, columns: Sequence[str], most: int) -> dict[str, Any]:
     """Call the function with the log of the history in this folder."""
     log = spark().read.parquet(str(inputs() / folder / "log.parquet"))
-    return _rows(lambda: answer(log), columns, most)
+    return collect_rows(lambda: answer(log), columns, most)
 
 
 def tables(
@@ -47,7 +54,7 @@ def tables(
 ) -> dict[str, Any]:
     """Call the function with the tables of these names in this folder."""
     frames = [spark().read.parquet(str(inputs() / folder / f"{name}.parquet")) for name in names]
-    return _rows(lambda: answer(*frames), columns, most)
+    return collect_rows(lambda: answer(*frames), columns, most)
 
 
 def topic(
@@ -57,10 +64,11 @@ def topic(
     from kafkalab.course.lab12.topic_sink import COLUMNS
 
     frame = spark().createDataFrame(list(rows), COLUMNS)
-    return _rows(lambda: answer(frame), columns, most)
+    return collect_rows(lambda: answer(frame), columns, most)
 
 
-def _rows(made: Callable[[], Any], columns: Sequence[str], most: int) -> dict[str, Any]:
+def collect_rows(made: Callable[[], Any], columns: Sequence[str], most: int) -> dict[str, Any]:
+    """Return the rows of the DataFrame that the learner's code returns, as data, or why there are none."""
     from kafkalab.spark.session.errors import one_line
 
     try:
