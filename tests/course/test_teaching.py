@@ -17,7 +17,9 @@ TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| (\d+) \| ([^|]+?) \|$", re.M)
 NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
 LAB = re.compile(r"\bLab (\d+)")
 EXERCISE = re.compile(r"\b(\d+)\.(\d)\b")
-PROMISED = {"half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45, "an hour": 60}
+PROMISED = {
+    "half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45, "an hour": 60, "an hour and a quarter": 75,
+}  # fmt: skip
 BUTTONS = {"What happened?", "Verdict", "Ongoing", "Undo", "PrepareCommit", "CompleteCommit", "Two soups", "LSO"}
 """What a plan names that is no heading."""
 

@@ -38,22 +38,26 @@ def names(tree: ast.AST, context: type[ast.expr_context]) -> set[str]:
 
 
 def needed(lab: str) -> list[ast.Module]:
-    """Return the cells that make a sequence, and those whose names they use."""
+    """Return the cells that make a sequence, and those whose names they use; none that calls a learner's answer."""
     kept: list[ast.Module] = []
     wanted: set[str] = set()
-    for source in reversed(cells(lab, "code")):
-        if source.startswith("%") or "\n%" in source or "SOLUTION" in source:
-            continue
+    sources = [source for source in cells(lab, "code") if not source.startswith("%") and "\n%" not in source]
+    solved = [node for s in sources if "SOLUTION" in s for node in ast.parse(s).body]
+    answers = {node.name for node in solved if isinstance(node, ast.FunctionDef)}
+    for source in sources:
+        if names(tree := ast.parse(source), ast.Load) & answers:
+            answers |= names(tree, ast.Store)
+    for source in reversed(sources):
         tree = ast.parse(source)
+        if "SOLUTION" in source or names(tree, ast.Load) & answers:
+            continue
         if "Sequence(" in source or names(tree, ast.Store) & wanted:
             kept.append(tree)
             wanted |= names(tree, ast.Load)
     return kept[::-1]
 
 
-LABS = [
-    path.stem for path in sorted(SOLUTIONS.glob("*.ipynb")) if any("Sequence(" in c for c in cells(path.stem, "code"))
-]
+LABS = [path.stem for path in sorted(SOLUTIONS.glob("*.ipynb")) if needed(path.stem)]
 
 
 @cache
