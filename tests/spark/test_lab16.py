@@ -180,6 +180,14 @@ def distinct(frame: DataFrame, batch_id: int, folder: str) -> None:
     frame.dropDuplicates().write.mode("overwrite").parquet(f"{folder}/batch={batch_id}")
 
 
+def without_known(frame: DataFrame, batch_id: int, folder: str) -> None:
+    """Append the rows that the folder does not hold yet."""
+    if list(Path(folder).glob("*.parquet")):
+        known = frame.sparkSession.read.parquet(folder)
+        frame = frame.join(known, ["minute", "payment"], "left_anti")
+    frame.write.mode("append").parquet(folder)
+
+
 def by_minute(frame: DataFrame, batch_id: int, folder: str) -> None:
     writer = frame.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
     writer.partitionBy("minute").parquet(folder)
@@ -192,6 +200,7 @@ def by_minute(frame: DataFrame, batch_id: int, folder: str) -> None:
         (empty_all, "overwrite all"),
         (skip, "skip"),
         (distinct, "distinct"),
+        (without_known, "distinct"),
         (by_minute, "by minute"),
     ],
 )
@@ -199,6 +208,23 @@ def test_a_wrong_sink_gets_the_hint_that_fits(spark: SparkSession, write: Callab
     error, said = told("L16.E3", lambda frame, batch_id, folder: write(frame, batch_id, folder))
     assert error.miss == miss
     assert said.startswith("Hint for this answer: ")
+
+
+def test_other_ways_to_a_place_of_its_own_pass(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    def dynamic(frame: DataFrame, batch_id: int, folder: str) -> None:
+        writer = frame.withColumn("batch", F.lit(batch_id)).write.mode("overwrite").partitionBy("batch")
+        writer.option("partitionOverwriteMode", "dynamic").parquet(folder)
+
+    def unless_complete(frame: DataFrame, batch_id: int, folder: str) -> None:
+        if not Path(folder, str(batch_id), "_SUCCESS").exists():
+            frame.write.mode("overwrite").parquet(f"{folder}/{batch_id}")
+
+    for write in (dynamic, unless_complete):
+        assert check("L16.E3", write) == f"L16.E3 ✓ {RIGHT['L16.E3']}"
+    with pytest.raises(WrongValue, match=r"fails: ValueError: part-\S+\.csv is no Parquet file"):
+        check("L16.E3", lambda frame, batch_id, folder: frame.write.mode("overwrite").csv(f"{folder}/{batch_id}"))
 
 
 def test_what_a_sink_remembers_is_gone_with_its_process(spark: SparkSession) -> None:

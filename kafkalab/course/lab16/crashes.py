@@ -77,6 +77,8 @@ def run_through(
                     raise process.error or RuntimeError("the query has ended") from None
     finally:
         spark.sparkContext.setLogLevel("ERROR")
+    if others := [path.name for path in _list_data(_list_files(sink)) if path.suffix != ".parquet"]:
+        raise ValueError(f"{others[0]} is no Parquet file")
     return read_sink(spark, sink) if _list_files(sink) else None
 
 
@@ -109,7 +111,12 @@ def _list_files(sink: Path) -> list[Path]:
 
 def _remove_half(new: Sequence[Path]) -> None:
     """Keep the first half of the data files; a job's mark that it is done is written last."""
-    data = [path for path in new if not path.name.startswith(("_", "."))]
+    data = _list_data(new)
     for path in [*data[len(data) // 2 :], *(path for path in new if path not in data)]:
         path.unlink()
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def _list_data(files: Sequence[Path]) -> list[Path]:
+    """Return the files that Spark reads as data."""
+    return [path for path in files if not path.name.startswith(("_", "."))]
