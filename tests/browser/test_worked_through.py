@@ -161,6 +161,15 @@ WRONG = {
         says="end well. The shortest that does not",
     ),
     "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="The first that is not is row 2"),
+    "L12.E0": Wrong(
+        answer="def fates(inputs, reads, positions):\n"
+        '    run = ["configuration", "isolation_level", "run"]\n'
+        '    each = inputs.join(reads, ["configuration", "run", "value"]).groupBy(*run, "value").count()\n'
+        '    once, more = F.expr("count_if(count = 1) AS once"), F.expr("count_if(count > 1) AS more")\n'
+        '    return each.groupBy(run).agg(once, more).withColumns({"lost": F.lit(0), "unfinished": F.lit(0)})',
+        says="runs of each configuration, made anew",
+        opens=False, table=True,
+    ),
     "L12.E1": Wrong(
         answer='e1 = dict.fromkeys(e1, "SELECT key, offset FROM records")',
         says="L12.E1: ",
