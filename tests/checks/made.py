@@ -77,7 +77,7 @@ class Made:
 
     def poll(
         self, consumer: str, key: str, *reads: Read_, level: str = "read_committed", start: int = -1, end: int = -1,
-        moved: str = "", process: str = "", known: bool = True,
+        moved: str = "", process: str = "", known: bool = True, group: str | None = None,
     ) -> None:  # fmt: skip
         """A poll of one key; without `known` only its reads are in the history."""
         step, number = self._next(), self.polls.get(consumer, 0) + 1
@@ -86,7 +86,7 @@ class Made:
             "consumer": consumer, "process": process or consumer, "isolation_level": level, "poll": number, "key": key
         }  # fmt: skip
         if known:
-            self._add("polls", Poll(**same, start=start, end=end, moved=moved, step=step))
+            self._add("polls", Poll(**same, group=group, start=start, end=end, moved=moved, step=step))
         for index, (offset, value) in enumerate(reads):
             self._add("reads", Read(**same, index=index, offset=offset, value=value, step=step, at_ms=step))
 

@@ -8,6 +8,7 @@ import pytest
 
 from kafkalab.checks.all import check_all
 from kafkalab.checks.check import OK as FINE
+from kafkalab.checks.needs import LACKS
 from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
@@ -399,3 +400,15 @@ def test_a_marker_that_a_leader_refuses_for_want_of_replicas_is_no_decision_with
     history = history_of(cluster)
     assert history.label("too few in sync") == ("out-0",)
     assert check_all(history)["decision without marker"].verdict != "violated"
+
+
+def test_a_report_names_the_steps_of_a_finding_and_the_tables_that_lack() -> None:
+    m = Made()
+    two_writers(m, "ab", "ba")
+    text = str(check_all(m.history()))
+    assert "each wrote before the other: " in text
+    steps = next(f.steps for f in m.check("G0").findings)
+    assert f"(steps {', '.join(map(str, steps))})" in text
+    for table in ("log", "reads"):
+        m.label(LACKS, table)
+    assert "  unknown unseen: the history lacks log, reads" in str(check_all(m.history())).splitlines()

@@ -284,3 +284,25 @@ def test_outputs_that_declare_no_input_are_unknown_and_never_lost() -> None:
     process(made, "a", (0,), 2, pid=1, declared=False)
     assert effects(view_of(made.history())) == []
     assert verdict(made, "exactly-once") == UNKNOWN
+
+
+def test_an_input_is_in_flight_whatever_a_group_that_makes_no_output_has_committed() -> None:
+    m = Made()
+    inputs(m, "10", "25")
+    m.poll("a/c", IN, process="a", group="g")
+    process(m, "a", (0,), 1, pid=1, transactional=False)
+    m.poll("audit/c", IN, (0, "10"), (1, "25"), process="audit", group="audit")
+    m.log(OFFSETS, "2", record_key=f"audit/{IN}")
+    assert [(e.value, e.verdict) for e in effects(view_of(m.history()))] == [("10", "once"), ("25", "in flight")]
+
+
+def test_an_output_that_has_a_key_is_no_committed_offset() -> None:
+    m = Made()
+    inputs(m, "10")
+    m.poll("a/c", IN, (0, "10"), process="a")
+    m.log(OUT, "+10", record_key="account-7", pid=1, txn=True)
+    m.log(OFFSETS, "1", record_key=f"g/{IN}", pid=1, txn=True)
+    m.marker(OUT, "ABORT", pid=1)
+    m.marker(OFFSETS, "COMMIT", pid=1)
+    (found,) = m.check("offset/output split").findings
+    assert "its offsets committed, its output aborted" in found.text

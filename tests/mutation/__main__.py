@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = Path(__file__).with_name("parts.toml")
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 BUILD = ROOT / "build" / "mutants"
+BESIDE = ("data", "docs")
+"""What tests read: saved runs, and the pages that must be current."""
 PYTEST = {
     "pythonpath": ["."],
     "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider"],
@@ -78,8 +80,8 @@ def prepare(name: str, part: dict[str, Any]) -> Path:
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "mutation", "spark")
-    for tree in ("kafkalab", "tests"):
+    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "mutation")
+    for tree in ("kafkalab", "tests", *BESIDE):
         shutil.copytree(ROOT / tree, folder / tree, ignore=ignored)
     for file in mutated_files(part):
         path = folder / file
@@ -87,6 +89,7 @@ def prepare(name: str, part: dict[str, Any]) -> Path:
     settings = {
         "source_paths": ["kafkalab"],
         "only_mutate": mutated_files(part),
+        "also_copy": list(BESIDE),
         "pytest_add_cli_args_test_selection": part["tests"],
         "use_git_change_detection": False,
         "timeout_constant": 3.0,
@@ -157,8 +160,8 @@ def _mutant(name: str, diff: str) -> Mutant:
     return Mutant(function, was, now)
 
 
-def sample(folder: Path, files: Iterable[str], count: int) -> list[str]:
-    """Names of `count` mutants, chosen by a hash of the name: the same ones in every run."""
+def sample(folder: Path, files: Iterable[str], count: int, seed: int) -> list[str]:
+    """Names of `count` mutants, chosen by a hash of seed and name: the same ones in every run, others for each seed."""
     from mutmut.mutation.file_mutation import mutate_file_contents
     from mutmut.utils.format_utils import get_mutant_name
 
@@ -167,13 +170,13 @@ def sample(folder: Path, files: Iterable[str], count: int) -> list[str]:
         for file in files:
             made = mutate_file_contents(file, Path(file).read_text("utf-8"))
             names += [get_mutant_name(Path(file), name) for name in made.mutant_names]
-    return sorted(names, key=lambda name: sha256(name.encode()).digest())[:count]
+    return sorted(names, key=lambda name: sha256(f"{seed} {name}".encode()).digest())[:count]
 
 
-def check(name: str, part: dict[str, Any], jobs: int, count: int) -> bool:
+def check(name: str, part: dict[str, Any], jobs: int, count: int, seed: int) -> bool:
     """Run one part and print its verdict; True if every survivor is named and every name is a survivor."""
     folder, files = prepare(name, part), mutated_files(part)
-    mutmut(folder, jobs, *(sample(folder, files, count) if count else []))
+    mutmut(folder, jobs, *(sample(folder, files, count, seed) if count else []))
     found = verdicts(folder, files)
     known = listed(name)
     unlisted = sorted(m for m in found.survivors if m not in known)
@@ -193,6 +196,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help="a part of parts.toml, or `all`")
     parser.add_argument("--jobs", type=int, default=1, help="mutants that run at a time")
     parser.add_argument("--sample", type=int, default=0, help="run only this many mutants of each part")
+    parser.add_argument("--seed", type=int, default=0, help="with --sample: which ones; another seed, others")
     chosen = parser.parse_args()
     known = parts()
     names = list(known) if chosen.parts == ["all"] else chosen.parts
@@ -201,7 +205,7 @@ def main() -> int:
     if not names:
         print("Parts (make mutants PART=name, or PART=all):", *known, sep="\n  ")
         return 0
-    results = [check(n, known[n], chosen.jobs, chosen.sample) for n in names]
+    results = [check(n, known[n], chosen.jobs, chosen.sample, chosen.seed) for n in names]
     return 0 if all(results) else 1
 
 

@@ -25,7 +25,7 @@ WIDTH, LEFT, RIGHT, LINE, TOP = 800.0, 240.0, 640.0, 17.0, 62.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share of inputs, in percent, and the interval at CONFIDENCE; `runs` had any, of `of_runs`.
+    """A share of inputs, in percent, and the interval at CONFIDENCE; `runs` had any.
 
     Where no run had any, `high` is the upper bound: that many runs without one say no more.
     """
@@ -34,7 +34,6 @@ class Share:
     low: float
     high: float
     runs: int
-    of_runs: int
 
     def __str__(self) -> str:
         if not self.runs:
@@ -152,9 +151,9 @@ def share_of(wrong: Sequence[int], inputs: Sequence[int], seed: int = 1) -> Shar
     some = sum(number > 0 for number in wrong)
     if not some:
         high = 1 - (1 - CONFIDENCE) ** (1 / runs) if runs else 1.0
-        return Share(percent=0.0, low=0.0, high=100 * high, runs=0, of_runs=runs)
+        return Share(percent=0.0, low=0.0, high=100 * high, runs=0)
     drawn = np.random.default_rng(seed).integers(0, runs, (RESAMPLES, runs))
     shares = np.asarray(wrong)[drawn].sum(axis=1) / np.asarray(inputs)[drawn].sum(axis=1)
     low, high = np.quantile(shares, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     percent = 100 * sum(wrong) / sum(inputs)
-    return Share(percent=percent, low=100 * float(low), high=100 * float(high), runs=some, of_runs=runs)
+    return Share(percent=percent, low=100 * float(low), high=100 * float(high), runs=some)
