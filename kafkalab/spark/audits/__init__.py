@@ -5,14 +5,10 @@
 
 from __future__ import annotations
 
-from kafkalab.spark.audits import cycles, exactly_once, offset_output_split
+from kafkalab.spark.audits import exactly_once, offset_output_split
 from kafkalab.spark.audits.check import Audit as Audit
 
 PLANS: dict[str, tuple[Audit, ...]] = {
     "exactly-once effects": (offset_output_split.AUDIT, exactly_once.AUDIT),
-    "cycles": (cycles.G0, cycles.G1C),
 }
-"""The audits that make one plan, by its title; together they scan and sort what they share once.
-
-Python's workers, which the last plan needs, start when Java has had its largest plans.
-"""
+"""The audits that make one plan, by its title; together they scan and sort what they share once."""

@@ -26,7 +26,8 @@ from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
 from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
-from kafkalab.spark.client_pass.client_pass import NAMES, client_pass
+from kafkalab.spark.client_pass.client_pass import NAMES, client_pass, cycle_pass
+from kafkalab.spark.client_pass.cycles import SEARCHES
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import findings, key_pass, layout_of
 from kafkalab.spark.key_pass.splits import splits_of
@@ -127,6 +128,8 @@ def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, file
         if into is not None and names.intersection(NAMES):
             found = client_pass(store.spark, layout.files, into, names)
             parts.append(store.keep("client pass", found, title="audits client by client"))
+        if into is not None and names.intersection(SEARCHES):
+            parts.append(store.keep("cycles", cycle_pass(store.spark, into, names), title="cycles among transactions"))
         derived = DerivedTables(histories, folder, store.keep)
         for title, plan in PLANS.items():
             here = [one for one in plan if one in others]

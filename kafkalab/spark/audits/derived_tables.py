@@ -18,6 +18,7 @@ from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT
 from kafkalab.spark.storage.frames import Histories
 
 FINAL = (COMMITTED, PLAIN)
+NEVER = 1 << 62
 Make = Callable[["DerivedTables"], DataFrame]
 Keep = Callable[[str, DataFrame], DataFrame]
 

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from kafkalab.checks.g0 import g0
+from kafkalab.checks.g1c import g1c
 from kafkalab.history.schema import TOO_FEW_IN_SYNC, Label
 from kafkalab.spark.audits.check import COUNTED, rows_of
+from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
 from kafkalab.spark.client_pass.early_reads import partly_visible, precommitted, told_aborted
 from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.split import END_MS, Labels, Split
 from kafkalab.spark.key_pass.arrays import groups, longs
+from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
-from kafkalab.spark.key_pass.handover import CALLS, CONSUMERS, LOGGED, TIMES, Handover
+from kafkalab.spark.key_pass.handover import CALLS, CONSUMERS, LOGGED, PAIRS, TIMES, Handover
 from kafkalab.spark.key_pass.key_pass import ARROW_SCHEMA, Files, labels_of, rows_where
-from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT
+from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT, write
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ JUDGES: dict[str, Callable[[Split], Judged]] = {
 }
 """The anomalies that transactions show, and who selects what may be one. Of G1a: without an ABORT marker."""
 LOST_WRITE = "lost-write"
-NAMES = (*JUDGES, LOST_WRITE)
+NAMES = (*JUDGES, LOST_WRITE, *SEARCHES)
 """The audits that need this pass."""
 SCHEMAS = {
     "records": RECORDS,
@@ -50,12 +54,15 @@ SCHEMAS = {
     "calls": CALLS,
     "entries": arrow_schema("transactions"),
     "unsure": ARROW_SCHEMA,
+    "taken": SEEN,
+    "edges": EDGES,
+    "pairs": PAIRS,
     "consumers": CONSUMERS,
     "times": TIMES,
     "logged": LOGGED,
 }
-SHARED = ("consumers", "times", "logged")
-"""The tables that every split needs whole; they are small."""
+SHARED = ("consumers", "times", "logged", "edges", "pairs")
+"""The tables that are not split; all but the edges are small."""
 
 
 def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable[str]) -> DataFrame:
@@ -78,7 +85,12 @@ def _worker(
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 split = Split(Handed(folder, number), partial(rows_where, files), labels)
-                yield pa.RecordBatch.from_pylist(rows_of_split(split, names), COUNTED)
+                rows = rows_of_split(split, names)
+                if g1c.name in names:
+                    edges, examined = reads_between(split)
+                    write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
+                    rows += counts(g1c.name, examined)
+                yield pa.RecordBatch.from_pylist(rows, COUNTED)
                 del split
                 give_back()
 
@@ -91,12 +103,36 @@ def rows_of_split(split: Split, names: Iterable[str]) -> list[dict[str, object]]
     for name in names:
         if name == LOST_WRITE:
             rows += _lost_writes(split)
-            continue
-        found, examined = JUDGES[name](split)
-        for run, finding in found:
-            rows += rows_of(run, [finding])
-        rows += [{"run": run, "anomaly": name, "examined": many} for run, many in examined.items()]
+        elif name in JUDGES:
+            found, examined = JUDGES[name](split)
+            for run, finding in found:
+                rows += rows_of(run, [finding])
+            rows += counts(name, examined)
     return rows
+
+
+def counts(name: str, examined: Mapping[int, int]) -> list[dict[str, object]]:
+    """Return rows that say how many things an audit has examined in each run."""
+    return [{"run": run, "anomaly": name, "examined": many} for run, many in examined.items()]
+
+
+def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> DataFrame:
+    """Return what cycles there are, rows of COUNTED, given what both passes left; one task looks at all edges."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names, folder = [name for name in SEARCHES if name in only], into.folder
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            handed = Handed(folder, 0)
+            found = [one for name in names for one in cycles_in(handed["edges"], name)]
+            rows = [row for run, finding in found for row in rows_of(run, [finding])]
+            if g0.name in names:
+                for pair in handed["pairs"].to_pylist():
+                    rows += counts(g0.name, {pair["run"]: pair["examined"]})
+            yield pa.RecordBatch.from_pylist(rows, COUNTED)
+
+    return spark.range(0, 1, 1, 1).mapInArrow(work, from_arrow_schema(COUNTED))
 
 
 def _lost_writes(split: Split) -> Iterator[dict[str, object]]:

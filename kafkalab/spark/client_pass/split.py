@@ -117,16 +117,17 @@ class Clients:
         calls, txn, names = split.calls, split.call_txn, split.names
         order = np.lexsort((longs(calls, "index"), txn))
         txn = txn[order]
-        function, kind, process, step = (
+        function, kind, process, step, index = (
             column[order]
             for column in (
                 *(names.codes(calls.column(name)) for name in ("function", "type", "process")),
                 longs(calls, "step"),
+                longs(calls, "index"),
             )
         )
         size, first = split.many, starts(txn)
-        self.process = np.full(size, names.number(""), np.int64)
-        self.process[txn[first]] = process[first]
+        self.process, self.first = np.full(size, names.number(""), np.int64), np.full(size, -1, np.int64)
+        self.process[txn[first]], self.first[txn[first]] = process[first], index[first]
         ends = np.isin(function, [names.number("commit"), names.number("abort")])
         asked = ends & (kind == names.number("invoke"))
         self.end_step = np.full(size, -1, np.int64)

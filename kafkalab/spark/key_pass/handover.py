@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from kafkalab.spark.key_pass import records
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.bucket import Bucket
+from kafkalab.spark.key_pass.edges import writes_between
 from kafkalab.spark.key_pass.splits import Splits
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -21,6 +22,7 @@ CALLS = pa.schema([arrow_schema("operations").field(name) for name in CALL])
 CONSUMERS = pa.schema(
     {"run": pa.int64(), "consumer": pa.string(), "process": pa.string(), "key": pa.string(), "reads": pa.int64()}
 )
+PAIRS = pa.schema({"run": pa.int64(), "examined": pa.int64()})
 LOGGED = pa.schema({"run": pa.int64()})
 TIMES = pa.schema({"run": pa.int64(), "at_ms": pa.int64()})
 
@@ -43,6 +45,12 @@ class Handover:
         at = records.rows_read(bucket.reads, log)
         self._write(seen, np.where(at >= 0, split[at], 0) if len(split) else at * 0, "seen", task)
         self._write(owned, split, "records", task)
+        taken = self.splits.of_processes(names, bucket.reads.run, names.codes(seen.column("process")))
+        rows = np.flatnonzero(taken >= 0)
+        self._write(seen.take(pa.array(rows)), taken[rows], "taken", task)
+        edges, pairs = writes_between(bucket, owned)
+        self._write(edges, None, "edges", task)
+        self._write(counts_of(pairs), None, "pairs", task)
         calls = calls_of(bucket.tables["calls"])
         of_calls = Names()
         run, who = longs(calls, "run"), of_calls.codes(calls.column("client"))
@@ -73,6 +81,12 @@ class Handover:
         if table.num_rows:
             numbers = np.zeros(table.num_rows, np.int64) if split is None else split
             records.write(table, numbers, self.folder / name, task)
+
+
+def counts_of(run: Longs) -> pa.Table:
+    """Return how often each run is there."""
+    runs, counts = np.unique(run, return_counts=True)
+    return pa.table([pa.array(runs, pa.int64()), pa.array(counts, pa.int64())], schema=PAIRS)
 
 
 def calls_of(operations: pa.Table) -> pa.Table:

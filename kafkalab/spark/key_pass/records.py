@@ -124,7 +124,8 @@ def write(table: pa.Table, split: Longs, folder: Path, task: str) -> None:
 
     order = np.argsort(split, kind="stable")
     numbers, begins = np.unique(split[order], return_index=True)
-    for number, begin, end in zip(numbers.tolist(), begins, [*begins[1:], len(order)], strict=True):
+    ends = np.append(begins, len(order))[1:]
+    for number, begin, end in zip(numbers.tolist(), begins, ends, strict=True):
         into = folder / f"{SPLIT}={number}"
         into.mkdir(parents=True, exist_ok=True)
         mine = into / f"_{task}-{os.getpid()}.tmp"

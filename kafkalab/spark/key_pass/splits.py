@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups
 
@@ -46,6 +47,15 @@ class Splits:
         found: Longs = np.array(known, np.int64)[back]
         return found
 
+    def of_processes(self, names: Names, run: Longs, process: Longs) -> Longs:
+        """Return the split of each row's process, -1 for one that has no transactions."""
+        if not len(run):
+            return run
+        _, first, back = np.unique(groups(run, process), return_index=True, return_inverse=True)
+        known = [self.of.get((int(run[at]), f"process: {names.texts[process[at]]}"), -1) for at in first.tolist()]
+        found: Longs = np.array(known, np.int64)[back]
+        return found
+
     def _of_one(self, run: int, name: str | int) -> int:
         return self.of.get((run, name), (run + (name if isinstance(name, int) else 0)) % self.count)
 
@@ -75,7 +85,10 @@ def links_in(table: str, path: str) -> pa.Table:
     import pyarrow.parquet as pq
 
     columns = ["run", *NAMED[table], "producer_id"]
-    rows = pq.read_table(path, columns=columns, partitioning=None, use_threads=False)
+    more = ["transaction"] if table == "operations" else []
+    rows = pq.read_table(path, columns=[*columns, *more], partitioning=None, use_threads=False)
+    if more:
+        rows = rows.filter(pc.greater_equal(rows.column("transaction"), 1))
     each = rows.group_by(columns).aggregate([([], "count_all")]).to_pylist()
     found: list[dict[str, Any]] = [
         {
