@@ -87,9 +87,7 @@ def _worker(
                 split = Split(Handed(folder, number), partial(rows_where, files), labels)
                 rows = rows_of_split(split, names)
                 if g1c.name in names:
-                    edges, examined = reads_between(split)
-                    write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
-                    rows += counts(g1c.name, examined)
+                    rows += with_edges(split, folder, number)
                 yield pa.RecordBatch.from_pylist(rows, COUNTED)
                 del split
                 give_back()
@@ -109,6 +107,13 @@ def rows_of_split(split: Split, names: Iterable[str]) -> list[dict[str, object]]
                 rows += rows_of(run, [finding])
             rows += counts(name, examined)
     return rows
+
+
+def with_edges(split: Split, folder: Path, number: int) -> list[dict[str, object]]:
+    """Write the edges from who wrote to who read, for the task that looks for cycles; return what was examined."""
+    edges, examined = reads_between(split)
+    write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
+    return counts(g1c.name, examined)
 
 
 def counts(name: str, examined: Mapping[int, int]) -> list[dict[str, object]]:
