@@ -112,7 +112,7 @@ def transactions_of(
             client, number = operation.client, operation.transaction
             transaction = ClientTxn(f"{client}, transaction {number}", operation.process, client, number)
             found[client, number] = transaction
-        _note(transaction, operation)
+        note(transaction, operation)
     sent: dict[Place, Send] = {}
     for claims in (_offset_claims(history, there), _send_claims(sends, there)):
         for attempt, record in sorted(_claimed(claims, there), key=_order):
@@ -181,7 +181,7 @@ def claim(step: int, invoked: int, type: str, ended: int) -> int:
     return 3 if step <= ended else 1
 
 
-def _note(transaction: ClientTxn, operation: Operation) -> None:
+def note(transaction: ClientTxn, operation: Operation) -> None:
     if operation.function in ("commit", "abort"):
         if operation.type == "invoke":
             transaction.end_step = operation.step

@@ -13,6 +13,8 @@ from kafkalab.cli.command_line import CommandLineError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as Session
 
+BRIEF_RECORDS = 2_000_000
+"""Up to this many records a command ends before Java's second compiler has paid for itself."""
 NO_PYSPARK = "this needs PySpark: pip install 'kafkalab-course[spark]', in the environment of {python}"
 
 
@@ -26,8 +28,11 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def spark_for(options: argparse.Namespace) -> Iterator[Session]:
-    """A session, stopped at the end unless it ran before. What goes wrong is a CommandLineError, but for --debug."""
+def spark_for(options: argparse.Namespace, records: int = 0) -> Iterator[Session]:
+    """Yield a session for about `records` records, stopped at the end unless it ran before.
+
+    What goes wrong is a CommandLineError, but for --debug.
+    """
     try:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -40,7 +45,8 @@ def spark_for(options: argparse.Namespace) -> Iterator[Session]:
         raise CommandLineError(NO_PYSPARK.format(python=sys.prefix)) from None
     session, running = None, SparkSession.getActiveSession()
     try:
-        session = spark_session(memory=options.memory, master=options.master, quiet=not options.debug)
+        brief = records <= BRIEF_RECORDS
+        session = spark_session(memory=options.memory, master=options.master, quiet=not options.debug, brief=brief)
         yield session
     except (JavaMissingError, ValueError, OSError, PySparkException, Py4JError) as error:
         if options.debug:

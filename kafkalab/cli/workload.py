@@ -79,7 +79,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
 
 
 def _make(folder: Path, options: argparse.Namespace, planted: dict[str, float]) -> None:
-    with spark_for(options) as spark:
+    with spark_for(options, getattr(options, "records", 0)) as spark:
         from kafkalab.spark.storage.history_files import write_histories
 
         made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)

@@ -98,14 +98,13 @@ def spark_five(path: Path) -> Timed:
 
 def _walking(path: Path) -> tuple[Any, Callable[[tuple[str, ...]], int]]:
     """A session that is warm from one small audit, and what counts the findings of one pass for these audits."""
-    from kafkalab.spark.key_pass.key_pass import key_pass
-    from kafkalab.spark.storage.history_files import read_histories
+    from kafkalab.spark.key_pass.key_pass import key_pass, layout_of
 
     spark = session(path)
-    histories = read_histories(spark, path)
+    layout = layout_of(path)
 
     def walk(names: tuple[str, ...]) -> int:
-        return key_pass(histories, path, names).where("kind = 'finding'").count()
+        return key_pass(spark, layout, names).where("kind = 'finding'").count()
 
     walk(("LSO regression",))
     return spark, walk

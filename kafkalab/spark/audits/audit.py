@@ -26,7 +26,11 @@ from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
 from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
-from kafkalab.spark.key_pass.key_pass import findings, key_pass
+from kafkalab.spark.client_pass.client_pass import NAMES, client_pass, cycle_pass
+from kafkalab.spark.client_pass.cycles import SEARCHES
+from kafkalab.spark.key_pass.handover import Handover
+from kafkalab.spark.key_pass.key_pass import findings, key_pass, layout_of
+from kafkalab.spark.key_pass.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import read_histories, write_histories
 from kafkalab.spark.storage.scratch import Scratch
@@ -71,8 +75,8 @@ def audit(
     spark = histories.log.sparkSession
     store = Store(spark, scratch, progress)
     began = time.monotonic()
-    way = chosen_way(way, histories)
-    every = _checked(chosen, histories, store) if way == CHECKS else _by_key_pass(chosen, histories, store, files)
+    way = chosen_way(way, histories, files)
+    every = _checked(chosen, histories, store) if way == CHECKS else _by_passes(chosen, histories, store, files)
     lacks = _lacks(histories)
     if lacks:
         every = _without_unknown(every, histories)
@@ -80,16 +84,22 @@ def audit(
     seconds = time.monotonic() - began
     store.say(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {seconds:.1f} s, {WAYS[way]}", end="\n")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
-    examined = every.where(F.col("examined").isNotNull()).select("run", "anomaly", "examined")
+    counts = every.where(F.col("examined").isNotNull()).groupBy("run", "anomaly")
+    examined = counts.agg(F.sum("examined").alias("examined"))
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
 
 
-def chosen_way(way: str, histories: Histories) -> str:
-    """Return `way` if it is given, else the way for histories of this size."""
+def chosen_way(way: str, histories: Histories, files: str | Path | None) -> str:
+    """Return `way` if it is given, else the way for histories of this size.
+
+    Simulations, which are small, are not run only to count them.
+    """
     if way and way not in WAYS:
         raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
-    small = histories.bundle is not None or histories.log.limit(SMALL + 1).count() <= SMALL
-    return way or (CHECKS if small else KEY_PASS)
+    if way or histories.bundle is not None:
+        return way or CHECKS
+    records = histories.log.limit(SMALL + 1).count() if files is None else layout_of(files).records
+    return CHECKS if records <= SMALL else KEY_PASS
 
 
 def _checked(chosen: Sequence[Check], histories: Histories, store: Store) -> DataFrame:
@@ -99,20 +109,28 @@ def _checked(chosen: Sequence[Check], histories: Histories, store: Store) -> Dat
         return store.keep("checks", checked(histories, names), title=f"{len(names)} checks of every run")
 
 
-def _by_key_pass(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
-    """Findings and counts: the key pass finds the anomalies of one key, DataFrames find the others."""
-    small = histories.log.limit(QUICK + 1).count() <= QUICK
+def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
+    """Findings and counts: a pass over the keys, one over the clients, and DataFrames for what is left."""
     names = {check.name for check in chosen}
-    with quick(store.spark, FOR_SMALL if small else {}):
-        if files is None:
-            files = store.folder / "histories"
-            write_histories(histories, files)
-            histories = read_histories(store.spark, files)
-        derived = DerivedTables(histories, store.folder / "pass", store.keep)
-        others = [one for plan in PLANS.values() for one in plan if one.check.name in names]
-        into = derived.folder if others or "G1a" in names else None
-        rows = store.keep("key pass", key_pass(histories, files, names, into), title="audits key by key")
-        parts = [store.keep("key by key", findings(rows, derived, names), title="findings of each key")]
+    if files is None:
+        files = store.folder / "histories"
+        write_histories(histories, files)
+        histories = read_histories(store.spark, files)
+    layout, folder = layout_of(files), store.folder / "pass"
+    others = [one for plan in PLANS.values() for one in plan if one.check.name in names]
+    into = None
+    with quick(store.spark, FOR_SMALL if layout.records <= QUICK else {}):
+        if others or names.intersection(NAMES):
+            store.say("clients and their producer ids …")
+            into = Handover(folder, splits_of(store.spark, layout.files, layout.records))
+        rows = store.keep("key pass", key_pass(store.spark, layout, names, into), title="audits key by key")
+        parts = [findings(rows)]
+        if into is not None and names.intersection(NAMES):
+            found = client_pass(store.spark, layout.files, into, names)
+            parts.append(store.keep("client pass", found, title="audits client by client"))
+        if into is not None and names.intersection(SEARCHES):
+            parts.append(store.keep("cycles", cycle_pass(store.spark, into, names), title="cycles among transactions"))
+        derived = DerivedTables(histories, folder, store.keep)
         for title, plan in PLANS.items():
             here = [one for one in plan if one in others]
             if here:

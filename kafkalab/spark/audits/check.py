@@ -24,6 +24,8 @@ _LONGS = pa.list_(pa.int64())
 _ELEMENTS = {"run": pa.int64(), "keys": pa.list_(pa.string()), "offsets": _LONGS, "steps": _LONGS}
 ARROW = pa.schema([(name, _ELEMENTS.get(name, pa.string())) for name in FIELDS])
 """The same for tasks that work in Python."""
+COUNTED = ARROW.append(pa.field("examined", pa.int64()))
+"""The same, and rows that say how many things of a run an audit has examined."""
 
 
 @dataclass(frozen=True, slots=True)

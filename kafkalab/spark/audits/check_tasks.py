@@ -19,12 +19,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
-from kafkalab.spark.audits.check import ARROW, rows_of
+from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.simulation.bundle import unpacked
 from kafkalab.spark.storage.frames import Histories, histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, columns
 
-COUNTED = ARROW.append(pa.field("examined", pa.int64()))
 SCHEMA = from_arrow_schema(COUNTED)
 
 

@@ -11,8 +11,7 @@ from kafkalab.checks.view import COMMITTED, OPEN
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.audits.asof import last_before
 from kafkalab.spark.audits.check import Audit, counted, findings_of, sentence
-from kafkalab.spark.audits.dependencies import NEVER
-from kafkalab.spark.audits.derived_tables import DerivedTables, has_text, once
+from kafkalab.spark.audits.derived_tables import NEVER, DerivedTables, has_text, once
 from kafkalab.spark.audits.exactly_once import committed_offsets
 
 INPUT = ("run", "record_key")

@@ -11,19 +11,22 @@ import pyarrow.compute as pc
 POLLS = ("poll-skip", "int-poll-skip", "nonmonotonic-poll", "int-nonmonotonic-poll")
 SENDS = ("nonmonotonic-send", "int-nonmonotonic-send")
 
+_OF_A_READ = ("consumer", "process", "isolation_level", "poll", "index", "offset", "value", "step", "at_ms")
 _OF_A_RECORD = ("producer_id", "producer_epoch", "sequence", "transactional", "control", "at_ms", "removed")
 _OF_A_SEND = ("producer_id", "producer_epoch", "sequence", "transactional_id", "transaction", "offset", "value", "step")
 COLUMNS: dict[str, tuple[str, ...]] = {
     "operations": ("run", "key", "index", "invocation", "client", "type", "function", *_OF_A_SEND),
     "log": ("run", "key", "offset", "record_key", "value", "step", "frame", "removed_step", "headers", *_OF_A_RECORD),
-    "reads": ("run", "key", "consumer", "process", "isolation_level", "poll", "index", "offset", "value", "step"),
+    "reads": ("run", "key", *_OF_A_READ),
     "polls": ("run", "key", "consumer", "poll", "start", "end", "moved", "step"),
+    "calls": ("run", "client", "process", "transaction", "index", "type", "function", "step", "at_ms"),
     "watermarks": ("run", "key", "node", "leads", "leader_epoch", "last_stable_offset", "step"),
 }
 ONLY_FOR: dict[str, dict[str, tuple[str, ...]]] = {
     "log": {"record_key": ("int-send-skip",), "removed_step": ("lost-write",), "frame": (), "headers": ()},
     "reads": {
         "process": (),
+        "at_ms": (),
         "poll": (*POLLS, "lost-write"),
         "index": (*POLLS, "lost-write", "inconsistent-offsets"),
     },
@@ -82,7 +85,8 @@ def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
             part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))
         parts.append(part.filter(pc.equal(part.column("function"), "send")) if table == "operations" else part)
     if not parts:
-        return pa.schema([arrow_schema(table).field(name) for name in columns]).empty_table()
+        whole = arrow_schema("operations" if table == "calls" else table)
+        return pa.schema([whole.field(name) for name in columns]).empty_table()
     return pa.concat_tables(parts).unify_dictionaries()
 
 

@@ -6,25 +6,28 @@ more than one key the pass writes two tables: records with their transactions, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from kafkalab.checks.g1a import g1a
 from kafkalab.checks.sequence_gap import EXPIRATION, IMPLICIT_ADD
-from kafkalab.checks.view import ABORTED
-from kafkalab.spark.audits.check import FIELDS, findings_of, sentence, shown
-from kafkalab.spark.audits.derived_tables import DerivedTables
-from kafkalab.spark.key_pass import records
+from kafkalab.spark.audits.check import FIELDS
+from kafkalab.spark.key_pass.acknowledgements import MAYBE
 from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
-from kafkalab.spark.storage.frames import Histories
-from kafkalab.spark.storage.history_files import BY_KEY, files_of, in_buckets
+from kafkalab.spark.key_pass.handover import Handover, paths_of
+from kafkalab.spark.key_pass.log import FIRST
+from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
+from kafkalab.spark.storage.schemas import arrow_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 ONE_KEY = (
     "inconsistent-offsets",
@@ -48,98 +51,107 @@ SCHEMA = (
     "anomaly string, run bigint, key string, offsets array<bigint>, steps array<bigint>, text string, policy string, "
     "kind string, client string, number bigint, sent array<bigint>, examined bigint"
 )
+_ARROW = {"string": pa.string(), "bigint": pa.int64(), "array<bigint>": pa.list_(pa.int64())}
+ARROW_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in (field.split(" ") for field in SCHEMA.split(", "))])
+"""The same for Arrow."""
 Files = dict[str, dict[int, list[str]]]
 Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 """The rows of a whole table for which something is true, with these columns."""
 
 
-def key_pass(
-    histories: Histories, path: str | Path, only: Iterable[str] = ONE_KEY, into: Path | None = None
-) -> DataFrame:
-    """Return the rows of SCHEMA that the pass gives, for the names in `only`, over the files of `histories` at `path`.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of a history's files by table and bucket; what is not laid out by key is in bucket 0.
 
-    With `into`, a folder that all workers see, it writes the tables `records` and `seen` there.
+    `buckets` are those of keys, the one with the most rows first: then the last task to end is a short one. `records`
+    is how many records and markers there are.
     """
-    listed = files_of(path)
+
+    files: Files
+    buckets: list[int]
+    records: int
+
+
+def layout_of(path: str | Path) -> Layout:
+    """Return the layout of the history at `path`, as its list of files says."""
+    _, listed = read_list(path)
     files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
-    base = Path(path).absolute()
-    files["transactions"] = {0: [str(base / file.path) for file in listed if file.table == "transactions"]}
-    buckets = sorted({number for table in BY_KEY for number in files[table]})
-    spark = histories.log.sparkSession
-    names = tuple(name for name in ONE_KEY if name in only)
-    if not buckets or not (names or into):
-        return spark.createDataFrame([], SCHEMA)
-    numbers = spark.range(0, len(buckets), 1, len(buckets))
-    return numbers.mapInArrow(_worker(files, buckets, _expirations(histories), names, into), SCHEMA)
+    rows: dict[int, int] = {}
+    for file in listed:
+        if file.table in BY_KEY:
+            rows[bucket_in(file.path)] = rows.get(bucket_in(file.path), 0) + file.rows
+        else:
+            files.setdefault(file.table, {0: []})[0].append(str(Path(path).absolute() / file.path))
+    buckets = sorted(rows, key=lambda number: (-rows[number], number))
+    return Layout(files, buckets, sum(file.rows for file in listed if file.table == "log"))
 
 
-def _expirations(histories: Histories) -> dict[int, int]:
-    """producer.id.expiration.ms of the runs whose labels say it."""
-    config = histories.labels.where((F.col("name") == "config") & F.col("value").startswith(EXPIRATION))
-    return {row.run: int(row.value.removeprefix(EXPIRATION)) for row in config.orderBy("run", "value").collect()}
+def key_pass(
+    spark: SparkSession, layout: Layout, only: Iterable[str] = ONE_KEY, into: Handover | None = None
+) -> DataFrame:
+    """Return the rows of SCHEMA that the pass gives, for the names in `only`.
 
-
-def findings(rows: DataFrame, derived: DerivedTables, only: Container[str]) -> DataFrame:
-    """Return findings and counts, given the rows of the pass: the columns of FIELDS, and `examined` in counts' rows.
-
-    What one key could not decide is decided with other tables: see the kinds "first" and "maybe".
+    With `into` it writes the tables that other audits need, too.
     """
-    maybe, none = _told(derived, rows.where("kind = 'maybe'")), F.lit(None).cast("bigint").alias("examined")
-    certain = rows.where("kind = 'finding'").unionByName(_begun(derived, rows.where("kind = 'first'")))
-    certain = certain.unionByName(maybe.where("examined IS NULL")).withColumn("keys", F.array("key"))
-    every = certain.select(*FIELDS, none)
-    if "G1a" in only:
-        every = every.unionByName(_told_aborted(derived).select(*FIELDS, none))
-    seen = rows.where("kind = 'examined'").unionByName(maybe.where("examined IS NOT NULL"))
-    counts = seen.groupBy("anomaly", "run").agg(F.sum("examined").alias("examined"))
-    return every.unionByName(counts, allowMissingColumns=True)
+    names = tuple(name for name in ONE_KEY if name in only)
+    entries = len(paths_of(layout.files, "transactions")) if into is not None else 0
+    tasks = entries + len(layout.buckets)
+    if not tasks or not (names or into):
+        return spark.createDataFrame([], SCHEMA)
+    numbers = spark.range(0, tasks, 1, tasks)
+    return numbers.mapInArrow(_worker(layout, _expirations(layout.files), names, into), SCHEMA)
 
 
-def _begun(derived: DerivedTables, first: DataFrame) -> DataFrame:
-    """Those whose send left with a Produce of transaction version 2."""
-    produced = derived.histories.frames.where((F.col("name") == "Produce") & (F.col("version") >= IMPLICIT_ADD))
-    produced = produced.select("run", F.col("sent_step").alias("_step"))
-    asked = first.withColumn("_step", F.explode("sent"))
-    return asked.join(produced, ["run", "_step"], "left_semi").drop("_step").dropDuplicates(["run", "key", "offsets"])
+def _expirations(files: Files) -> dict[int, int]:
+    """producer.id.expiration.ms of the runs whose labels say it."""
+    config = sorted((run, value) for run, value in labels_of(files, "config") if value.startswith(EXPIRATION))
+    return {run: int(value.removeprefix(EXPIRATION)) for run, value in config}
 
 
-def _told(derived: DerivedTables, maybe: DataFrame) -> DataFrame:
-    """Findings and counts of sends whose client was told that their transaction committed."""
-    committed = derived.histories.operations.where("function = 'commit' AND type = 'ok'")
-    committed = committed.select("run", "client", F.col("transaction").alias("number"))
-    return maybe.join(committed, ["run", "client", "number"], "left_semi")
+def labels_of(files: Files, name: str) -> list[tuple[int, str]]:
+    """Return run and value of all labels of a name."""
+    labels = rows_where(files, "labels", ("run", "value"), pc.field("name") == name)
+    return list(zip(labels.column("run").to_pylist(), labels.column("value").to_pylist(), strict=True))
 
 
-def _told_aborted(derived: DerivedTables) -> DataFrame:
-    """G1a where no ABORT marker, only the answer to the client says that the transaction aborted."""
-    reads = derived.seen.where((F.col("isolation_level") == "read_committed") & (F.col("record.outcome") != ""))
-    reads = reads.where(F.col("record.outcome") != ABORTED).withColumn("txn", F.col("record.txn"))
-    told = derived.transactions.where(F.col("told_aborted") & ~F.col("maybe_committed"))
-    aborted = reads.join(told.select("run", "txn", "last_end"), ["run", "txn"])
-    text = "{consumer} was given {value} of {key} at offset {offset}, which {record.client} aborted"
-    said = sentence(text, value=shown(F.col("value")))
-    return findings_of(g1a, aborted, said, ["record.step", "step", "last_end"], ["key"], ["offset"])
+def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Expression | None = None) -> pa.Table:
+    """Return these columns of the rows of a whole table for which `wanted` is true."""
+    import pyarrow.dataset as ds
+
+    schema = arrow_schema(table)
+    if not (paths := paths_of(files, table)):
+        return pa.schema([schema.field(name) for name in columns]).empty_table()
+    found = ds.dataset(paths, partitioning=None)
+    return found.to_table(columns=list(columns), filter=wanted, use_threads=False)
+
+
+def findings(rows: DataFrame) -> DataFrame:
+    """Return the findings and counts in the rows of the pass: the columns of FIELDS, and `examined` in counts' rows."""
+    from pyspark.sql import functions as F
+
+    whole = rows.where("kind IN ('finding', 'examined')").withColumn("keys", F.array("key"))
+    return whole.select(*FIELDS, "examined")
 
 
 def _worker(
-    files: Files, buckets: list[int], limits: dict[int, int], names: tuple[str, ...], into: Path | None
+    layout: Layout, limits: dict[int, int], names: tuple[str, ...], into: Handover | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the numbers of the buckets that it is given."""
-
-    def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
-        import pyarrow.dataset as ds
-
-        paths = [path for found in files[table].values() for path in found]
-        return ds.dataset(paths, partitioning=None).to_table(columns=list(columns), filter=wanted, use_threads=False)
+    """What a task does with the numbers of its work: first the buckets, then the files of the transaction log."""
+    files, buckets = layout.files, layout.buckets
+    entries = paths_of(files, "transactions")
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         columns = columns_for(names, whole=into is not None)
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                number = buckets[place]
-                tables = Tables({table: files[table].get(number, []) for table in BY_KEY}, columns)
-                yield from bucket_rows(tables, limits, names, elsewhere, into, number)
-                del tables
+                if place < len(buckets):
+                    number = buckets[place]
+                    paths = {table: files[table].get(number, []) for table in BY_KEY}
+                    tables = Tables({**paths, "calls": paths["operations"]}, columns)
+                    yield from bucket_rows(tables, limits, names, partial(rows_where, files), into, number)
+                    del tables
+                elif into is not None:
+                    into.write_entries(entries[place - len(buckets)], place - len(buckets))
                 give_back()
 
     return work
@@ -150,10 +162,13 @@ def bucket_rows(
     limits: dict[int, int],
     names: tuple[str, ...],
     elsewhere: Elsewhere,
-    into: Path | None = None,
+    into: Handover | None = None,
     number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of SCHEMA that one bucket gives; `limits` are the runs' producer.id.expiration.ms."""
+    """The rows of SCHEMA that one bucket gives; `limits` are the runs' producer.id.expiration.ms.
+
+    Those of kind "maybe", which a client's answer decides, are handed over if there is an `into`.
+    """
     bucket = Bucket(tables, elsewhere)
     rows: list[dict[str, object]] = []
     for family, examine in bucket.families(limits).items():
@@ -165,14 +180,24 @@ def bucket_rows(
                     rows.append({"anomaly": name, "run": int(run), "kind": "examined", "examined": int(many)})
     for run, client, transaction in bucket.unsure:
         one = {"anomaly": "lost-write", "run": run, "client": client, "number": transaction}
-        rows.append(one | {"kind": "maybe", "examined": 1})
+        rows.append(one | {"kind": MAYBE, "examined": 1})
+    rows = [*(row for row in rows if row["kind"] != FIRST), *_begun(rows, elsewhere)]
     if into is not None:
-        owned = records.records_of(bucket.log, bucket.owners)
-        records.write(records.seen_of(bucket.reads, bucket.log, owned), into / "seen", number)
-        records.write(owned, into / "records", number)
-    yield from pa.Table.from_pylist(rows, _arrow_schema()).to_batches()
+        into.write_bucket(bucket, number)
+        into.write_unsure(pa.Table.from_pylist([row for row in rows if row["kind"] == MAYBE], ARROW_SCHEMA), number)
+        rows = [row for row in rows if row["kind"] != MAYBE]
+    yield from pa.Table.from_pylist(rows, ARROW_SCHEMA).to_batches()
 
 
-def _arrow_schema() -> pa.Schema:
-    types = {"string": pa.string(), "bigint": pa.int64(), "array<bigint>": pa.list_(pa.int64())}
-    return pa.schema([(name, types[type_]) for name, type_ in (field.split(" ") for field in SCHEMA.split(", "))])
+def _begun(rows: list[dict[str, Any]], elsewhere: Elsewhere) -> Iterator[dict[str, object]]:
+    """Yield those of kind "first" whose send left with a Produce of transaction version 2."""
+    first = [row for row in rows if row["kind"] == FIRST]
+    if not first:
+        return
+    steps = sorted({step for row in first for step in row["sent"]})
+    produced = (pc.field("name") == "Produce") & (pc.field("version") >= IMPLICIT_ADD)
+    frames = elsewhere("frames", ("run", "sent_step"), produced & pc.field("sent_step").isin(steps))
+    left = set(zip(frames.column("run").to_pylist(), frames.column("sent_step").to_pylist(), strict=True))
+    for row in first:
+        if any((row["run"], step) in left for step in row["sent"]):
+            yield row | {"kind": "finding"}

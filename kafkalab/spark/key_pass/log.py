@@ -17,6 +17,9 @@ from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
 from kafkalab.spark.key_pass.sends import Sends, value_codes
 
+FIRST = "first"
+"""The kind of a finding that counts if a Produce of transaction version 2 left at a step of `sent`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -159,7 +162,7 @@ def sequence_gaps(log: Log, sends: Callable[[], Sends], expiration_ms: dict[int,
         by = by[asked.transactional[by]]
         if len(by):
             what = f"a transaction of version 2 begins at sequence {log.sequence[r[at]]}"
-            found.append(_gap(log, [int(r[at])], what, kind="first", sent=tuple(asked.step[by].tolist())))
+            found.append(_gap(log, [int(r[at])], what, kind=FIRST, sent=tuple(asked.step[by].tolist())))
     return found, {"sequence gap": log.run[numbered & ~log.marker]}
 
 

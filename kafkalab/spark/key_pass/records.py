@@ -14,21 +14,44 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.sends import Owners
+from kafkalab.spark.storage.schemas import arrow_schema
 
-MARKER = "struct<step: bigint, offset: bigint, control: string, producer_epoch: int>"
-ORDINAL = "struct<why: int, index: bigint, key: string, step: bigint, offset: bigint>"
-RECORDS = (
-    "run bigint, key string, offset bigint, record_key string, value string, producer_id bigint, producer_epoch int, "
-    "transactional boolean, control string, frame string, step bigint, removed string, "
-    "headers array<string>, topic string, internal boolean, "
-    f"marker {MARKER}, outcome string, txn string, client string, number bigint, ordinal {ORDINAL}"
+_TEXT, _LONG, _INT = pa.string(), pa.int64(), pa.int32()
+MARKER = pa.struct(
+    {
+        "step": _LONG,
+        "offset": _LONG,
+        "control": _TEXT,
+        "producer_epoch": _INT,
+        "removed": _TEXT,
+        "removed_step": _LONG,
+    }
 )
-RECORD = f"struct<step: bigint, outcome: string, marker: {MARKER}, txn: string, client: string, number: bigint>"
+ORDINAL = pa.struct({"why": _INT, "index": _LONG, "key": _TEXT, "step": _LONG, "offset": _LONG})
+OWN = (
+    "run", "key", "offset", "record_key", "value", "producer_id", "producer_epoch", "transactional", "control", "frame",
+    "step", "removed", "headers",
+)  # fmt: skip
+"""The log's own columns."""
+RECORDS = pa.schema(
+    [
+        *(arrow_schema("log").field(name) for name in OWN),
+        ("topic", _TEXT),
+        ("internal", pa.bool_()),
+        ("marker", MARKER),
+        ("outcome", _TEXT),
+        ("txn", _TEXT),
+        ("client", _TEXT),
+        ("number", _LONG),
+        ("ordinal", ORDINAL),
+    ]
+)
+RECORD = pa.struct(
+    {"step": _LONG, "outcome": _TEXT, "marker": MARKER, "txn": _TEXT, "client": _TEXT, "number": _LONG}
+)
 READ = ("run", "consumer", "process", "isolation_level", "index", "key", "offset", "value", "step")
-SEEN = (
-    "run bigint, consumer string, process string, isolation_level string, index bigint, key string, offset bigint, "
-    f"value string, step bigint, record {RECORD}"
-)
+SEEN = pa.schema([*(arrow_schema("reads").field(name) for name in READ), ("record", RECORD)])
+SPLIT = "split"
 OUTCOMES = ("", PLAIN, OPEN, COMMITTED, ABORTED)
 
 
@@ -49,10 +72,7 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
     known = owners.client != owners.names.number("")  # a client's operations say whose the record is
     return pa.table(
         {
-            **{name: here.column(name) for name in ("run", "key", "offset", "record_key", "value", "producer_id")},
-            **{name: here.column(name) for name in ("producer_epoch", "transactional", "control", "frame", "step")},
-            "removed": here.column("removed"),
-            "headers": here.column("headers"),
+            **{name: here.column(name) for name in OWN},
             "topic": _texts(log.key, topics),
             "internal": pa.array(internal[log.key]),
             "marker": _struct(
@@ -61,6 +81,8 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
                     "offset": pa.array(log.offset[end]),
                     "control": _texts(log.abort[end].astype(np.int64), ["COMMIT", "ABORT"]),
                     "producer_epoch": pa.array(log.epoch[end], pa.int32()),
+                    "removed": here.column("removed").take(pa.array(end, mask=end < 0)),
+                    "removed_step": here.column("removed_step").take(pa.array(end, mask=end < 0)),
                 },
                 end >= 0,
             ),
@@ -84,21 +106,31 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
 
 def seen_of(reads: Reads, log: Log, records: pa.Table) -> pa.Table:
     """The columns of SEEN; `record` is null where the log has not what was read."""
-    at = np.where((reads.at >= 0) & ~log.marker[reads.at], reads.at, -1) if len(log.offset) else reads.at
+    at = rows_read(reads, log)
     kept = ("step", "outcome", "marker", "txn", "client", "number")
     columns = [_plain(records.column(name)) for name in kept]
     record = pa.StructArray.from_arrays(columns, names=list(kept))
     return reads.table.select(list(READ)).append_column("record", record.take(pa.array(at, mask=at < 0)))
 
 
-def write(table: pa.Table, folder: Path, bucket: int) -> None:
-    """The bucket's file, whole or not at all: a task that is tried again writes the same once more."""
+def rows_read(reads: Reads, log: Log) -> Longs:
+    """Return the row of the log that each read returned, -1 where the log has not what was read."""
+    return np.where((reads.at >= 0) & ~log.marker[reads.at], reads.at, -1) if len(log.offset) else reads.at
+
+
+def write(table: pa.Table, split: Longs, folder: Path, task: str) -> None:
+    """Write the rows of each split to a file of its own, whole or not at all: a task may be tried again."""
     import pyarrow.parquet as pq
 
-    folder.mkdir(parents=True, exist_ok=True)
-    final, mine = folder / f"bucket-{bucket:05}.parquet", folder / f"_{bucket:05}-{os.getpid()}.tmp"
-    pq.write_table(table, mine)
-    mine.replace(final)
+    order = np.argsort(split, kind="stable")
+    numbers, begins = np.unique(split[order], return_index=True)
+    ends = np.append(begins, len(order))[1:]
+    for number, begin, end in zip(numbers.tolist(), begins, ends, strict=True):
+        into = folder / f"{SPLIT}={number}"
+        into.mkdir(parents=True, exist_ok=True)
+        mine = into / f"_{task}-{os.getpid()}.tmp"
+        pq.write_table(table.take(pa.array(order[begin:end])), mine)
+        mine.replace(into / f"{task}.parquet")
 
 
 def _texts(codes: Longs, texts: list[str], there: Flags | None = None) -> Any:
@@ -107,11 +139,11 @@ def _texts(codes: Longs, texts: list[str], there: Flags | None = None) -> Any:
 
 
 def _struct(columns: dict[str, Any], there: Flags) -> Any:
-    plain = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in columns.values()]
+    plain = [_plain(column) for column in columns.values()]
     return pa.StructArray.from_arrays(plain, names=list(columns), mask=pa.array(~there))
 
 
 def _plain(column: Any) -> Any:
-    one = column.combine_chunks()
+    one = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     one = one.combine_chunks() if isinstance(one, pa.ChunkedArray) else one
     return one.cast(pa.string()) if pa.types.is_dictionary(one.type) else one

@@ -96,7 +96,7 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
     HistoryError, naming the file and the difference, if one is missing, cut off, changed, added, or there twice.
     """
     folder = Path(path).absolute()
-    version, _ = _listed(folder)
+    version, _ = read_list(folder)
     files_of(folder)
     tables = {name: _read(spark, folder, name) for name in TABLES}
     if version <= WITHOUT_HEADERS:
@@ -113,7 +113,7 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
 def files_of(path: str | Path) -> list[File]:
     """The files of the history at `path`, after all of them were compared with its list. HistoryError as above."""
     folder = Path(path).absolute()
-    version, listed = _listed(folder)
+    version, listed = read_list(folder)
     there = {str(found.relative_to(folder)): found for found in _files(folder)}
     known: dict[str, File] = {}
     for file in listed:
@@ -142,14 +142,19 @@ def unreadable(path: str | Path) -> str:
 
 
 def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int, list[str]]:
-    """The paths of the files of each bucket of a table that is laid out by key, of those that `files_of` gave."""
+    """Return the paths of the files of each bucket of a table, of those that `files_of` gave."""
     found: dict[int, list[str]] = {}
     for file in listed:
         if file.table == table:
-            number = re.search(rf"/{BUCKET}=(\d+)/", file.path)
-            assert number is not None, f"{table} is not laid out by key"
-            found.setdefault(int(number[1]), []).append(str(Path(path).absolute() / file.path))
+            found.setdefault(bucket_in(file.path), []).append(str(Path(path).absolute() / file.path))
     return dict(sorted(found.items()))
+
+
+def bucket_in(path: str) -> int:
+    """Return the number of the bucket that a path names."""
+    number = re.search(rf"/{BUCKET}=(\d+)/", path)
+    assert number is not None, f"{path} is not laid out by key"
+    return int(number[1])
 
 
 # writing
@@ -203,13 +208,9 @@ def _described(folder: Path, found: Path) -> File:
 # reading
 
 
-def check_listed(path: str | Path) -> None:
-    """Raise HistoryError for a folder without a list of files that can be read; no file is opened."""
-    _listed(Path(path).absolute())
-
-
-def _listed(folder: Path) -> tuple[int, list[File]]:
-    """The version of the history and the files that history.json lists."""
+def read_list(path: str | Path) -> tuple[int, list[File]]:
+    """Return the version of the history and the files that history.json lists; none of them is opened. HistoryError."""
+    folder = Path(path).absolute()
     index = folder / INDEX
     if not folder.exists():
         raise HistoryError(f"there is no folder {folder}")

@@ -1,0 +1,185 @@
+"""The client pass: audits of transactions, over the splits that the key pass has written.
+
+Numpy selects what breaks a necessary condition of a rule; the check of `kafkalab.checks` judges that and no more, so
+each rule and each sentence is stated there alone. What was examined is counted with numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from kafkalab.checks.g0 import g0
+from kafkalab.checks.g1c import g1c
+from kafkalab.history.schema import TOO_FEW_IN_SYNC, Label
+from kafkalab.spark.audits.check import COUNTED, rows_of
+from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
+from kafkalab.spark.client_pass.early_reads import partly_visible, precommitted, told_aborted
+from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
+from kafkalab.spark.client_pass.fences import zombies
+from kafkalab.spark.client_pass.split import END_MS, Labels, Split
+from kafkalab.spark.key_pass.arrays import groups, longs
+from kafkalab.spark.key_pass.edges import EDGES
+from kafkalab.spark.key_pass.files import give_back
+from kafkalab.spark.key_pass.handover import CALLS, CONSUMERS, LOGGED, PAIRS, TIMES, Handover
+from kafkalab.spark.key_pass.key_pass import ARROW_SCHEMA, Files, labels_of, rows_where
+from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT, write
+from kafkalab.spark.storage.schemas import arrow_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JUDGES: dict[str, Callable[[Split], Judged]] = {
+    "G1a": told_aborted,
+    "precommitted-read": precommitted,
+    "torn transaction": torn,
+    "partial visibility": partly_visible,
+    "zombie write": zombies,
+    "hanging transaction": hanging,
+    "marker without decision": markers,
+    "decision without marker": decisions,
+}
+"""The anomalies that transactions show, and who selects what may be one. Of G1a: without an ABORT marker."""
+LOST_WRITE = "lost-write"
+NAMES = (*JUDGES, LOST_WRITE, *SEARCHES)
+"""The audits that need this pass."""
+SCHEMAS = {
+    "records": RECORDS,
+    "seen": SEEN,
+    "calls": CALLS,
+    "entries": arrow_schema("transactions"),
+    "unsure": ARROW_SCHEMA,
+    "taken": SEEN,
+    "edges": EDGES,
+    "pairs": PAIRS,
+    "consumers": CONSUMERS,
+    "times": TIMES,
+    "logged": LOGGED,
+}
+SHARED = ("consumers", "times", "logged", "edges", "pairs")
+"""The tables that are not split; all but the edges are small."""
+
+
+def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable[str]) -> DataFrame:
+    """Return findings and counts, rows of COUNTED, of the audits named in `only`, given what the key pass left."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names = [name for name in NAMES if name in only]
+    labels: dict[int, tuple[Label, ...]] = {}
+    for name in (END_MS, TOO_FEW_IN_SYNC):
+        for run, value in labels_of(files, name):
+            labels[run] = (*labels.get(run, ()), Label(name=name, value=value))
+    numbers = spark.range(0, into.splits.count, 1, into.splits.count)
+    return numbers.mapInArrow(_worker(files, into.folder, labels, names), from_arrow_schema(COUNTED))
+
+
+def _worker(
+    files: Files, folder: Path, labels: Labels, names: list[str]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                split = Split(Handed(folder, number), partial(rows_where, files), labels)
+                rows = rows_of_split(split, names)
+                if g1c.name in names:
+                    rows += with_edges(split, folder, number)
+                yield pa.RecordBatch.from_pylist(rows, COUNTED)
+                del split
+                give_back()
+
+    return work
+
+
+def rows_of_split(split: Split, names: Iterable[str]) -> list[dict[str, object]]:
+    """Return findings and counts of one split, rows of COUNTED."""
+    rows: list[dict[str, object]] = []
+    for name in names:
+        if name == LOST_WRITE:
+            rows += _lost_writes(split)
+        elif name in JUDGES:
+            found, examined = JUDGES[name](split)
+            for run, finding in found:
+                rows += rows_of(run, [finding])
+            rows += counts(name, examined)
+    return rows
+
+
+def with_edges(split: Split, folder: Path, number: int) -> list[dict[str, object]]:
+    """Write the edges from who wrote to who read, for the task that looks for cycles; return what was examined."""
+    edges, examined = reads_between(split)
+    write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
+    return counts(g1c.name, examined)
+
+
+def counts(name: str, examined: Mapping[int, int]) -> list[dict[str, object]]:
+    """Return rows that say how many things an audit has examined in each run."""
+    return [{"run": run, "anomaly": name, "examined": many} for run, many in examined.items()]
+
+
+def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> DataFrame:
+    """Return what cycles there are, rows of COUNTED, given what both passes left; one task looks at all edges."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names, folder = [name for name in SEARCHES if name in only], into.folder
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            handed = Handed(folder, 0)
+            found = [one for name in names for one in cycles_in(handed["edges"], name)]
+            rows = [row for run, finding in found for row in rows_of(run, [finding])]
+            if g0.name in names:
+                for pair in handed["pairs"].to_pylist():
+                    rows += counts(g0.name, {pair["run"]: pair["examined"]})
+            yield pa.RecordBatch.from_pylist(rows, COUNTED)
+
+    return spark.range(0, 1, 1, 1).mapInArrow(work, from_arrow_schema(COUNTED))
+
+
+def _lost_writes(split: Split) -> Iterator[dict[str, object]]:
+    """Yield what the key pass left unsure and the client was told is committed."""
+    unsure, calls, names = split.tables["unsure"], split.calls, split.names
+    pairs = (
+        (longs(unsure, "run"), longs(calls, "run")),
+        (names.codes(unsure.column("client")), names.codes(calls.column("client"))),
+        (longs(unsure, "number"), longs(calls, "transaction")),
+    )
+    same = groups(*(np.concatenate(pair) for pair in pairs))
+    mine, theirs = same[: unsure.num_rows], same[unsure.num_rows :]
+    committed = np.isin(mine, theirs[split.clients.committed[split.call_txn]])
+    for row in unsure.filter(pa.array(committed)).to_pylist():
+        counted = row["examined"] is not None
+        yield {name: row.get(name) for name in COUNTED.names} | {"keys": None if counted else [row["key"]]}
+
+
+class Handed(Mapping[str, pa.Table]):
+    """The tables of a split that the key pass has written to `folder`; each is read when it is first asked for."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.folder, self.number = folder, number
+        self._read: dict[str, pa.Table] = {}
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._read:
+            self._read[name] = self._table(name)
+        return self._read[name]
+
+    def _table(self, name: str) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        at = self.folder / name / f"{SPLIT}={0 if name in SHARED else self.number}"
+        paths = sorted(at.glob("[!_]*.parquet"))
+        if not paths:
+            return SCHEMAS[name].empty_table()
+        parts = [pq.read_table(path, partitioning=None, use_threads=False) for path in paths]
+        return pa.concat_tables(parts).unify_dictionaries()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SCHEMAS)
+
+    def __len__(self) -> int:
+        return len(SCHEMAS)

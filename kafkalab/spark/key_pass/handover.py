@@ -1,0 +1,125 @@
+"""What the key pass hands to the client pass: its tables, split so that a client's transactions come together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkalab.spark.key_pass import records
+from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
+from kafkalab.spark.key_pass.bucket import Bucket
+from kafkalab.spark.key_pass.edges import writes_between
+from kafkalab.spark.key_pass.splits import Splits
+from kafkalab.spark.storage.schemas import arrow_schema
+
+CALL = ("run", "client", "process", "transaction", "index", "type", "function", "step")
+CALLS = pa.schema([arrow_schema("operations").field(name) for name in CALL])
+CONSUMERS = pa.schema(
+    {"run": pa.int64(), "consumer": pa.string(), "process": pa.string(), "key": pa.string(), "reads": pa.int64()}
+)
+PAIRS = pa.schema({"run": pa.int64(), "examined": pa.int64()})
+LOGGED = pa.schema({"run": pa.int64()})
+TIMES = pa.schema({"run": pa.int64(), "at_ms": pa.int64()})
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Where the tables go: `folder` is one that all workers see."""
+
+    folder: Path
+    splits: Splits
+
+    def write_bucket(self, bucket: Bucket, number: int) -> None:
+        """Write what the other audits need of one bucket of keys."""
+        log, owners, names, task = bucket.log, bucket.owners, bucket.names, f"bucket-{number:05}"
+        owned = records.records_of(log, owners)
+        none = np.full(len(log.run), names.number(""), np.int64)
+        client = np.where(owners.why >= 0, owners.client, none)
+        split = self.splits.of_rows(names, log.run, client, log.pid)
+        seen = records.seen_of(bucket.reads, log, owned)
+        at = records.rows_read(bucket.reads, log)
+        self._write(seen, np.where(at >= 0, split[at], 0) if len(split) else at * 0, "seen", task)
+        self._write(owned, split, "records", task)
+        taken = self.splits.of_processes(names, bucket.reads.run, names.codes(seen.column("process")))
+        rows = np.flatnonzero(taken >= 0)
+        self._write(seen.take(pa.array(rows)), taken[rows], "taken", task)
+        edges, pairs = writes_between(bucket, owned)
+        self._write(edges, None, "edges", task)
+        self._write(counts_of(pairs), None, "pairs", task)
+        calls = calls_of(bucket.tables["calls"])
+        of_calls = Names()
+        run, who = longs(calls, "run"), of_calls.codes(calls.column("client"))
+        self._write(calls, self.splits.of_rows(of_calls, run, who, run), "calls", task)
+        self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
+        self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
+
+    def write_unsure(self, rows: pa.Table, number: int) -> None:
+        """Write rows of the pass that a client's answer decides."""
+        names = Names()
+        run, client = longs(rows, "run"), names.codes(rows.column("client"))
+        self._write(rows, self.splits.of_rows(names, run, client, run), "unsure", f"bucket-{number:05}")
+
+    def write_entries(self, path: str, number: int) -> None:
+        """Write what one file of the transaction log holds."""
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path, partitioning=None, use_threads=False)
+        self._write(times_of([table]), None, "times", f"entries-{number:05}")
+        names, table = Names(), table.filter(pc.not_equal(table.column("removed"), "truncated"))
+        self._write(table.select(["run"]).group_by(["run"]).aggregate([]), None, "logged", f"entries-{number:05}")
+        run, producer = longs(table, "run"), longs(table, "producer_id")
+        nobody = np.full(len(run), names.number(""), np.int64)
+        self._write(table, self.splits.of_rows(names, run, nobody, producer), "entries", f"entries-{number:05}")
+
+    def _write(self, table: pa.Table, split: Longs | None, name: str, task: str) -> None:
+        """Write a table's rows to their splits; what every split needs is in the first."""
+        if table.num_rows:
+            numbers = np.zeros(table.num_rows, np.int64) if split is None else split
+            records.write(table, numbers, self.folder / name, task)
+
+
+def counts_of(run: Longs) -> pa.Table:
+    """Return how often each run is there."""
+    runs, counts = np.unique(run, return_counts=True)
+    return pa.table([pa.array(runs, pa.int64()), pa.array(counts, pa.int64())], schema=PAIRS)
+
+
+def calls_of(operations: pa.Table) -> pa.Table:
+    """Return, of the operations of transactions, those that end one, and the first of each transaction."""
+    inside = operations.filter(pc.greater_equal(operations.column("transaction"), 1)).select(list(CALL))
+    names = Names()
+    who = groups(longs(inside, "run"), names.codes(inside.column("client")), longs(inside, "transaction"))
+    order = np.lexsort((longs(inside, "index"), who))
+    function = names.codes(inside.column("function"))
+    chosen = np.isin(function, [names.number("commit"), names.number("abort")])
+    chosen[order[starts(who[order])]] = True
+    return inside.filter(pa.array(chosen))
+
+
+def consumers_of(reads: pa.Table, polls: pa.Table) -> pa.Table:
+    """Return which consumers polled or read which keys, and how often each process read there."""
+    kept = ["run", "consumer", "process", "key"]
+    plain = pa.schema([CONSUMERS.field(name) for name in kept])
+    read = reads.select(kept).cast(plain).group_by(kept).aggregate([([], "count_all")])
+    place = ["run", "consumer", "key"]
+    polled = polls.select(place).cast(pa.schema([plain.field(name) for name in place])).group_by(place).aggregate([])
+    none = pa.array([0] * polled.num_rows, pa.int64())
+    polled = polled.append_column("process", pa.nulls(polled.num_rows, pa.string())).append_column("count_all", none)
+    both = pa.concat_tables([read.select([*kept, "count_all"]), polled.select([*kept, "count_all"])])
+    return both.rename_columns(CONSUMERS.names)
+
+
+def times_of(tables: Iterable[pa.Table]) -> pa.Table:
+    """Return the latest time of each run in these tables."""
+    rows = pa.concat_tables([table.select(["run", "at_ms"]) for table in tables])
+    return rows.group_by(["run"]).aggregate([("at_ms", "max")]).rename_columns(TIMES.names)
+
+
+def paths_of(files: Mapping[str, Mapping[int, list[str]]], table: str) -> list[str]:
+    """Return all files of a table."""
+    return [path for found in files.get(table, {}).values() for path in found]

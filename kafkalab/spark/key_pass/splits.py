@@ -1,0 +1,131 @@
+"""Splits: whatever shares a client, its process, a producer id or a transactional id comes into one of them.
+
+So every transaction has all its records, decisions and operations in one split, and no task needs another's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkalab.spark.key_pass.arrays import Longs, Names, groups
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FEWEST, RECORDS_OF_A_SPLIT = 2, 100_000
+NAMED = {"operations": ("client", "process"), "transactions": ("transactional_id",)}
+"""The columns whose texts name the owner of a producer id."""
+LINKS = "run bigint, names array<string>, producer bigint, rows bigint"
+Node = tuple[int, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """The number of splits, and the split of each name ("client: p1/t1", "process: p1") and producer id of a run."""
+
+    count: int
+    of: dict[Node, int] = field(default_factory=dict)
+
+    def of_rows(self, names: Names, run: Longs, client: Longs, producer: Longs) -> Longs:
+        """Return the split of each row, given its client's number in `names`; by its producer id where it has none."""
+        if not len(run):
+            return run
+        alone = client == names.number("")
+        pair = groups(run, np.where(alone, producer, -1), np.where(alone, -1, client))
+        _, first, back = np.unique(pair, return_index=True, return_inverse=True)
+        known = [
+            self._of_one(int(run[at]), int(producer[at]) if alone[at] else f"client: {names.texts[client[at]]}")
+            for at in first.tolist()
+        ]
+        found: Longs = np.array(known, np.int64)[back]
+        return found
+
+    def of_processes(self, names: Names, run: Longs, process: Longs) -> Longs:
+        """Return the split of each row's process, -1 for one that has no transactions."""
+        if not len(run):
+            return run
+        _, first, back = np.unique(groups(run, process), return_index=True, return_inverse=True)
+        known = [self.of.get((int(run[at]), f"process: {names.texts[process[at]]}"), -1) for at in first.tolist()]
+        found: Longs = np.array(known, np.int64)[back]
+        return found
+
+    def _of_one(self, run: int, name: str | int) -> int:
+        return self.of.get((run, name), (run + (name if isinstance(name, int) else 0)) % self.count)
+
+
+def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]], records: int) -> Splits:
+    """Return splits of nearly equal size for a history of so many records."""
+    paths = [(table, path) for table in NAMED for found in files.get(table, {}).values() for path in found]
+    if not paths:
+        return Splits(1)
+    tasks = spark.range(0, len(paths), 1, min(len(paths), spark.sparkContext.defaultParallelism))
+    rows = tasks.mapInArrow(_worker(paths), LINKS).collect()
+    links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
+    return joined(links, max(FEWEST, records // RECORDS_OF_A_SPLIT))
+
+
+def _worker(paths: list[tuple[str, str]]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from links_in(*paths[place]).to_batches()
+
+    return work
+
+
+def links_in(table: str, path: str) -> pa.Table:
+    """Return which names go with which producer ids in a file, each once, and the number of its rows."""
+    import pyarrow.parquet as pq
+
+    columns = ["run", *NAMED[table], "producer_id"]
+    more = ["transaction"] if table == "operations" else []
+    rows = pq.read_table(path, columns=[*columns, *more], partitioning=None, use_threads=False)
+    if more:
+        rows = rows.filter(pc.greater_equal(rows.column("transaction"), 1))
+    each = rows.group_by(columns).aggregate([([], "count_all")]).to_pylist()
+    found: list[dict[str, Any]] = [
+        {
+            "run": one["run"],
+            "names": [f"{column}: {one[column]}" for column in NAMED[table] if one[column]],
+            "producer": one["producer_id"],
+            "rows": one["count_all"],
+        }
+        for one in each
+    ]
+    kinds = {"run": pa.int64(), "names": pa.list_(pa.string()), "producer": pa.int64(), "rows": pa.int64()}
+    return pa.Table.from_pylist(found, pa.schema(kinds))
+
+
+def joined(links: Iterable[tuple[int, tuple[str, ...], int, int]], count: int) -> Splits:
+    """Return `count` splits, or fewer, of what these links join: run, names, producer id (-1 for none), rows."""
+    parent: dict[Node, Node] = {}
+    weight: dict[Node, int] = {}
+
+    def root(node: Node) -> Node:
+        parent.setdefault(node, node)
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    for run, names, producer, rows in links:
+        nodes: list[Node] = [(run, name) for name in names] + [(run, producer)] * (producer >= 0)
+        for node in nodes:
+            weight[node] = weight.get(node, 0) + rows
+            parent[root(node)] = root(nodes[0])
+    size: dict[Node, int] = {}
+    for node, rows in weight.items():
+        size[root(node)] = size.get(root(node), 0) + rows
+    load = [(0, number) for number in range(max(1, min(count, len(size))))]
+    heapify(load)
+    split: dict[Node, int] = {}
+    for node in sorted(size, key=lambda node: (-size[node], node[0], str(node[1]))):
+        taken, split[node] = load[0]
+        heapreplace(load, (taken + size[node], split[node]))
+    return Splits(len(load), {node: split[root(node)] for node in weight})

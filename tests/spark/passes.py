@@ -1,0 +1,82 @@
+"""The passes of an audit without Spark: what its tasks do, one after the other, over the rows of a few histories."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kafkalab.checks.sequence_gap import EXPIRATION
+from kafkalab.history.history import History
+from kafkalab.spark.client_pass.client_pass import NAMES, Handed, rows_of_split, with_edges
+from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in
+from kafkalab.spark.client_pass.split import Split
+from kafkalab.spark.key_pass.files import columns_for
+from kafkalab.spark.key_pass.handover import Handover
+from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
+from kafkalab.spark.key_pass.splits import NAMED, joined, links_in
+from kafkalab.spark.storage.bucket_writer import parts_by_key
+from kafkalab.spark.storage.history_files import BY_KEY
+from kafkalab.spark.storage.schemas import TABLES, arrow_batch
+
+Row = dict[str, Any]
+
+
+def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int = 3) -> list[Row]:
+    """Return the findings and counts of the passes over these histories, each a run."""
+    runs = list(enumerate(histories))
+    batches = {name: arrow_batch(name, runs) for name in TABLES}
+    whole = {name: pa.Table.from_batches([batch]) for name, batch in batches.items()}
+    parts = {name: dict(parts_by_key(batches[name], name, buckets)) for name in BY_KEY}
+
+    def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
+        return whole[table].filter(wanted).select(list(columns))
+
+    files = {}
+    for name in NAMED:
+        files[name] = str(folder / f"{name}.parquet")
+        pq.write_table(whole[name], files[name])
+    links = [row for name in NAMED for row in links_in(name, files[name]).to_pylist()]
+    found = joined(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
+    into = Handover(folder, found)
+    configs = [(run, value) for run, history in runs for value in history.label("config")]
+    limits = {run: int(value.removeprefix(EXPIRATION)) for run, value in configs if value.startswith(EXPIRATION)}
+    into.write_entries(files["transactions"], 0)
+    rows: list[Row] = []
+    for number in range(buckets):
+        given = {name: parts[name].get(number, whole[name].slice(0, 0)) for name in BY_KEY}
+        given["calls"] = given["operations"]
+        tables = {name: given[name].select(columns) for name, columns in columns_for(ONE_KEY, True).items()}
+        for batch in bucket_rows(tables, limits, ONE_KEY, elsewhere, into, number):
+            rows += [row | {"keys": [row["key"]]} for row in batch.to_pylist()]
+    labels = {run: history.labels for run, history in runs}
+    for number in range(found.count):
+        split = Split(Handed(folder, number), elsewhere, labels)
+        rows += [*rows_of_split(split, NAMES), *with_edges(split, folder, number)]
+    handed = Handed(folder, 0)
+    for name in SEARCHES:
+        for run, one in cycles_in(handed["edges"], name):
+            fields = ("anomaly", "policy", "keys", "offsets", "steps", "text")
+            rows.append({field: getattr(one, field) for field in fields} | {"run": run})
+    rows += [{"run": row["run"], "anomaly": "G0", "examined": row["examined"]} for row in handed["pairs"].to_pylist()]
+    return rows
+
+
+def findings(rows: list[Row]) -> Counter[tuple[Any, ...]]:
+    """Return the findings in these rows."""
+    columns = ("run", "anomaly", "policy", "keys", "offsets", "steps", "text")
+    found = [row for row in rows if row.get("examined") is None]
+    return Counter(tuple(tuple(c) if isinstance(c, list) else c for c in map(row.get, columns)) for row in found)
+
+
+def examined(rows: list[Row]) -> Counter[tuple[int, str]]:
+    """Return how many things each audit has examined in each run."""
+    total: Counter[tuple[int, str]] = Counter()
+    for row in rows:
+        if row.get("examined"):
+            total[row["run"], row["anomaly"]] += row["examined"]
+    return total

@@ -1,0 +1,70 @@
+"""The passes find what the checks find, on shapes and profiles by chance, and on histories with changed rows."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.history.history import History
+from kafkalab.spark.synthetic.scenes.anomalies import SCENES
+from kafkalab.spark.synthetic.shape import Shape
+from tests.spark.audits.mutants import mutant
+from tests.spark.audits.simulated import by_chance, by_hand
+from tests.spark.passes import examined, findings, passed
+from tests.spark.whole import history_of
+
+BY_FRAMES = ("offset/output split", "exactly-once")
+"""The audits that are DataFrames: tests/spark/test_audit.py compares them."""
+ODD = {
+    "one record a transaction": {"txn_size": 1},
+    "4,000 records a transaction": {"records": 9000, "block": 4500, "txn_size": 4000},
+    "many producers": {"producers": 400},
+    "one producer": {"producers": 1, "partitions": 12},
+    "one hot key": {"partitions": 1},
+    "all aborted": {"abort_rate": 1.0, "transform": 0.0},
+    "nothing idempotent": {"idempotent": 0.0, "transform": 1.0},
+}
+
+
+def shape_of(name: str, seed: int) -> Shape:
+    """Return a shape of this name with a profile, and where there is room, anomalies, drawn by `seed`."""
+    chance = random.Random(f"{name} {seed}")
+    given = {"records": 1500, "block": 750, "partitions": 8, "producers": 12} | ODD[name]
+    profile = chance.choice(("0.11", "1.0", "4.x/TV1", "4.x/TV2"))
+    chosen = chance.sample(sorted(SCENES), 12)
+    inject = tuple((one, 1.4e-3) for one in chosen) if name not in ("one hot key", "all aborted") else ()
+    try:
+        return Shape(**given, profile=profile, inject=inject, seed=seed)  # type: ignore[arg-type]
+    except ValueError:  # no room for anomalies
+        return Shape(**given, profile=profile, seed=seed)  # type: ignore[arg-type]
+
+
+def compare(histories: list[History], folder: Path) -> None:
+    reports = [check_all(history) for history in histories]
+    rows = passed(histories, folder)
+    names = [name for name in BY_NAME if name not in BY_FRAMES]
+    wanted = Counter(
+        (run, f.anomaly, f.policy, f.keys, f.offsets, f.steps, f.text)
+        for run, report in enumerate(reports)
+        for name in names
+        for f in report[name].findings
+    )
+    assert findings(rows) == wanted
+    assert wanted
+    looked_at = {(run, name): report[name].examined for run, report in enumerate(reports) for name in names}
+    assert examined(rows) == {at: many for at, many in looked_at.items() if many}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_odd_shapes_and_their_mutants_are_judged_as_the_checks_judge_them(seed: int, tmp_path: Path) -> None:
+    made = [history_of(shape_of(name, seed)) for name in ODD]
+    compare([*made, *(mutant(history, seed + at, 0.01) for at, history in enumerate(made)), History()], tmp_path)
+
+
+def test_simulated_histories_and_their_mutants_are_judged_as_the_checks_judge_them(tmp_path: Path) -> None:
+    made = [*by_hand(), *by_chance(40, first=500)]
+    compare([*made, *(mutant(history, 900 + at) for at, history in enumerate(made))], tmp_path)
