@@ -12,10 +12,18 @@ import pyarrow.parquet as pq
 
 from kafkalab.checks.sequence_gap import EXPIRATION
 from kafkalab.history.history import History
-from kafkalab.spark.client_pass.client_pass import NAMES, Handed, rows_of_split, with_edges
+from kafkalab.spark.client_pass.client_pass import (
+    INPUTS,
+    NAMES,
+    Handed,
+    hand_on,
+    rows_of_inputs,
+    rows_of_split,
+    with_edges,
+)
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in
 from kafkalab.spark.client_pass.split import Split
-from kafkalab.spark.key_pass.files import columns_for
+from kafkalab.spark.key_pass.files import FEW_TEXTS, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
 from kafkalab.spark.key_pass.splits import NAMED, joined, links_in
@@ -50,13 +58,16 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
     for number in range(buckets):
         given = {name: parts[name].get(number, whole[name].slice(0, 0)) for name in BY_KEY}
         given["calls"] = given["operations"]
-        tables = {name: given[name].select(columns) for name, columns in columns_for(ONE_KEY, True).items()}
+        tables = {name: _as_read(given[name].select(columns)) for name, columns in columns_for(ONE_KEY, True).items()}
         for batch in bucket_rows(tables, limits, ONE_KEY, elsewhere, into, number):
             rows += [row | {"keys": [row["key"]]} for row in batch.to_pylist()]
     labels = {run: history.labels for run, history in runs}
     for number in range(found.count):
         split = Split(Handed(folder, number), elsewhere, labels)
         rows += [*rows_of_split(split, NAMES), *with_edges(split, folder, number)]
+        hand_on(split, into, number)
+    for number in range(found.count):
+        rows += rows_of_inputs(Handed(folder, number), labels, INPUTS)
     handed = Handed(folder, 0)
     for name in SEARCHES:
         for run, one in cycles_in(handed["edges"], name):
@@ -64,6 +75,14 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
             rows.append({field: getattr(one, field) for field in fields} | {"run": run})
     rows += [{"run": row["run"], "anomaly": "G0", "examined": row["examined"]} for row in handed["pairs"].to_pylist()]
     return rows
+
+
+def _as_read(table: pa.Table) -> pa.Table:
+    """Return the table with numbers in place of few texts, as tasks read it from files."""
+    for at, name in enumerate(table.column_names):
+        if name in FEW_TEXTS:
+            table = table.set_column(at, name, table.column(name).dictionary_encode())
+    return table
 
 
 def findings(rows: list[Row]) -> Counter[tuple[Any, ...]]:

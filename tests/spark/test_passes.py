@@ -17,8 +17,6 @@ from tests.spark.audits.simulated import by_chance, by_hand
 from tests.spark.passes import examined, findings, passed
 from tests.spark.whole import history_of
 
-BY_FRAMES = ("offset/output split", "exactly-once")
-"""The audits that are DataFrames: tests/spark/test_audit.py compares them."""
 ODD = {
     "one record a transaction": {"txn_size": 1},
     "4,000 records a transaction": {"records": 9000, "block": 4500, "txn_size": 4000},
@@ -46,16 +44,15 @@ def shape_of(name: str, seed: int) -> Shape:
 def compare(histories: list[History], folder: Path) -> None:
     reports = [check_all(history) for history in histories]
     rows = passed(histories, folder)
-    names = [name for name in BY_NAME if name not in BY_FRAMES]
     wanted = Counter(
         (run, f.anomaly, f.policy, f.keys, f.offsets, f.steps, f.text)
         for run, report in enumerate(reports)
-        for name in names
+        for name in BY_NAME
         for f in report[name].findings
     )
     assert findings(rows) == wanted
     assert wanted
-    looked_at = {(run, name): report[name].examined for run, report in enumerate(reports) for name in names}
+    looked_at = {(run, name): report[name].examined for run, report in enumerate(reports) for name in BY_NAME}
     assert examined(rows) == {at: many for at, many in looked_at.items() if many}
 
 

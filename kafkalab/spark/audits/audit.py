@@ -1,7 +1,8 @@
 """Run all audits over histories, in the way that suits their size; both ways give the same findings.
 
 Small histories are checked run by run in tasks (`check_tasks`). Of large ones, which are files or are written first,
-the key pass (`kafkalab.spark.key_pass`) finds the anomalies of one key, and DataFrames the eleven others.
+the key pass (`kafkalab.spark.key_pass`) finds the anomalies of one key, the client pass
+(`kafkalab.spark.client_pass`) the others. Java plans little, and sees only what was found.
 """
 
 from __future__ import annotations
@@ -21,12 +22,10 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
 from kafkalab.checks.check import UNKNOWN, Check, verdict_of
 from kafkalab.checks.needs import LACKS, NEEDS
-from kafkalab.spark.audits import PLANS, Audit
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
-from kafkalab.spark.audits.derived_tables import DerivedTables
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
-from kafkalab.spark.client_pass.client_pass import NAMES, client_pass, cycle_pass
+from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import findings, key_pass, layout_of
@@ -110,31 +109,28 @@ def _checked(chosen: Sequence[Check], histories: Histories, store: Store) -> Dat
 
 
 def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
-    """Findings and counts: a pass over the keys, one over the clients, and DataFrames for what is left."""
+    """Findings and counts: a pass over the keys, one over the clients, then the cycles and the inputs."""
     names = {check.name for check in chosen}
     if files is None:
         files = store.folder / "histories"
         write_histories(histories, files)
         histories = read_histories(store.spark, files)
     layout, folder = layout_of(files), store.folder / "pass"
-    others = [one for plan in PLANS.values() for one in plan if one.check.name in names]
     into = None
     with quick(store.spark, FOR_SMALL if layout.records <= QUICK else {}):
-        if others or names.intersection(NAMES):
+        if names.intersection(NAMES):
             store.say("clients and their producer ids …")
             into = Handover(folder, splits_of(store.spark, layout.files, layout.records))
         rows = store.keep("key pass", key_pass(store.spark, layout, names, into), title="audits key by key")
         parts = [findings(rows)]
-        if into is not None and names.intersection(NAMES):
+        if into is not None:
             found = client_pass(store.spark, layout.files, into, names)
             parts.append(store.keep("client pass", found, title="audits client by client"))
         if into is not None and names.intersection(SEARCHES):
             parts.append(store.keep("cycles", cycle_pass(store.spark, into, names), title="cycles among transactions"))
-        derived = DerivedTables(histories, folder, store.keep)
-        for title, plan in PLANS.items():
-            here = [one for one in plan if one in others]
-            if here:
-                parts.append(store.keep(title, _plan(here, derived), title=f"audits of {title}"))
+        if into is not None and names.intersection(INPUTS):
+            found = input_pass(store.spark, layout.files, into, names)
+            parts.append(store.keep("inputs", found, title="audits input by input"))
         return reduce(DataFrame.unionByName, parts)
 
 
@@ -162,15 +158,6 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
         what = f"no audit {', '.join(map(repr, unknown))}" if unknown else "no audit was named"
         raise ValueError(f"{what}; there are {', '.join(BY_NAME)}")
     return [check for check in ALL_CHECKS if check.name in names]
-
-
-def _plan(audits: Sequence[Audit], derived: DerivedTables) -> DataFrame:
-    """Findings and counts of these audits in one DataFrame; a count is a row with `examined`."""
-    parts = []
-    for one in audits:
-        anomaly, examined = F.lit(one.check.name).alias("anomaly"), F.col("examined").cast("bigint")
-        parts += [one.find(derived), one.count(derived).select("run", anomaly, examined)]
-    return reduce(lambda all_, part: all_.unionByName(part, allowMissingColumns=True), parts)
 
 
 def _lacks(histories: Histories) -> set[str]:

@@ -1,6 +1,6 @@
 """The way for small histories: a task rebuilds each run as Python rows, and does the pure-Python checks.
 
-No audit is planned, so what takes a minute of plans takes seconds. The key pass and the audits by DataFrames give the
+No audit is planned, so what takes a minute of plans takes seconds. The passes over keys, clients and inputs give the
 same findings (tests compare them one by one); they are for what is too long for one task.
 """
 

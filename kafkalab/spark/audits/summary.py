@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CHECKS, KEY_PASS = "checks", "key pass"
 WAYS = {
     CHECKS: "run by run, by the Python checks in Spark's tasks",
-    KEY_PASS: "by one pass over the files of each key, and by DataFrames",
+    KEY_PASS: "by passes over keys, clients and inputs in Spark's tasks",
 }
 """How audits may be done, in words."""
 

@@ -14,19 +14,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
 from kafkalab.checks.g0 import g0
 from kafkalab.checks.g1c import g1c
+from kafkalab.checks.offset_output_split import offset_output_split
 from kafkalab.history.schema import TOO_FEW_IN_SYNC, Label
 from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
 from kafkalab.spark.client_pass.early_reads import partly_visible, precommitted, told_aborted
+from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
 from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
 from kafkalab.spark.client_pass.fences import zombies
+from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
 from kafkalab.spark.client_pass.split import END_MS, Labels, Split
+from kafkalab.spark.key_pass import handover
 from kafkalab.spark.key_pass.arrays import groups, longs
 from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
-from kafkalab.spark.key_pass.handover import CALLS, CONSUMERS, LOGGED, PAIRS, TIMES, Handover
+from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ARROW_SCHEMA, Files, labels_of, rows_where
 from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT, write
 from kafkalab.spark.storage.schemas import arrow_schema
@@ -43,25 +48,39 @@ JUDGES: dict[str, Callable[[Split], Judged]] = {
     "hanging transaction": hanging,
     "marker without decision": markers,
     "decision without marker": decisions,
+    offset_output_split.name: disagreeing,
 }
 """The anomalies that transactions show, and who selects what may be one. Of G1a: without an ABORT marker."""
 LOST_WRITE = "lost-write"
-NAMES = (*JUDGES, LOST_WRITE, *SEARCHES)
+NAMES = (*JUDGES, LOST_WRITE, *SEARCHES, exactly_once.name)
 """The audits that need this pass."""
+INPUTS = {offset_output_split.name, exactly_once.name}
+"""The audits that need the pass over inputs, too."""
+LABELS = (END_MS, TOO_FEW_IN_SYNC, EFFECTS, INPUT, POSITION)
 SCHEMAS = {
     "records": RECORDS,
     "seen": SEEN,
-    "calls": CALLS,
+    "calls": handover.CALLS,
     "entries": arrow_schema("transactions"),
     "unsure": ARROW_SCHEMA,
     "taken": SEEN,
     "edges": EDGES,
-    "pairs": PAIRS,
-    "consumers": CONSUMERS,
-    "times": TIMES,
-    "logged": LOGGED,
+    "commits": handover.COMMITS,
+    "known": handover.KNOWN,
+    "reads": handover.TAKEN,
+    "moves": handover.MOVES,
+    "sent": handover.SENT,
+    "polled": handover.POLLED,
+    "positions": handover.POSITIONS,
+    "outputs": handover.OUTPUTS,
+    "makers": handover.MAKERS,
+    "through": handover.THROUGH,
+    "pairs": handover.PAIRS,
+    "consumers": handover.CONSUMERS,
+    "times": handover.TIMES,
+    "logged": handover.LOGGED,
 }
-SHARED = ("consumers", "times", "logged", "edges", "pairs")
+SHARED = ("consumers", "times", "logged", "edges", "pairs", "makers", "through")
 """The tables that are not split; all but the edges are small."""
 
 
@@ -70,24 +89,41 @@ def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterabl
     from pyspark.sql.pandas.types import from_arrow_schema
 
     names = [name for name in NAMES if name in only]
+    labels = labels_by_run(files)
+    numbers = spark.range(0, into.splits.count, 1, into.splits.count)
+    return numbers.mapInArrow(_worker(files, into, labels, names), from_arrow_schema(COUNTED))
+
+
+def labels_by_run(files: Files) -> dict[int, tuple[Label, ...]]:
+    """Return the labels that checks look at."""
     labels: dict[int, tuple[Label, ...]] = {}
-    for name in (END_MS, TOO_FEW_IN_SYNC):
+    for name in LABELS:
         for run, value in labels_of(files, name):
             labels[run] = (*labels.get(run, ()), Label(name=name, value=value))
-    numbers = spark.range(0, into.splits.count, 1, into.splits.count)
-    return numbers.mapInArrow(_worker(files, into.folder, labels, names), from_arrow_schema(COUNTED))
+    return labels
+
+
+def hand_on(split: Split, into: Handover, number: int) -> None:
+    """Write what the pass over inputs needs of a split."""
+    outputs, makers = outputs_of(split)
+    into.write_for_inputs("commits", commits_of(split), number)
+    into.write_for_inputs("outputs", outputs, number)
+    into.write_for_all("makers", makers, number)
+    into.write_for_all("through", through_of(split), number)
 
 
 def _worker(
-    files: Files, folder: Path, labels: Labels, names: list[str]
+    files: Files, into: Handover, labels: Labels, names: list[str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                split = Split(Handed(folder, number), partial(rows_where, files), labels)
+                split = Split(Handed(into.folder, number), partial(rows_where, files), labels)
                 rows = rows_of_split(split, names)
                 if g1c.name in names:
-                    rows += with_edges(split, folder, number)
+                    rows += with_edges(split, into.folder, number)
+                if INPUTS.intersection(names):
+                    hand_on(split, into, number)
                 yield pa.RecordBatch.from_pylist(rows, COUNTED)
                 del split
                 give_back()
@@ -106,6 +142,33 @@ def rows_of_split(split: Split, names: Iterable[str]) -> list[dict[str, object]]
             for run, finding in found:
                 rows += rows_of(run, [finding])
             rows += counts(name, examined)
+    return rows
+
+
+def input_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable[str]) -> DataFrame:
+    """Return what became of inputs, rows of COUNTED, given what both passes left, by the key of the input."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    folder, labels, names = into.folder, labels_by_run(files), INPUTS.intersection(only)
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                rows = rows_of_inputs(Handed(folder, number), labels, names)
+                yield pa.RecordBatch.from_pylist(rows, COUNTED)
+                give_back()
+
+    count = into.splits.count
+    return spark.range(0, count, 1, count).mapInArrow(work, from_arrow_schema(COUNTED))
+
+
+def rows_of_inputs(tables: Mapping[str, pa.Table], labels: Labels, names: Iterable[str]) -> list[dict[str, object]]:
+    """Return findings and counts of one split of inputs, rows of COUNTED."""
+    rows: list[dict[str, object]] = []
+    for name in sorted(names):
+        found, examined = effects(tables, labels) if name == exactly_once.name else offset_splits(tables)
+        rows += [row for run, finding in found for row in rows_of(run, [finding])]
+        rows += counts(name, examined)
     return rows
 
 

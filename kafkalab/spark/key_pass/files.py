@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 POLLS = ("poll-skip", "int-poll-skip", "nonmonotonic-poll", "int-nonmonotonic-poll")
 SENDS = ("nonmonotonic-send", "int-nonmonotonic-send")
 
+_OF_AN_OUTPUT = ("invocation", "key", "value", "headers")
 _OF_A_READ = ("consumer", "process", "isolation_level", "poll", "index", "offset", "value", "step", "at_ms")
 _OF_A_RECORD = ("producer_id", "producer_epoch", "sequence", "transactional", "control", "at_ms", "removed")
 _OF_A_SEND = ("producer_id", "producer_epoch", "sequence", "transactional_id", "transaction", "offset", "value", "step")
@@ -18,12 +19,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "operations": ("run", "key", "index", "invocation", "client", "type", "function", *_OF_A_SEND),
     "log": ("run", "key", "offset", "record_key", "value", "step", "frame", "removed_step", "headers", *_OF_A_RECORD),
     "reads": ("run", "key", *_OF_A_READ),
-    "polls": ("run", "key", "consumer", "poll", "start", "end", "moved", "step"),
-    "calls": ("run", "client", "process", "transaction", "index", "type", "function", "step", "at_ms"),
+    "polls": ("run", "key", "consumer", "process", "group", "poll", "start", "end", "moved", "step"),
+    "calls": ("run", "client", "process", "transaction", "index", "type", "function", "step", "at_ms", *_OF_AN_OUTPUT),
     "watermarks": ("run", "key", "node", "leads", "leader_epoch", "last_stable_offset", "step"),
 }
 ONLY_FOR: dict[str, dict[str, tuple[str, ...]]] = {
     "log": {"record_key": ("int-send-skip",), "removed_step": ("lost-write",), "frame": (), "headers": ()},
+    "polls": {"process": (), "group": ()},
     "reads": {
         "process": (),
         "at_ms": (),

@@ -17,10 +17,46 @@ from kafkalab.spark.key_pass.edges import writes_between
 from kafkalab.spark.key_pass.splits import Splits
 from kafkalab.spark.storage.schemas import arrow_schema
 
+
+def _columns(table: str, *names: str) -> pa.Schema:
+    return pa.schema([arrow_schema(table).field(name) for name in names])
+
+
 CALL = ("run", "client", "process", "transaction", "index", "type", "function", "step")
-CALLS = pa.schema([arrow_schema("operations").field(name) for name in CALL])
+CALLS = _columns("operations", *CALL)
 CONSUMERS = pa.schema(
     {"run": pa.int64(), "consumer": pa.string(), "process": pa.string(), "key": pa.string(), "reads": pa.int64()}
+)
+COMMITS = pa.schema(
+    [
+        ("run", pa.int64()),
+        *((name, pa.string()) for name in ("record_key", "input", "key")),
+        ("offset", pa.int64()),
+        ("value", pa.string()),
+        ("step", pa.int64()),
+        *((name, pa.string()) for name in ("txn", "process")),
+        ("end_step", pa.int64()),
+        ("outcome", pa.string()),
+    ]
+)
+KNOWN = _columns("log", "run", "key", "offset", "value", "step")
+TAKEN = _columns("reads", "run", "key", "process", "offset", "step", "index")
+MOVES = _columns("polls", "run", "key", "process", "moved", "step")
+POLLED = _columns("polls", "run", "process", "key", "group")
+POSITIONS = _columns("operations", "run", "process", "key", "value")
+SENT = _columns("operations", "run", "client", "process", "transaction", "key", "value", "headers").append(
+    pa.field("failed", pa.bool_())
+)
+MAKERS = pa.schema({"run": pa.int64(), "process": pa.string(), "input": pa.string()})
+THROUGH = _columns("log", "run", "transactional")
+OUTPUTS = pa.schema(
+    [
+        ("run", pa.int64()),
+        *((name, pa.string()) for name in ("source", "input", "key", "value", "txn", "process", "who")),
+        *((name, pa.bool_()) for name in ("sent", "failed")),
+        ("outcome", pa.string()),
+        ("step", pa.int64()),
+    ]
 )
 PAIRS = pa.schema({"run": pa.int64(), "examined": pa.int64()})
 LOGGED = pa.schema({"run": pa.int64()})
@@ -48,6 +84,8 @@ class Handover:
         taken = self.splits.of_processes(names, bucket.reads.run, names.codes(seen.column("process")))
         rows = np.flatnonzero(taken >= 0)
         self._write(seen.take(pa.array(rows)), taken[rows], "taken", task)
+        self._write_inputs(bucket, rows, task)
+        self._write_outputs(bucket.tables["calls"], task)
         edges, pairs = writes_between(bucket, owned)
         self._write(edges, None, "edges", task)
         self._write(counts_of(pairs), None, "pairs", task)
@@ -57,6 +95,40 @@ class Handover:
         self._write(calls, self.splits.of_rows(of_calls, run, who, run), "calls", task)
         self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
         self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
+
+    def _write_inputs(self, bucket: Bucket, taken: Longs, task: str) -> None:
+        """Write, by key, what readers may know, these reads, and where processes were moved."""
+        log, reads, names = bucket.log, bucket.reads, bucket.names
+        rows = np.flatnonzero(log.known & log.data)
+        here = log.table.select(KNOWN.names).take(pa.array(log.at[rows])).cast(KNOWN)
+        self._write(here, self.splits.of_keys(names, log.key[rows]), "known", task)
+        here = reads.table.select(TAKEN.names).take(pa.array(taken)).cast(TAKEN)
+        self._write(here, self.splits.of_keys(names, reads.key[taken]), "reads", task)
+        polls = bucket.tables["polls"]
+        moves = polls.filter(pc.not_equal(polls.column("moved"), "")).select(MOVES.names).cast(MOVES)
+        self._write_by("key", moves, "moves", task)
+        polled = polls.select(POLLED.names).cast(POLLED).group_by(POLLED.names).aggregate([])
+        self._write_by("key", polled, "polled", task)
+
+    def _write_outputs(self, calls: pa.Table, task: str) -> None:
+        """Write which outputs were sent, and of which groups the committed offsets are."""
+        sent, names = sent_of(calls), Names()
+        run, client = longs(sent, "run"), names.codes(sent.column("client"))
+        self._write(sent, self.splits.of_rows(names, run, client, run), "sent", task)
+        offsets = calls.filter(pc.equal(calls.column("function"), "offsets")).select(POSITIONS.names).cast(POSITIONS)
+        self._write_by("key", offsets.group_by(POSITIONS.names).aggregate([]), "positions", task)
+
+    def write_for_inputs(self, name: str, table: pa.Table, number: int) -> None:
+        """Write what the client pass has found in a split of the inputs that `table` names in its column input."""
+        self._write_by("input", table, name, f"split-{number:05}")
+
+    def write_for_all(self, name: str, table: pa.Table, number: int) -> None:
+        """Write what the client pass has found in a split and every task needs."""
+        self._write(table, None, name, f"split-{number:05}")
+
+    def _write_by(self, column: str, table: pa.Table, name: str, task: str) -> None:
+        names = Names()
+        self._write(table, self.splits.of_keys(names, names.codes(table.column(column))), name, task)
 
     def write_unsure(self, rows: pa.Table, number: int) -> None:
         """Write rows of the pass that a client's answer decides."""
@@ -99,6 +171,19 @@ def calls_of(operations: pa.Table) -> pa.Table:
     chosen = np.isin(function, [names.number("commit"), names.number("abort")])
     chosen[order[starts(who[order])]] = True
     return inside.filter(pa.array(chosen))
+
+
+def sent_of(operations: pa.Table) -> pa.Table:
+    """Return the sends of records with headers, and whether they failed."""
+    sends = operations.filter(pc.equal(operations.column("function"), "send"))
+    asked = sends.filter(
+        pc.and_(pc.equal(sends.column("type"), "invoke"), pc.greater(pc.list_value_length(sends.column("headers")), 0))
+    )
+    fails = sends.filter(pc.equal(sends.column("type"), "fail")) if asked.num_rows else sends.slice(0, 0)
+    runs = (longs(asked, "run"), longs(fails, "run"))
+    same = groups(np.concatenate(runs), np.concatenate([longs(asked, "index"), longs(fails, "invocation")]))
+    failed = np.isin(same[: asked.num_rows], same[asked.num_rows :])
+    return asked.select(SENT.names[:-1]).append_column("failed", pa.array(failed))
 
 
 def consumers_of(reads: pa.Table, polls: pa.Table) -> pa.Table:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
-from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.sends import Owners
@@ -36,8 +35,6 @@ OWN = (
 RECORDS = pa.schema(
     [
         *(arrow_schema("log").field(name) for name in OWN),
-        ("topic", _TEXT),
-        ("internal", pa.bool_()),
         ("marker", MARKER),
         ("outcome", _TEXT),
         ("txn", _TEXT),
@@ -59,8 +56,6 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
     """The columns of RECORDS, in the order of the log."""
     texts = log.names.texts
     here = log.table.take(pa.array(log.at))
-    topics = [topic_of(text) for text in texts]
-    internal = np.array([topic in INTERNAL_TOPICS for topic in topics], np.bool_)
     in_transaction = log.transactional & ~log.marker
     end = np.where(in_transaction, log.ended_by, -1)
     outcome = np.select([log.marker, ~log.transactional, end < 0, log.abort[end]], [0, 1, 2, 4], 3)
@@ -73,8 +68,6 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
     return pa.table(
         {
             **{name: here.column(name) for name in OWN},
-            "topic": _texts(log.key, topics),
-            "internal": pa.array(internal[log.key]),
             "marker": _struct(
                 {
                     "step": pa.array(log.step[end]),

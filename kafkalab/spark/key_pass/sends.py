@@ -97,7 +97,7 @@ class Sends:
         same = groups(*(np.concatenate(part) for part in parts))
         claims, held = same[: len(who)], same[len(who) :]
         places = np.concatenate([rows, len(log.offset) + lost])
-        claim, row = _pairs(claims, held)
+        claim, row = pairs_of(claims, held)
         self.link_send, self.link_row = who[claim], places[row]
 
 
@@ -152,7 +152,7 @@ class Owners:
                 )
             )
         )
-        record, attempt = _pairs(same[: len(rows)], same[len(rows) :])
+        record, attempt = pairs_of(same[: len(rows)], same[len(rows) :])
         kind = names.codes(asked.column("end_type"))[attempt]
         ranks = _ranks(
             log.step[rows][record],
@@ -211,7 +211,7 @@ def _best(rows: Longs, ranks: Longs, order: Longs) -> tuple[Longs, Longs]:
     return once, among[first]
 
 
-def _pairs(left: Longs, right: Longs) -> tuple[Longs, Longs]:
+def pairs_of(left: Longs, right: Longs) -> tuple[Longs, Longs]:
     """The places of all pairs of equal numbers."""
     order = np.argsort(right, kind="stable")
     low, high = (np.searchsorted(right[order], left, side) for side in ("left", "right"))

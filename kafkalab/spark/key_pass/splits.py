@@ -5,6 +5,7 @@ So every transaction has all its records, decisions and operations in one split,
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
@@ -55,6 +56,11 @@ class Splits:
         known = [self.of.get((int(run[at]), f"process: {names.texts[process[at]]}"), -1) for at in first.tolist()]
         found: Longs = np.array(known, np.int64)[back]
         return found
+
+    def of_keys(self, names: Names, key: Longs) -> Longs:
+        """Return the split of inputs that each row's key belongs to."""
+        of_text = np.array([zlib.crc32(text.encode()) % self.count for text in names.texts], np.int64)
+        return of_text[key] if len(key) else key
 
     def _of_one(self, run: int, name: str | int) -> int:
         return self.of.get((run, name), (run + (name if isinstance(name, int) else 0)) % self.count)
