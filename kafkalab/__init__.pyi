@@ -58,6 +58,7 @@ from kafkalab.grading.check import check as check, counterexample as counterexam
 from kafkalab.history.costs import costs_of as costs_of
 from kafkalab.live.cluster import LiveCluster as LiveCluster
 from kafkalab.live.tap import Tap as Tap
+from kafkalab.programs.copying import copying as copying
 from kafkalab.programs.database import database as database
 from kafkalab.programs.groups import two_members as two_members, zombie_member as zombie_member
 from kafkalab.programs.hanging_writer import hanging as hanging
