@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
-from kafkalab.checks.check import Check, Examined, Finding, anomaly
+from kafkalab.checks.check import UNKNOWN, Check, Examined, Finding, anomaly
 from kafkalab.checks.view import Place, View
 from kafkalab.history.schema import LogRecord, TxnEntry
 
@@ -34,10 +34,14 @@ def hanging_transaction(check: Check, view: View) -> Examined:
     found = []
     for (key, producer_id), record in first.items():
         entry = newest.get(producer_id)
-        why = _why(view, key, entry)
+        why, policy = _why(view, key, entry), ""
+        if not why and entry is not None and _began_later(view, entry):
+            why = f"it began {entry.start_ms - view.end_ms} ms after the history ends, so its age is unknown"
+            policy = UNKNOWN
         if why:
             text = f"{key} has an open transaction of producer {producer_id} from offset {record.offset} on: {why}"
-            found.append(check.found(text, [record.step, entry.step if entry else -1], [key], [record.offset]))
+            steps = [record.step, entry.step if entry else -1]
+            found.append(check.found(text, steps, [key], [record.offset], policy))
     return len(groups), [*found, *_without_marker(check, view)]
 
 
@@ -54,6 +58,11 @@ def _without_marker(check: Check, view: View) -> Iterator[Finding]:
         )
         steps = [record.step, view.markers[key, record.offset].removed_step]
         yield check.found(text, steps, [key], [record.offset])
+
+
+def _began_later(view: View, entry: TxnEntry) -> bool:
+    """Return whether clocks disagree on when a transaction began, so that nobody can say whether it is overdue."""
+    return entry.state == "Ongoing" and entry.start_ms - view.end_ms > OVERDUE_MS
 
 
 def _why(view: View, key: str, entry: TxnEntry | None) -> str:

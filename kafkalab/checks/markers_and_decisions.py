@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.checks.check import Check, Examined, anomaly
+from kafkalab.checks.check import UNKNOWN, Check, Examined, anomaly
 from kafkalab.checks.view import PREPARED, View
 from kafkalab.history.operations import SERVER
 from kafkalab.history.schema import TOO_FEW_IN_SYNC, TxnEntry
@@ -54,7 +54,11 @@ def decision_without_marker(check: Check, view: View) -> Examined:
     for entry in newest.values():
         up = all(leaders.get(key, "?") for key in (entry.key, *entry.partitions))
         age_ms = view.end_ms - entry.at_ms
-        if entry.state in PREPARED and up and age_ms > GRACE_MS:
-            text = f"{entry.transactional_id} has been in {entry.state} for {age_ms} ms; all its partitions are up"
-            found.append(check.found(text, [entry.step], entry.partitions, [entry.offset]))
+        if entry.state not in PREPARED or not up or abs(age_ms) <= GRACE_MS:
+            continue
+        text, policy = f"{entry.transactional_id} has been in {entry.state} for {age_ms} ms", ""
+        if age_ms < 0:
+            text, policy = f"{text.partition(' for ')[0]} from {-age_ms} ms after the history ends on", UNKNOWN
+        text += "; all its partitions are up"
+        found.append(check.found(text, [entry.step], entry.partitions, [entry.offset], policy))
     return decided, found

@@ -15,6 +15,10 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, topic_o
 
 COMMITTED, ABORTED, OPEN, PLAIN = "committed", "aborted", "open", "plain"
 Place = tuple[str, int]  # key and offset
+END_MS = "end_ms"
+"""The name of the label that says when a history ends."""
+TIMED = ("operations", "log", "reads", "transactions")
+"""The tables whose rows tell the time of their step."""
 PREPARED = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
 
 
@@ -128,9 +132,19 @@ def view_of(history: History) -> View:
     view.transactions, view.transaction_of, view.send_of = found
     for stretch in _stretches(history):
         view.stretches.setdefault((stretch.consumer, stretch.key), []).append(stretch)
-    times = [row.at_ms for table in ("operations", "log", "reads", "transactions") for row in history.table(table)]  # type: ignore[union-attr]
-    view.end_ms = max([*times, *(int(value) for value in history.label("end_ms"))], default=0)
+    view.end_ms = ended_ms(history)
     return view
+
+
+def ended_ms(history: History) -> int:
+    """Return when a history ends: as its label says, else the time of its last step; 0 if no row has a time.
+
+    The largest time would not do: a client may stamp a record with any time, and a clock may be set back.
+    """
+    if said := history.label(END_MS):
+        return max(map(int, said))
+    times = [(row.step, row.at_ms) for table in TIMED for row in history.table(table)]  # type: ignore[union-attr]
+    return max((time for time in times if time[1] >= 0), default=(0, 0))[1]
 
 
 def _is_final(view: View, record: LogRecord) -> bool:

@@ -16,6 +16,7 @@ from kafkalab.sim.scenario import Program, Scenario
 from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
 
 K, L, OFFSETS, IN = "out-0", "out-1", "__consumer_offsets-1", "in-0"
+CANNOT_TELL = ("unknown", ["unknown"])
 TWICE = ("violated", ["forbidden", "forbidden"])
 
 
@@ -182,11 +183,20 @@ def old_epoch_on_the_key(m: Made, marker: bool) -> None:
     m.log(K, "z", pid=1, epoch=0, seq=1, txn=marker)
 
 
-def left_open(m: Made, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000) -> None:
+def left_open(m: Made, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000, **given: int) -> None:
     if state:
-        m.entry(state, *partitions, pid=pid)
+        m.entry(state, *partitions, pid=pid, **given)
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.ends_at(end_ms)
+
+
+def from_the_future(m: Made, build: Callable[[Made], None]) -> None:
+    """A client stamps a record with a time that is years ahead; only rows say when the history ends."""
+    m.log("in-0", "x")
+    m.rows["log"][-1] = m.rows["log"][-1]._replace(at_ms=10**12)
+    build(m)
+    m.rows["labels"] = [label for label in m.rows["labels"] if label.name != "end_ms"]
+    m.entry("Empty", tid="another", pid=9)
 
 
 def ended(m: Made) -> None:
@@ -247,15 +257,22 @@ def compacted_decision(m: Made) -> None:
     m.entry("CompleteCommit")
 
 
-def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "") -> None:
+def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: int) -> None:
     m.leader(K, leader)
     m.leader("__transaction_state-1", "b2")
-    m.entry("PrepareCommit", K)
+    m.entry("PrepareCommit", K, **given)
     for state in more:
         m.entry(state)
     if too_few:
         m.label("too few in sync", too_few)
     m.ends_at(end_ms)
+
+
+def clock_set_back(m: Made) -> None:
+    """The clock is set back by an hour after the decision."""
+    prepared(m, at_ms=3_600_000, end_ms=0)
+    m.rows["labels"].clear()
+    m.entry("Empty", tid="another", pid=9)
 
 
 CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
@@ -313,6 +330,10 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("hanging transaction", lambda m: left_open(m, "Ongoing", L), VIOLATED),
     ("hanging transaction", lambda m: left_open(m, "Ongoing", K, end_ms=89_000), OK),
     ("hanging transaction", lambda m: left_open(m, "Ongoing", K, end_ms=91_000), VIOLATED),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", K, start_ms=31_000), OK),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", K, start_ms=31_001), CANNOT_TELL),
+    ("hanging transaction", lambda m: left_open(m, "Ongoing", L, start_ms=31_001), VIOLATED),
+    ("hanging transaction", lambda m: from_the_future(m, lambda m: left_open(m, "Ongoing", K)), OK),
     ("hanging transaction", lambda m: left_open(m, "PrepareAbort", K), OK),
     ("hanging transaction", lambda m: left_open(m, "PrepareAbort", L), VIOLATED),
     ("hanging transaction", lambda m: left_open(m, "Ongoing", K, pid=2), VIOLATED),
@@ -368,6 +389,10 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("decision without marker", lambda m: prepared(m, too_few=K), OK),
     ("decision without marker", lambda m: prepared(m, too_few="other-0"), VIOLATED),
     ("decision without marker", lambda m: prepared(m, end_ms=20_000), OK),
+    ("decision without marker", lambda m: prepared(m, at_ms=130_000), OK),
+    ("decision without marker", lambda m: prepared(m, at_ms=130_001), CANNOT_TELL),
+    ("decision without marker", lambda m: from_the_future(m, prepared), OK),
+    ("decision without marker", clock_set_back, CANNOT_TELL),
 ]
 
 

@@ -18,6 +18,7 @@ from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
 from kafkalab.checks.g0 import g0
 from kafkalab.checks.g1c import g1c
 from kafkalab.checks.offset_output_split import offset_output_split
+from kafkalab.checks.view import END_MS
 from kafkalab.history.schema import TOO_FEW_IN_SYNC, Label
 from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
@@ -26,7 +27,7 @@ from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
 from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
-from kafkalab.spark.client_pass.split import END_MS, Labels, Split
+from kafkalab.spark.client_pass.split import Labels, Split
 from kafkalab.spark.key_pass import handover
 from kafkalab.spark.key_pass.arrays import groups, longs
 from kafkalab.spark.key_pass.edges import EDGES

@@ -105,7 +105,7 @@ def _decisions(split: Split, rows: Longs) -> Iterator[tuple[int, Finding]]:
         known = tuple(Leader(key=row["key"], leader=row["leader"]) for row in every if row["run"] == run)
         history = History(leaders=known, labels=split.labels.get(run, ()))
         view = view_of_rows(split, mine[:0], history, entries_at(split, mine))
-        view.end_ms = split.end_ms[run]
+        view.end_ms = split.ended_ms(run)
         yield from judge(run, decision_without_marker, view)
 
 
@@ -137,5 +137,5 @@ def _hanging(split: Split, open_: Longs, bare: Longs) -> Iterator[tuple[int, Fin
         newest = dict(zip(entries.pid[chosen].tolist(), chosen.tolist(), strict=True))
         view = view_of_rows(split, mine, entries=entries_at(split, np.array(list(newest.values()), np.int64)))
         view.open = [record for place, record in view.at.items() if view.outcomes[place] == OPEN]
-        view.end_ms = split.end_ms[run]
+        view.end_ms = split.ended_ms(run)
         yield from judge(run, hanging_transaction, view)

@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.checks.view import ABORTED, COMMITTED
-from kafkalab.history.schema import Label
+from kafkalab.checks.view import ABORTED, COMMITTED, ended_ms
+from kafkalab.history.history import History
+from kafkalab.history.schema import Label, LogRecord
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, starts
+from kafkalab.spark.key_pass.handover import times_of
 
 Elsewhere = Callable[..., pa.Table]
 Labels = Mapping[int, tuple[Label, ...]]
 """The labels of each run that checks of this pass look at."""
-END_MS = "end_ms"
 PREPARE_STATES = ["PrepareCommit", "PrepareAbort"]
 
 
@@ -101,13 +102,15 @@ class Split:
         )
 
     @cached_property
-    def end_ms(self) -> dict[int, int]:
-        """When each run ended, as its rows and its label say."""
-        times = self.tables["times"].group_by(["run"]).aggregate([("at_ms", "max")]).to_pydict()
-        found = dict(zip(times["run"], times["at_ms_max"], strict=True))
-        for run, labels in self.labels.items():
-            found[run] = max([found.get(run, 0), *(int(one.value) for one in labels if one.name == END_MS)])
-        return found
+    def last(self) -> dict[int, LogRecord]:
+        """The last step of each run that has a time, as a row."""
+        rows = times_of([self.tables["times"]]).to_pylist()
+        return {row["run"]: LogRecord(step=row["step"], at_ms=row["at_ms"]) for row in rows}
+
+    def ended_ms(self, run: int) -> int:
+        """Return when a run ended."""
+        log = (self.last[run],) if run in self.last else ()
+        return ended_ms(History(log=log, labels=self.labels.get(run, ())))
 
 
 class Clients:

@@ -60,7 +60,7 @@ OUTPUTS = pa.schema(
 )
 PAIRS = pa.schema({"run": pa.int64(), "examined": pa.int64()})
 LOGGED = pa.schema({"run": pa.int64()})
-TIMES = pa.schema({"run": pa.int64(), "at_ms": pa.int64()})
+TIMES = pa.schema({"run": pa.int64(), "step": pa.int64(), "at_ms": pa.int64()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,14 @@ def consumers_of(reads: pa.Table, polls: pa.Table) -> pa.Table:
 
 
 def times_of(tables: Iterable[pa.Table]) -> pa.Table:
-    """Return the latest time of each run in these tables."""
-    rows = pa.concat_tables([table.select(["run", "at_ms"]) for table in tables])
-    return rows.group_by(["run"]).aggregate([("at_ms", "max")]).rename_columns(TIMES.names)
+    """Return the last step of each run in these tables that has a time, with this time."""
+    rows = pa.concat_tables([table.select(TIMES.names) for table in tables]).cast(TIMES)
+    rows = rows.filter(pc.greater_equal(rows.column("at_ms"), 0))
+    run, step = longs(rows, "run"), longs(rows, "step")
+    last = rows.group_by(["run"]).aggregate([("step", "max")]).sort_by("run")
+    newest = longs(last, "step_max")[np.searchsorted(longs(last, "run"), run)]
+    rows = rows.filter(pa.array(step == newest))
+    return rows.group_by(["run", "step"]).aggregate([("at_ms", "max")]).rename_columns(TIMES.names)
 
 
 def paths_of(files: Mapping[str, Mapping[int, list[str]]], table: str) -> list[str]:
