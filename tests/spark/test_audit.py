@@ -5,6 +5,7 @@ One audit by the key pass looks at everything at once: each history is a run of 
 
 from __future__ import annotations
 
+import itertools
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass
@@ -209,6 +210,14 @@ def test_the_checks_in_tasks_find_the_same(everything: Everything, again: Summar
     assert checked.rows == again.rows
 
 
+def test_the_checks_read_the_files_of_histories_and_find_the_same(everything: Everything) -> None:
+    from kafkalab.spark.audits.audit import audit
+
+    checked = audit(everything.histories, progress=False, files=everything.files, way="checks")
+    assert Counter(plain(checked.findings)) == Counter(everything.findings)
+    assert examined_of(checked) == everything.examined
+
+
 def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -> None:
     from kafkalab.spark.audits.audit import audit
     from kafkalab.spark.storage.frames import Histories
@@ -248,13 +257,18 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
         audit(everything.histories, way="magic")
 
 
-def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_names_it(spark: SparkSession) -> None:
+def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_names_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     from kafkalab.spark.audits.audit import WAYS, audit
     from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.history_files import write_histories
 
     made = [equal_records.histories()[0], without(stored()[0], "operations")]
-    for way in WAYS:
-        summary = audit(Histories.of(spark, list(enumerate(made))), progress=False, way=way)
+    histories = Histories.of(spark, list(enumerate(made)))
+    write_histories(histories, tmp_path / "h")
+    for way, files in itertools.product(WAYS, (None, tmp_path / "h")):
+        summary = audit(histories, progress=False, way=way, files=files)
         reports = [check_all(history) for history in made]
         for row in summary.rows:
             lacks = "operations" in NEEDS[row.anomaly]

@@ -28,7 +28,7 @@ from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summ
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
 from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import findings, key_pass, layout_of
+from kafkalab.spark.key_pass.key_pass import findings, key_pass, labels_of, layout_of
 from kafkalab.spark.key_pass.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import read_histories, write_histories
@@ -41,11 +41,12 @@ QUICK = 500_000
 """Up to this many records are audited faster than plans for them are compiled, or spread over tasks."""
 
 FACTORY = "spark.sql.codegen.factoryMode"
+SHUFFLES = "spark.sql.shuffle.partitions"
 FOR_SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     FACTORY: "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
+    SHUFFLES: "1",
     "spark.sql.files.minPartitionNum": "1",
 }
 """Plans are neither adapted at every stage, nor compiled, nor split: most of the time went into starting tasks."""
@@ -75,11 +76,13 @@ def audit(
     store = Store(spark, scratch, progress)
     began = time.monotonic()
     way = chosen_way(way, histories, files)
-    every = _checked(chosen, histories, store) if way == CHECKS else _by_passes(chosen, histories, store, files)
-    lacks = _lacks(histories)
-    if lacks:
-        every = _without_unknown(every, histories)
-    rows = _rows(chosen, every, lacks)
+    by, settings = (_checked, FOR_SMALL | {SHUFFLES: TASKS}) if way == CHECKS else (_by_passes, {})
+    with quick(spark, settings):
+        every = by(chosen, histories, store, files)
+        lacks = _lacks(histories, files)
+        if lacks:
+            every = _without_unknown(every, histories)
+        rows = _rows(chosen, every, lacks)
     seconds = time.monotonic() - began
     store.say(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {seconds:.1f} s, {WAYS[way]}", end="\n")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
@@ -101,11 +104,10 @@ def chosen_way(way: str, histories: Histories, files: str | Path | None) -> str:
     return CHECKS if records <= SMALL else KEY_PASS
 
 
-def _checked(chosen: Sequence[Check], histories: Histories, store: Store) -> DataFrame:
+def _checked(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
     """Findings and counts of every run, by the checks."""
-    names = [one.name for one in chosen]
-    with quick(store.spark, {**FOR_SMALL, "spark.sql.shuffle.partitions": TASKS}):
-        return store.keep("checks", checked(histories, names), title=f"{len(names)} checks of every run")
+    names, layout = [one.name for one in chosen], None if files is None else layout_of(files)
+    return store.keep("checks", checked(histories, names, layout), title=f"{len(names)} checks of every run")
 
 
 def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
@@ -160,8 +162,10 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
     return [check for check in ALL_CHECKS if check.name in names]
 
 
-def _lacks(histories: Histories) -> set[str]:
+def _lacks(histories: Histories, files: str | Path | None) -> set[str]:
     """Return the tables that any history lacks, as its labels say."""
+    if files is not None:
+        return {value for _, value in labels_of(layout_of(files).files, LACKS)}
     values = histories.labels.where(F.col("name") == LACKS).select("value").distinct().collect()
     return {row.value for row in values}
 

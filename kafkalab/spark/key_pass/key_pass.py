@@ -64,17 +64,18 @@ class Layout:
     """The paths of a history's files by table and bucket; what is not laid out by key is in bucket 0.
 
     `buckets` are those of keys, the one with the most rows first: then the last task to end is a short one. `records`
-    is how many records and markers there are.
+    is how many records and markers there are, `version` that of the files.
     """
 
     files: Files
     buckets: list[int]
     records: int
+    version: int
 
 
 def layout_of(path: str | Path) -> Layout:
     """Return the layout of the history at `path`, as its list of files says."""
-    _, listed = read_list(path)
+    version, listed = read_list(path)
     files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
     rows: dict[int, int] = {}
     for file in listed:
@@ -83,7 +84,7 @@ def layout_of(path: str | Path) -> Layout:
         else:
             files.setdefault(file.table, {0: []})[0].append(str(Path(path).absolute() / file.path))
     buckets = sorted(rows, key=lambda number: (-rows[number], number))
-    return Layout(files, buckets, sum(file.rows for file in listed if file.table == "log"))
+    return Layout(files, buckets, sum(file.rows for file in listed if file.table == "log"), version)
 
 
 def key_pass(
