@@ -21,7 +21,8 @@ from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.simulation.bundle import unpacked
-from kafkalab.spark.storage.frames import Histories, histories_from, history_from
+from kafkalab.spark.storage.frames import Histories
+from kafkalab.spark.storage.rows import histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, columns
 
 SCHEMA = from_arrow_schema(COUNTED)
