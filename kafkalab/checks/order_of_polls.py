@@ -11,9 +11,12 @@ from kafkalab.checks.view import Stretch, View
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """From `expected` to `offset`; `inside` one poll or between two, `moved` by what (empty: by nothing)."""
+    """From `expected` to `offset`; `inside` one poll or between two, `moved` by what (empty: by nothing).
 
-    before: Stretch
+    `before` is the step of the poll that it was before in.
+    """
+
+    before: int
     after: Stretch
     expected: int
     offset: int
@@ -24,26 +27,25 @@ class Jump:
 def jumps(view: View) -> Iterator[Jump]:
     """Every place where a consumer did not go on where it was; legal gaps in offsets are among them."""
     for stretches in view.stretches.values():
-        yield from _of_one(stretches)
+        for stretch in stretches:
+            yield from _in_one(stretch)
 
 
-def _of_one(stretches: list[Stretch]) -> Iterator[Jump]:
-    expected, before = -1, stretches[0]
-    for stretch in stretches:
-        first = min((r.offset for r in stretch.reads[:1]), default=-1)
-        begin = stretch.start if stretch.start >= 0 else first
-        if expected >= 0 and begin >= 0 and stretch.moved and begin != expected:
-            yield Jump(before, stretch, expected, begin, False, stretch.moved)
-        if begin >= 0 and (expected < 0 or stretch.moved):
-            expected = begin
-        for number, read in enumerate(stretch.reads):
-            if read.offset != expected:
-                yield Jump(before if not number else stretch, stretch, expected, read.offset, number > 0, "")
-            expected = read.offset + 1
-        if stretch.end > expected >= 0:
-            yield Jump(stretch, stretch, expected, stretch.end, False, "")
-        expected = max(expected, stretch.end)
-        before = stretch
+def _in_one(stretch: Stretch) -> Iterator[Jump]:
+    expected = stretch.expected
+    first = min((r.offset for r in stretch.reads[:1]), default=-1)
+    begin = stretch.start if stretch.start >= 0 else first
+    if expected >= 0 and begin >= 0 and stretch.moved and begin != expected:
+        yield Jump(stretch.before, stretch, expected, begin, False, stretch.moved)
+    if begin >= 0 and (expected < 0 or stretch.moved):
+        expected = begin
+    for number, read in enumerate(stretch.reads):
+        if read.offset != expected:
+            before = stretch.step if number else stretch.before
+            yield Jump(before, stretch, expected, read.offset, number > 0, "")
+        expected = read.offset + 1
+    if stretch.end > expected >= 0:
+        yield Jump(stretch.step, stretch, expected, stretch.end, False, "")
 
 
 def comparisons(view: View) -> tuple[int, int]:
@@ -65,7 +67,7 @@ def _skip(check: Check, view: View) -> Examined:
             key, consumer = jump.after.key, jump.after.consumer
             text = f"{consumer} went from {jump.expected} to {jump.offset} of {key}, over committed values"
             policy = ALLOWED if jump.moved else FORBIDDEN
-            steps = [view.at[key, missed[0]].step, jump.before.step, jump.after.step]
+            steps = [view.at[key, missed[0]].step, jump.before, jump.after.step]
             found.append(check.found(text, steps, [key], missed, policy))
     return comparisons(view)[inside], found
 
@@ -84,7 +86,7 @@ def _back(check: Check, view: View) -> Examined:
         if jump.inside is inside and jump.offset < jump.expected:
             text = f"{jump.after.consumer} went back from {jump.expected} to {jump.offset} of {jump.after.key}"
             policy = ALLOWED if jump.moved else FORBIDDEN
-            steps = [jump.before.step, jump.after.step]
+            steps = [jump.before, jump.after.step]
             found.append(check.found(text, steps, [jump.after.key], [jump.offset], policy))
     return comparisons(view)[inside], found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import Place, View
+from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord
 from kafkalab.log.producer_state.state import EXPIRATION_MS
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
@@ -21,33 +22,29 @@ EXPIRATION = "producer_id_expiration_ms="
 def sequence_gap(check: Check, view: View) -> Examined:
     """They count records and wrap; a new epoch begins at 0 unless the leader knew nothing of the producer."""
     examined, found = 0, []
-    from_zero, expiration_ms = _of_version_2(view), _expiration_ms(view)
+    from_zero, limit_ms = _of_version_2(view), expiration_ms(view.history)
     for key, records in view.logs.items():
         if topic_of(key) == OFFSETS_TOPIC:
             continue  # a group coordinator's batches all have sequence 0
         last: dict[int, LogRecord] = {}
-        holes, expected_offset = 0, records[0].offset
         missing: dict[int, int] = {}
-        for record in records:
-            holes += record.offset - expected_offset  # offsets of which the history says nothing
-            expected_offset = record.offset + 1
+        for record, unknown in zip(records, view.unknown[key], strict=True):
             if record.producer_id < 0:
                 continue
             before = last.get(record.producer_id)
             if not record.control:
                 examined += 1
-                if before is not None and _forgotten(before, record, expiration_ms):
+                if before is not None and _forgotten(before, record, limit_ms):
                     before = None
-                all_known = holes == records[0].offset == 0
-                wrong = _wrong(before, record, holes - missing.get(record.producer_id, 0))
-                if before is None and all_known and record.sequence > 0 and (key, record.offset) in from_zero:
+                wrong = _wrong(before, record, unknown - missing.get(record.producer_id, 0))
+                if before is None and not unknown and record.sequence > 0 and (key, record.offset) in from_zero:
                     wrong = f"a transaction of version 2 begins at sequence {record.sequence}"
                 if wrong:
                     text = f"offset {record.offset} of {key}, producer {record.producer_id}: {wrong}"
                     proof = [r for r in (before, record) if r is not None]
                     found.append(check.found(text, [r.step for r in proof], [key], [r.offset for r in proof]))
             if not (record.control and before is not None and before.producer_epoch == record.producer_epoch):
-                last[record.producer_id], missing[record.producer_id] = record, holes
+                last[record.producer_id], missing[record.producer_id] = record, unknown
     return examined, found
 
 
@@ -58,15 +55,15 @@ def _of_version_2(view: View) -> set[Place]:
     return {(r.key, r.offset) for s in sends for r in s.records}
 
 
-def _expiration_ms(view: View) -> int:
+def expiration_ms(history: History) -> int:
     """producer.id.expiration.ms of the run, Kafka's default where the history does not say it."""
-    given = [value.partition("=")[2] for value in view.history.label("config") if value.startswith(EXPIRATION)]
+    given = [value.partition("=")[2] for value in history.label("config") if value.startswith(EXPIRATION)]
     return int(given[-1]) if given else EXPIRATION_MS
 
 
-def _forgotten(before: LogRecord, record: LogRecord, expiration_ms: int) -> bool:
+def _forgotten(before: LogRecord, record: LogRecord, limit_ms: int) -> bool:
     """Whether the leader may know nothing of the producer any more; it never forgets one in a transaction."""
-    return record.at_ms - before.at_ms >= expiration_ms and (bool(before.control) or not before.transactional)
+    return record.at_ms - before.at_ms >= limit_ms and (bool(before.control) or not before.transactional)
 
 
 def _wrong(before: LogRecord | None, record: LogRecord, unknown: int) -> str:

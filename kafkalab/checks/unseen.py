@@ -15,7 +15,7 @@ def unseen(check: Check, view: View) -> Examined:
     examined, found = 0, []
     for key in keys:
         examined += len(view.known[key])
-        unseen = [o for o in view.known[key] if view.at[key, o].value not in given.get((key, o), ())]
+        unseen = [o for o in view.known[key] if (key, o) not in given or view.at[key, o].value not in given[key, o]]
         if unseen:
             text = f"{key}: {len(unseen)} committed value(s) were not polled, the first at offset {unseen[0]}"
             found.append(check.found(text, [view.at[key, unseen[0]].step], [key], unseen))

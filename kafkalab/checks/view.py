@@ -24,7 +24,10 @@ PREPARED = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
 
 @dataclass(slots=True, eq=False)
 class Stretch:
-    """One poll of one consumer on one key: what it went over, and what it returned."""
+    """One poll of one consumer on one key: what it went over, and what it returned.
+
+    `expected` is where the consumer was before it, -1 if that is not known; `before` the step of its poll before.
+    """
 
     consumer: str
     poll: int
@@ -35,18 +38,22 @@ class Stretch:
     end: int = -1
     moved: str = ""
     reads: list[Read] = field(default_factory=list)
+    expected: int = -1
+    before: int = -1
 
 
 @dataclass(slots=True, eq=False)
 class View:
     """All that checks look at. `logs` holds each key's records in offset order, without those that were truncated.
 
+    `unknown` says for each of them of how many offsets before it the history knows nothing.
     `markers` has the marker that ended a record, `ended` the first record that a marker ended. `prepares` are the
     decisions by producer id and epoch, `commits` those to commit by producer id alone.
     """
 
     history: History
     logs: dict[str, list[LogRecord]] = field(default_factory=dict)
+    unknown: dict[str, list[int]] = field(default_factory=dict)
     at: dict[Place, LogRecord] = field(default_factory=dict)
     outcomes: dict[Place, str] = field(default_factory=dict)
     markers: dict[Place, LogRecord] = field(default_factory=dict)
@@ -119,6 +126,7 @@ def view_of(history: History) -> View:
         view.logs.setdefault(record.key, []).append(record)
         view.at[record.key, record.offset] = record
     for key, records in view.logs.items():
+        view.unknown[key] = [record.offset - number for number, record in enumerate(records)]
         _end_transactions(view, records)
         view.known[key] = [r.offset for r in records if not r.control and not r.removed and _is_final(view, r)]
     view.entries = [t for t in history.transactions if t.removed != "truncated"]
@@ -132,6 +140,8 @@ def view_of(history: History) -> View:
     view.transactions, view.transaction_of, view.send_of = found
     for stretch in _stretches(history):
         view.stretches.setdefault((stretch.consumer, stretch.key), []).append(stretch)
+    for stretches in view.stretches.values():
+        _place(stretches)
     view.end_ms = ended_ms(history)
     return view
 
@@ -187,3 +197,15 @@ def _stretches(history: History) -> list[Stretch]:
     for stretch in found.values():
         stretch.reads.sort(key=lambda r: r.index)
     return sorted(found.values(), key=lambda s: (s.consumer, s.key, s.poll))
+
+
+def _place(stretches: list[Stretch]) -> None:
+    """Say where a consumer was on a key before each of its polls."""
+    expected, before = -1, stretches[0].step
+    for stretch in stretches:
+        stretch.expected, stretch.before, before = expected, before, stretch.step
+        if stretch.reads:
+            expected = stretch.reads[-1].offset + 1
+        elif stretch.start >= 0 and (expected < 0 or stretch.moved):
+            expected = stretch.start
+        expected = max(expected, stretch.end)

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafkalab.checks.sequence_gap import EXPIRATION
 from kafkalab.history.history import History
 from kafkalab.spark.client_pass.client_pass import (
     INPUTS,
@@ -51,17 +50,15 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
     links = [row for name in NAMED for row in links_in(name, files[name]).to_pylist()]
     found = joined(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
     into = Handover(folder, found)
-    configs = [(run, value) for run, history in runs for value in history.label("config")]
-    limits = {run: int(value.removeprefix(EXPIRATION)) for run, value in configs if value.startswith(EXPIRATION)}
+    labels = {run: history.labels for run, history in runs}
     into.write_entries(files["transactions"], 0)
     rows: list[Row] = []
     for number in range(buckets):
         given = {name: parts[name].get(number, whole[name].slice(0, 0)) for name in BY_KEY}
         given["calls"] = given["operations"]
         tables = {name: _as_read(given[name].select(columns)) for name, columns in columns_for(ONE_KEY, True).items()}
-        for batch in bucket_rows(tables, limits, ONE_KEY, elsewhere, into, number):
-            rows += [row | {"keys": [row["key"]]} for row in batch.to_pylist()]
-    labels = {run: history.labels for run, history in runs}
+        for batch in bucket_rows(tables, labels, ONE_KEY, elsewhere, into, number):
+            rows += batch.to_pylist()
     for number in range(found.count):
         split = Split(Handed(folder, number), elsewhere, labels)
         rows += [*rows_of_split(split, NAMES), *with_edges(split, folder, number)]

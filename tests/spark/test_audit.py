@@ -299,11 +299,10 @@ def test_the_settings_of_the_session_are_put_back(spark: SparkSession, everythin
 
 def test_every_anomaly_is_found_in_one_place_and_one_can_be_asked_alone(everything: Everything) -> None:
     from kafkalab.spark.audits.audit import audit
-    from kafkalab.spark.client_pass.client_pass import LOST_WRITE, NAMES
+    from kafkalab.spark.client_pass.client_pass import NAMES
     from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
-    in_both = ("G1a", LOST_WRITE)
-    found = [*ONE_KEY, *(name for name in NAMES if name not in in_both)]
+    found = [*ONE_KEY, *(name for name in NAMES if name != "G1a")]
     assert sorted(found) == sorted(ALL)
     alone = audit(
         everything.histories, only="LSO regression", progress=False, way="key pass", files=everything.files

@@ -9,7 +9,8 @@ import pytest
 
 from kafkalab.history.history import History
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
-from kafkalab.spark.storage.frames import ORDER, Histories
+from kafkalab.spark.storage.frames import Histories
+from kafkalab.spark.storage.rows import ORDER
 from kafkalab.spark.storage.schemas import TABLES, spark_schema
 
 if TYPE_CHECKING:

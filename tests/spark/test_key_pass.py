@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafkalab.checks.all import check_all
-from kafkalab.checks.sequence_gap import EXPIRATION
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
@@ -27,8 +26,6 @@ from tests.checks.test_checks_of_reads import CASES
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, stored
 from tests.spark.whole import history_of
-
-Found = tuple[int, str, str, str, tuple[int, ...], tuple[int, ...], str]
 
 
 @pytest.fixture(scope="module")
@@ -61,19 +58,8 @@ def rows(
 
     needed = columns_for(names, whole=into is not None)
     tables = {name: whole[name].select(columns) for name, columns in needed.items()}
-    configs = {run: [v for v in history.label("config") if v.startswith(EXPIRATION)] for run, history in runs}
-    limits = {run: int(found[0].removeprefix(EXPIRATION)) for run, found in configs.items() if found}
-    return [row for batch in bucket_rows(tables, limits, names, elsewhere, into) for row in batch.to_pylist()]
-
-
-def committed(history: History) -> set[tuple[str, int]]:
-    """The transactions whose client was told that they committed."""
-    return {(o.client, o.transaction) for o in history.operations if (o.function, o.type) == ("commit", "ok")}
-
-
-def counts(row: dict[str, object], histories: list[History]) -> bool:
-    """Whether it needs no other table, or the one of operations says that it counts."""
-    return row["kind"] != "maybe" or (row["client"], row["number"]) in committed(histories[row["run"]])  # type: ignore[index]
+    labels = {run: history.labels for run, history in runs}
+    return [row for batch in bucket_rows(tables, labels, names, elsewhere, into) for row in batch.to_pylist()]
 
 
 def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
@@ -81,12 +67,12 @@ def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
     given = rows(made)
     for name in ONE_KEY:
         found = Counter(
-            (r["run"], r["policy"], r["key"], tuple(r["offsets"]), tuple(r["steps"]), r["text"])  # type: ignore[arg-type]
+            (r["run"], r["policy"], tuple(r["keys"]), tuple(r["offsets"]), tuple(r["steps"]), r["text"])  # type: ignore[arg-type]
             for r in given
-            if r["anomaly"] == name and r["kind"] in ("finding", "maybe") and r["text"] and counts(r, made)
+            if r["anomaly"] == name and r["text"]
         )
         wanted = Counter(
-            (run, f.policy, f.keys[0], f.offsets, f.steps, f.text)
+            (run, f.policy, f.keys, f.offsets, f.steps, f.text)
             for run, report in enumerate(reports)
             for f in report[name].findings
             if not (name == "G1a" and "ABORT marker" not in f.text)
@@ -99,7 +85,7 @@ def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
     reports = [check_all(history) for history in made]
     given: Counter[tuple[object, object]] = Counter()
     for r in rows(made):
-        if r["examined"] and counts(r, made):
+        if r["examined"]:
             given[r["anomaly"], r["run"]] += r["examined"]  # type: ignore[assignment]
     wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in ONE_KEY}
     assert given == Counter({place: n for place, n in wanted.items() if n})

@@ -28,7 +28,7 @@ from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summ
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
 from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import findings, key_pass, labels_of, layout_of
+from kafkalab.spark.key_pass.key_pass import key_pass, labels_by_run, layout_of
 from kafkalab.spark.key_pass.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import read_histories, write_histories
@@ -123,8 +123,8 @@ def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, file
         if names.intersection(NAMES):
             store.say("clients and their producer ids …")
             into = Handover(folder, splits_of(store.spark, layout.files, layout.records))
-        rows = store.keep("key pass", key_pass(store.spark, layout, names, into), title="audits key by key")
-        parts = [findings(rows)]
+        found = key_pass(store.spark, layout, names, into)
+        parts = [store.keep("key pass", found, title="audits key by key")]
         if into is not None:
             found = client_pass(store.spark, layout.files, into, names)
             parts.append(store.keep("client pass", found, title="audits client by client"))
@@ -165,7 +165,8 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
 def _lacks(histories: Histories, files: str | Path | None) -> set[str]:
     """Return the tables that any history lacks, as its labels say."""
     if files is not None:
-        return {value for _, value in labels_of(layout_of(files).files, LACKS)}
+        labels = labels_by_run(layout_of(files).files, (LACKS,))
+        return {label.value for of_run in labels.values() for label in of_run}
     values = histories.labels.where(F.col("name") == LACKS).select("value").distinct().collect()
     return {row.value for row in values}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
@@ -21,3 +21,8 @@ COUNTED = ARROW.append(pa.field("examined", pa.int64()))
 def rows_of(run: int, findings: Iterable[Finding]) -> list[dict[str, object]]:
     """Return the findings of one run as rows of ARROW."""
     return [{name: getattr(one, name) for name in FIELDS[1:]} | {"run": run} for one in findings]
+
+
+def counts(name: str, examined: Mapping[int, int]) -> list[dict[str, object]]:
+    """Return rows of COUNTED that say how many things an audit has examined in each run."""
+    return [{"run": run, "anomaly": name, "examined": many} for run, many in examined.items()]

@@ -23,8 +23,9 @@ from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.key_pass.arrays import longs
 from kafkalab.spark.key_pass.key_pass import Layout, rows_where
 from kafkalab.spark.simulation.bundle import unpacked
-from kafkalab.spark.storage.frames import Histories, histories_from, history_from
+from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import VERSION
+from kafkalab.spark.storage.rows import histories_from, history_from
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema, columns
 
 TASKS = 8

@@ -17,23 +17,25 @@ import pyarrow as pa
 from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
 from kafkalab.checks.g0 import g0
 from kafkalab.checks.g1c import g1c
+from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.offset_output_split import offset_output_split
 from kafkalab.checks.view import END_MS
-from kafkalab.history.schema import TOO_FEW_IN_SYNC, Label
-from kafkalab.spark.audits.check import COUNTED, rows_of
+from kafkalab.history.schema import TOO_FEW_IN_SYNC
+from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
 from kafkalab.spark.client_pass.early_reads import partly_visible, precommitted, told_aborted
 from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
 from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
+from kafkalab.spark.client_pass.lost_writes import lost_writes
 from kafkalab.spark.client_pass.split import Labels, Split
 from kafkalab.spark.key_pass import handover
-from kafkalab.spark.key_pass.arrays import groups, longs
+from kafkalab.spark.key_pass.acknowledgements import COUNTS, SUSPECTS
 from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import ARROW_SCHEMA, Files, labels_of, rows_where
+from kafkalab.spark.key_pass.key_pass import Files, labels_by_run, rows_where
 from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT, write
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 JUDGES: dict[str, Callable[[Split], Judged]] = {
     "G1a": told_aborted,
+    lost_write.name: lost_writes,
     "precommitted-read": precommitted,
     "torn transaction": torn,
     "partial visibility": partly_visible,
@@ -52,8 +55,7 @@ JUDGES: dict[str, Callable[[Split], Judged]] = {
     offset_output_split.name: disagreeing,
 }
 """The anomalies that transactions show, and who selects what may be one. Of G1a: without an ABORT marker."""
-LOST_WRITE = "lost-write"
-NAMES = (*JUDGES, LOST_WRITE, *SEARCHES, exactly_once.name)
+NAMES = (*JUDGES, *SEARCHES, exactly_once.name)
 """The audits that need this pass."""
 INPUTS = {offset_output_split.name, exactly_once.name}
 """The audits that need the pass over inputs, too."""
@@ -63,7 +65,8 @@ SCHEMAS = {
     "seen": SEEN,
     "calls": handover.CALLS,
     "entries": arrow_schema("transactions"),
-    "unsure": ARROW_SCHEMA,
+    "acknowledged": COUNTS,
+    "unread": SUSPECTS,
     "taken": SEEN,
     "edges": EDGES,
     "commits": handover.COMMITS,
@@ -90,18 +93,9 @@ def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterabl
     from pyspark.sql.pandas.types import from_arrow_schema
 
     names = [name for name in NAMES if name in only]
-    labels = labels_by_run(files)
+    labels = labels_by_run(files, LABELS)
     numbers = spark.range(0, into.splits.count, 1, into.splits.count)
     return numbers.mapInArrow(_worker(files, into, labels, names), from_arrow_schema(COUNTED))
-
-
-def labels_by_run(files: Files) -> dict[int, tuple[Label, ...]]:
-    """Return the labels that checks look at."""
-    labels: dict[int, tuple[Label, ...]] = {}
-    for name in LABELS:
-        for run, value in labels_of(files, name):
-            labels[run] = (*labels.get(run, ()), Label(name=name, value=value))
-    return labels
 
 
 def hand_on(split: Split, into: Handover, number: int) -> None:
@@ -136,9 +130,7 @@ def rows_of_split(split: Split, names: Iterable[str]) -> list[dict[str, object]]
     """Return findings and counts of one split, rows of COUNTED."""
     rows: list[dict[str, object]] = []
     for name in names:
-        if name == LOST_WRITE:
-            rows += _lost_writes(split)
-        elif name in JUDGES:
+        if name in JUDGES:
             found, examined = JUDGES[name](split)
             for run, finding in found:
                 rows += rows_of(run, [finding])
@@ -150,7 +142,7 @@ def input_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable
     """Return what became of inputs, rows of COUNTED, given what both passes left, by the key of the input."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    folder, labels, names = into.folder, labels_by_run(files), INPUTS.intersection(only)
+    folder, labels, names = into.folder, labels_by_run(files, LABELS), INPUTS.intersection(only)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -180,11 +172,6 @@ def with_edges(split: Split, folder: Path, number: int) -> list[dict[str, object
     return counts(g1c.name, examined)
 
 
-def counts(name: str, examined: Mapping[int, int]) -> list[dict[str, object]]:
-    """Return rows that say how many things an audit has examined in each run."""
-    return [{"run": run, "anomaly": name, "examined": many} for run, many in examined.items()]
-
-
 def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> DataFrame:
     """Return what cycles there are, rows of COUNTED, given what both passes left; one task looks at all edges."""
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -202,22 +189,6 @@ def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> Data
             yield pa.RecordBatch.from_pylist(rows, COUNTED)
 
     return spark.range(0, 1, 1, 1).mapInArrow(work, from_arrow_schema(COUNTED))
-
-
-def _lost_writes(split: Split) -> Iterator[dict[str, object]]:
-    """Yield what the key pass left unsure and the client was told is committed."""
-    unsure, calls, names = split.tables["unsure"], split.calls, split.names
-    pairs = (
-        (longs(unsure, "run"), longs(calls, "run")),
-        (names.codes(unsure.column("client")), names.codes(calls.column("client"))),
-        (longs(unsure, "number"), longs(calls, "transaction")),
-    )
-    same = groups(*(np.concatenate(pair) for pair in pairs))
-    mine, theirs = same[: unsure.num_rows], same[unsure.num_rows :]
-    committed = np.isin(mine, theirs[split.clients.committed[split.call_txn]])
-    for row in unsure.filter(pa.array(committed)).to_pylist():
-        counted = row["examined"] is not None
-        yield {name: row.get(name) for name in COUNTED.names} | {"keys": None if counted else [row["key"]]}
 
 
 class Handed(Mapping[str, pa.Table]):

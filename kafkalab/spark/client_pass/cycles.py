@@ -18,8 +18,8 @@ from kafkalab.checks.g0 import g0, write_cycles
 from kafkalab.checks.g1c import circular_flow, g1c
 from kafkalab.checks.graph import add_edge
 from kafkalab.checks.view import COMMITTED
-from kafkalab.spark.client_pass.split import Split, last_of, part, per_run
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs
+from kafkalab.spark.client_pass.split import Split, last_of, part
+from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, per_run
 from kafkalab.spark.key_pass.edges import EDGES
 
 SEARCHES: dict[str, Callable[[Check, Graphs], Iterator[Finding]]] = {g0.name: write_cycles, g1c.name: circular_flow}

@@ -15,9 +15,9 @@ from kafkalab.checks.precommitted_read import precommitted_read
 from kafkalab.checks.view import ABORTED, COMMITTED
 from kafkalab.history.history import History
 from kafkalab.spark.client_pass.endings import Judged
-from kafkalab.spark.client_pass.split import Split, last_of, part, per_run
+from kafkalab.spark.client_pass.split import Split, last_of, part
 from kafkalab.spark.client_pass.views import by_run, judge, reads_at, rows_at, view_of_rows
-from kafkalab.spark.key_pass.arrays import Flags, Longs, longs
+from kafkalab.spark.key_pass.arrays import Flags, Longs, longs, per_run
 
 
 def partly_visible(split: Split) -> Judged:

@@ -14,9 +14,9 @@ from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import OPEN, PREPARED
 from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Leader, LogRecord, TxnEntry
-from kafkalab.spark.client_pass.split import Split, last_of, part, per_run
+from kafkalab.spark.client_pass.split import Split, last_of, part
 from kafkalab.spark.client_pass.views import add_entries, by_run, entries_at, judge, view_of_rows
-from kafkalab.spark.key_pass.arrays import Longs, groups, starts
+from kafkalab.spark.key_pass.arrays import Longs, groups, per_run, starts
 
 Judged = tuple[Iterable[tuple[int, Finding]], dict[int, int]]
 """What a check finds in which run, and in each run how many things there were to look at."""

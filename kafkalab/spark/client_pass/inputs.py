@@ -19,9 +19,9 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Poll, Read
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.spark.client_pass.endings import Judged
-from kafkalab.spark.client_pass.split import Split, per_run
+from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.client_pass.views import by_run, judge, view_of_rows
-from kafkalab.spark.key_pass.arrays import PLACE, Longs, Names, groups, longs
+from kafkalab.spark.key_pass.arrays import PLACE, Longs, Names, groups, longs, per_run
 from kafkalab.spark.key_pass.handover import COMMITS
 from kafkalab.spark.key_pass.sends import pairs_of
 

@@ -199,8 +199,3 @@ def last_of(group: Longs, value: Longs, size: int) -> tuple[Longs, Longs]:
     low[group[order][first]] = value[order][first]
     high[group[order]] = value[order]
     return low, high
-
-
-def per_run(run: Longs) -> dict[int, int]:
-    """Return how often each run is there."""
-    return dict(zip(*(found.tolist() for found in np.unique(run, return_counts=True)), strict=True))

@@ -1,1 +1,1 @@
-"""The key pass: 14 audits in one numpy walk over each bucket of keys."""
+"""The key pass: audits of one key each, in one walk over each bucket of keys."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, longs, starts
-from kafkalab.spark.key_pass.log import Examined, Found, Reads, found_in, quoted, sorted_steps
+from kafkalab.checks.transactions import ClientTxn
+from kafkalab.checks.view import Place, View
+from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, starts
+from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, value_codes
-
-MAYBE = "maybe"
-"""The kind of a finding, or of an examined send, that counts if the client was told that its transaction committed."""
+from kafkalab.spark.key_pass.suspects import Suspected, plain, views
+from kafkalab.spark.storage.schemas import arrow_schema
 
 
 class Told:
@@ -30,35 +30,18 @@ class Told:
         self.sent_value, self.read_value = values[0][told], values[1]
 
 
-def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Examined:
-    """The places that clients were told of or shown, as checks/inconsistent_offsets.py."""
+def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Suspected:
+    """Suspect places at which clients were told of, or shown, different values."""
     place, value = np.concatenate([both.sent, both.read]), np.concatenate([both.sent_value, both.read_value])
-    shown = groups(place, value)
-    _, first = np.unique(shown, return_index=True)
-    many = np.bincount(place[first], minlength=1)
-    rows = np.flatnonzero(many[place] > 1)
-    sent = len(both.told)
-    texts = pa.chunked_array(sends.table.column("value").take(pa.array(both.told)).chunks
-                             + reads.table.column("value").chunks, pa.string())  # fmt: skip
-    step = np.concatenate([sends.end_step[both.told], reads.step])
-    index = longs(reads.table, "index")
-    rank = np.concatenate([sends.index[both.told], reads.step * 4096 + index])
-    shows: dict[int, dict[str | None, int]] = {}
-    for row in rows[np.lexsort((rank[rows], rows >= sent, place[rows]))].tolist():
-        shows.setdefault(int(place[row]), {}).setdefault(texts[row].as_py(), int(step[row]))
-    where = dict(zip(place[rows].tolist(), rows.tolist(), strict=True))
-    found = []
-    for number, values in shows.items():
-        row = where[number]
-        key, offset = sends.names.texts[both.key[row]], int(both.offset[row])
-        text = f"{key} offset {offset} shows {' and '.join(map(quoted, values))}"
-        found.append(Found(anomaly="inconsistent-offsets", run=int(both.run[row]), key=key, offsets=[offset],
-                           steps=sorted_steps(values.values()), text=text))  # fmt: skip
+    _, first = np.unique(groups(place, value), return_index=True)
+    rows = np.flatnonzero(np.bincount(place[first], minlength=1)[place] > 1)
+    sent = rows < len(both.told)
+    found = views(operations=sends.rows(both.told[rows[sent]]), reads=reads.rows(rows[~sent] - len(both.told)))
     return found, {"inconsistent-offsets": both.run[np.unique(place, return_index=True)[1]]}
 
 
-def nonmonotonic_sends(sends: Sends) -> Examined:
-    """The sends that have one before them; "int-" where both are of one transaction."""
+def nonmonotonic_sends(sends: Sends) -> Suspected:
+    """Suspect sends that lie before the furthest of those before them."""
     told = np.flatnonzero(sends.offset >= 0)
     together = groups(sends.run[told], sends.client[told], sends.key[told], sends.pid[told])
     order = np.lexsort((told, together))
@@ -71,46 +54,37 @@ def nonmonotonic_sends(sends: Sends) -> Examined:
     later = np.flatnonzero(~first)
     now, before = at[later], at[furthest[later - 1]]
     same = (sends.transaction[now] >= 1) & (sends.transaction[now] == sends.transaction[before])
-    found = []
-    value = sends.table.column("value")
-    for i in np.flatnonzero(sends.offset[now] < sends.offset[before]).tolist():
-        a, b = int(before[i]), int(now[i])
-        key, offsets = sends.names.texts[sends.key[b]], [int(sends.offset[a]), int(sends.offset[b])]
-        who = sends.names.texts[sends.client[b]]
-        text = (
-            f"{who} sent {quoted(value[a].as_py())}, then {quoted(value[b].as_py())} to {key}; "
-            f"they lie at offsets {offsets[0]} and {offsets[1]}"
-        )
-        steps = (sends.step[a], sends.step[b], sends.end_step[a], sends.end_step[b])
-        found.append(
-            Found(anomaly=f"{'int-' if same[i] else ''}nonmonotonic-send", run=int(sends.run[b]), key=key,
-                  offsets=offsets, steps=sorted_steps(steps), text=text,
-                  policy=FORBIDDEN if sends.pid[b] >= 0 else ALLOWED)
-        )  # fmt: skip
+    back = sends.offset[now] < sends.offset[before]
+    pairs = np.unique(np.concatenate([before[back], now[back]]))
     run = sends.run[now]
-    return found, {"nonmonotonic-send": run[~same], "int-nonmonotonic-send": run[same]}
+    return views(operations=sends.rows(pairs)), {"nonmonotonic-send": run[~same], "int-nonmonotonic-send": run[same]}
 
 
-def skips_inside(log: Log, owners: Owners) -> Examined:
-    """int-send-skip: the pairs of neighbours in a transaction."""
+def skips_inside(log: Log, owners: Owners) -> Suspected:
+    """Suspect neighbours in a transaction that are none in the log."""
     rows = np.flatnonzero(log.data)
-    group = log.group[rows]
-    first = np.maximum.accumulate(np.where(starts(group), np.arange(len(rows)), 0)) if len(rows) else rows
-    place = np.arange(len(rows)) - first
     transaction = owners.transaction[rows]
     mine = np.flatnonzero(transaction >= 0)
-    together = groups(group[mine], transaction[mine])
-    order = np.lexsort((place[mine], together))
+    together = groups(log.group[rows[mine]], transaction[mine])
+    order = np.lexsort((mine, together))
     mine, together = mine[order], together[order]
     later = np.flatnonzero(~starts(together))
     now, before = mine[later], mine[later - 1]
-    found = []
-    for i in np.flatnonzero(place[before] + 1 < place[now]).tolist():
-        a, b = int(rows[before[i]]), int(rows[now[i]])
-        between = f"{log.offset[a]} and {log.offset[b]} of {log.names.texts[log.key[b]]}"
-        text = f"others lie between {between}, both of {owners.name(b)}"
-        found.append(found_in(log, "int-send-skip", [a, b], text, policy=ALLOWED))
+    apart = before + 1 < now
+    pairs = np.unique(np.concatenate([before[apart], now[apart]]))
+    found = _apart(log, owners, rows[pairs], rows[np.union1d(pairs, before[apart] + 1)])
     return found, {"int-send-skip": log.run[rows[now]]}
+
+
+def _apart(log: Log, owners: Owners, pairs: Longs, rows: Longs) -> Iterator[tuple[int, View]]:
+    """Yield these rows; only the pairs' transactions are told, for others may have more records in between."""
+    of: dict[int, dict[Place, ClientTxn]] = {}
+    for row in pairs.tolist():
+        place = (log.names.texts[log.key[row]], int(log.offset[row]))
+        of.setdefault(int(log.run[row]), {})[place] = ClientTxn(owners.name(row))
+    for run, view in views(log=log.rows(rows)):
+        view.transaction_of = of[run]
+        yield run, view
 
 
 class Passages:
@@ -137,39 +111,79 @@ class Passages:
         for spans in self.of.values():
             spans.sort()
 
-    def over(self, run: int, key: int, offset: int) -> int:
-        """The step at which the first passage that begins at or before the offset came by it, -1 for none."""
-        return next((step for start, last, step in self.of.get((run, key), ()) if start <= offset <= last), -1)
+
+COUNTS = pa.schema({"run": pa.int64(), "client": pa.string(), "number": pa.int64(), "examined": pa.int64()})
+_LONGS = pa.list_(pa.int64())
+_OWN = ("run", "client", "key", "value", "producer_id", "transaction", "step")
+_MORE = {"number": pa.int64(), "held": pa.bool_(), "end_step": pa.int64(), "offset": pa.int64()}
+_LISTS = dict.fromkeys(("passage", "before", "gone"), _LONGS)
+SUSPECTS = pa.schema([*(arrow_schema("operations").field(name) for name in _OWN), *(_MORE | _LISTS).items()])
+"""A send that may be lost, and how it ended. `held`: the log has it, committed. `passage` came by: start, last offset
+and step. `before`, of what no log has: offset and step of the last record before. `gone`: when it was truncated."""
 
 
-def lost_writes(log: Log, sends: Sends, both: Told, passages: Passages, unsure: list[tuple[int, str, int]]) -> Examined:
-    """What was acknowledged on keys that were polled; add (run, client, number) to `unsure` where only a client knows.
+class LostWrites:
+    """What was acknowledged on keys that were polled: `counts` says how much, `suspects` what may be lost.
 
-    Where the log has not what the client was told of, or has not committed it, the client's commit decides; such a
-    finding is of kind MAYBE.
+    Where the log does not show that a write of a transaction is committed, its client's commit decides: then `number`
+    is that of the transaction, else it is -1.
     """
-    told = both.told
-    read = groups(sends.run[told], sends.key[told])
-    first = np.unique(read, return_index=True)[1]
-    polled = np.array([(int(sends.run[told[i]]), int(sends.key[told[i]])) in passages.of for i in first], np.bool_)
-    asked = np.flatnonzero(polled[read]) if len(read) else read
-    outcome = _in_log(log, sends)[told]
-    final = outcome == 1
-    client = (outcome != 1) & (sends.transaction[told] >= 1)
-    final |= (outcome == -1) & ~client
-    given = _given(both)
-    cleaned = _of_removed(log, sends, "compacted", "deleted")
-    gone = _gone_steps(log, sends)
-    found = []
-    for i in asked[(final | client)[asked] & ~given[asked] & ~cleaned[told[asked]]].tolist():
-        at = int(told[i])
-        step = passages.over(int(sends.run[at]), int(sends.key[at]), int(sends.offset[at]))
-        if step >= 0:
-            text = " was acknowledged at offset {offset} of {key}; a poll came past it, nobody was given it"
-            found.append(_lost(sends, at, step, text, gone.get(at, []), bool(client[i])))
-    examined = sends.run[told[asked[final[asked]]]]
-    unsure += [_named(sends, int(at)) for at in told[asked[client[asked]]]]
-    return [*found, *_never_written(log, sends, passages)], {"lost-write": examined}
+
+    def __init__(self, log: Log, sends: Sends, both: Told, passages: Passages) -> None:
+        self.log, self.sends, self.passages = log, sends, passages
+        told = both.told
+        read = groups(sends.run[told], sends.key[told])
+        first = told[np.unique(read, return_index=True)[1]].tolist()
+        polled = np.array([(int(sends.run[at]), int(sends.key[at])) in passages.of for at in first], np.bool_)
+        in_log = _in_log(log, sends)
+        self.held = in_log == 1
+        self.number = np.where(self.held | (sends.transaction < 1), -1, sends.transaction)
+        asked = polled[read] & ((in_log != 0) | (self.number >= 1))[told] if len(read) else read.astype(np.bool_)
+        self.counts = self._counts(told[asked])
+        self.suspects = self._suspects(told[asked & ~_given(both) & ~_cleaned(log, sends)[told]])
+
+    def _counts(self, at: Longs) -> pa.Table:
+        named = self.sends.table.select(["run", "client"]).take(pa.array(at))
+        named = plain(named.append_column("number", pa.array(self.number[at])))
+        return named.group_by(named.column_names).aggregate([([], "count_all")]).rename_columns(COUNTS.names)
+
+    def _suspects(self, told: Longs) -> pa.Table:
+        sends = self.sends
+        places: list[tuple[int, int, tuple[int, ...]]] = [(at, int(sends.offset[at]), ()) for at in told.tolist()]
+        places += [(at, offset + 1, (offset, step)) for at, offset, step in self._unwritten()]
+        came_by = ((at, self._passage(at, offset), before) for at, offset, before in places)
+        found = [one for one in came_by if one[1]]
+        at = np.array([one[0] for one in found], np.int64)
+        gone = self._gone(at)
+        more = (self.number[at], self.held[at], sends.end_step[at], sends.offset[at])
+        lists = ([one[1] for one in found], [one[2] for one in found], [gone.get(one[0], ()) for one in found])
+        own = plain(sends.table.select(_OWN).take(pa.array(at))).columns
+        columns = [*own, *map(pa.array, more), *(pa.array(each, _LONGS) for each in lists)]
+        return pa.table(columns, SUSPECTS.names).cast(SUSPECTS)
+
+    def _passage(self, at: int, offset: int) -> tuple[int, int, int] | None:
+        """Return the first passage that begins at or before the offset and comes by it, if any does."""
+        spans = self.passages.of.get((int(self.sends.run[at]), int(self.sends.key[at])), ())
+        return next((span for span in spans if span[0] <= offset <= span[1]), None)
+
+    def _gone(self, at: Longs) -> dict[int, list[int]]:
+        """By send the steps at which records that it led to were truncated."""
+        sends, size = self.sends, len(self.log.offset)
+        found: dict[int, list[int]] = {}
+        links = np.flatnonzero(np.isin(sends.link_send, at) & (sends.link_row >= size))
+        steps = self.log.truncated.column("removed_step").take(pa.array(sends.link_row[links] - size)).to_pylist()
+        for send, step in zip(sends.link_send[links].tolist(), steps, strict=True):
+            found.setdefault(send, []).append(step)
+        return found
+
+    def _unwritten(self) -> Iterator[tuple[int, int, int]]:
+        """Yield sends of which no log has a record, though they were acknowledged, with the last record before."""
+        sends, log = self.sends, self.log
+        linked = np.zeros(len(sends.offset), np.bool_)
+        linked[sends.link_send] = True
+        for at in np.flatnonzero(sends.ok & (sends.offset < 0) & (sends.pid >= 0) & ~linked).tolist():
+            before = np.flatnonzero((log.group == sends.group[at]) & (log.step < sends.step[at]))[-1:]
+            yield at, int(log.offset[before].max(initial=-1)), int(log.step[before].max(initial=-1))
 
 
 def _given(both: Told) -> Flags:
@@ -190,51 +204,10 @@ def _in_log(log: Log, sends: Sends) -> Longs:
     return np.where(linked & (row >= 0), final.astype(np.int64), -1)
 
 
-def _of_removed(log: Log, sends: Sends, *ways: str) -> Flags:
-    """Whether any record that a send led to was removed in one of these ways."""
-    inside = np.flatnonzero(sends.link_row < len(log.offset))
-    removed = np.isin(log.removed[sends.link_row[inside]], [log.names.number(way) for way in ways])
+def _cleaned(log: Log, sends: Sends) -> Flags:
+    """Whether a record that a send led to was compacted or deleted."""
+    links = np.flatnonzero(sends.link_row < len(log.offset))
+    removed = log.removed[sends.link_row[links]] != log.names.number("")
     found = np.zeros(len(sends.offset), np.bool_)
-    found[sends.link_send[inside[removed]]] = True
+    found[sends.link_send[links[removed]]] = True
     return found
-
-
-def _gone_steps(log: Log, sends: Sends) -> dict[int, list[int]]:
-    """By send the steps at which records that it led to were removed."""
-    size = len(log.offset)
-    inside = sends.link_row < size
-    gone = ~inside
-    gone[inside] = log.removed[sends.link_row[inside]] != log.names.number("")
-    there, truncated = log.table.column("removed_step"), log.truncated.column("removed_step")
-    found: dict[int, list[int]] = {}
-    for place in np.flatnonzero(gone).tolist():
-        row = int(sends.link_row[place])
-        step = there[int(log.at[row])] if row < size else truncated[row - size]
-        found.setdefault(int(sends.link_send[place]), []).append(step.as_py())
-    return found
-
-
-def _never_written(log: Log, sends: Sends, passages: Passages) -> Iterator[Found]:
-    """A leader that knows a batch but not its offset vouches for it all the same."""
-    linked = np.zeros(len(sends.offset), np.bool_)
-    linked[sends.link_send] = True
-    for at in np.flatnonzero(sends.ok & (sends.offset < 0) & (sends.pid >= 0) & ~linked).tolist():
-        before = log.offset[(log.group == sends.group[at]) & (log.step < sends.step[at])]
-        place = int(before.max()) + 1 if len(before) else 0
-        step = passages.over(int(sends.run[at]), int(sends.key[at]), place)
-        if step > sends.end_step[at]:
-            text = " was acknowledged on {key}, but no log ever held it; a poll came past"
-            yield _lost(sends, at, step, text, [], bool(sends.transaction[at] >= 1))
-
-
-def _lost(sends: Sends, at: int, step: int, text: str, gone: list[int], unsure: bool) -> Found:
-    key, offset = sends.names.texts[sends.key[at]], int(sends.offset[at])
-    run, client, number = _named(sends, at)
-    steps = sorted_steps([sends.step[at], sends.end_step[at], step, *gone])
-    said = quoted(sends.table.column("value")[at].as_py()) + text.format(key=key, offset=offset)
-    return Found(anomaly="lost-write", run=run, key=key, offsets=[offset] if offset >= 0 else [],
-                 steps=steps, text=said, kind=MAYBE if unsure else "finding", client=client, number=number)  # fmt: skip
-
-
-def _named(sends: Sends, at: int) -> tuple[int, str, int]:
-    return int(sends.run[at]), sends.names.texts[sends.client[at]], int(sends.transaction[at])

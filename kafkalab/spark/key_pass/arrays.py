@@ -68,6 +68,11 @@ def groups(*columns: Longs) -> Longs:
     return dense
 
 
+def per_run(run: Longs) -> dict[int, int]:
+    """Return how often each run is there."""
+    return dict(zip(*(found.tolist() for found in np.unique(run, return_counts=True)), strict=True))
+
+
 def starts(group: Longs) -> Flags:
     """Whether a row is the first of its group; rows of a group stand together."""
     first = np.ones(len(group), np.bool_)
@@ -141,6 +146,9 @@ class Log:
         committed = (found >= 0) & ~self.abort[found]
         self.final = ~self.marker & (committed | ~self.transactional)
         self.known = self.final & (self.removed == self.names.number(""))
+
+    def rows(self, places: Longs) -> pa.Table:
+        return self.table.take(pa.array(self.at[places]))
 
     def of_topics(self, *topics: str) -> Flags:
         """Whether a record lies in one of these topics."""

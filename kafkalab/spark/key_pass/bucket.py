@@ -12,21 +12,21 @@ import pyarrow.compute as pc
 from kafkalab.spark.key_pass import acknowledgements as told
 from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
-from kafkalab.spark.key_pass.acknowledgements import Passages, Told
-from kafkalab.spark.key_pass.arrays import PLACE, Log, Names, groups, longs
+from kafkalab.spark.key_pass.acknowledgements import LostWrites, Passages, Told
+from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs
 from kafkalab.spark.key_pass.files import POLLS, SENDS
-from kafkalab.spark.key_pass.log import Examined, Reads
+from kafkalab.spark.key_pass.log import Labels, Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, find
+from kafkalab.spark.key_pass.suspects import Suspected
 
 
 class Bucket:
-    """`elsewhere` gives rows of tables that are not laid out by key; `unsure` as in `told.lost_writes`."""
+    """`elsewhere` gives rows of tables that are not laid out by key."""
 
     def __init__(self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table]) -> None:
         self.tables, self.elsewhere, self.names = tables, elsewhere, Names()
         self.log = Log(tables["log"], self.names)
-        self.unsure: list[tuple[int, str, int]] = []
 
     @cached_property
     def reads(self) -> Reads:
@@ -48,12 +48,16 @@ class Bucket:
     def told(self) -> Told:
         return Told(self.sends, self.reads)
 
-    def families(self, limits: dict[int, int]) -> dict[tuple[str, ...], Callable[[], Examined]]:
-        """The audits by their names, those together that are done together; `limits` as in `sequence_gaps`."""
+    @cached_property
+    def lost_writes(self) -> LostWrites:
+        return LostWrites(self.log, self.sends, self.told, Passages(self.walk, self.reads))
+
+    def families(self, labels: Labels) -> dict[tuple[str, ...], Callable[[], Suspected]]:
+        """The audits by their names, those together that suspect the same."""
         log = self.log
         return {
             ("duplicate",): lambda: logs.duplicates(log, lambda: self.tables["operations"]),
-            ("sequence gap",): lambda: logs.sequence_gaps(log, lambda: self.sends, limits),
+            ("sequence gap",): lambda: logs.sequence_gaps(log, lambda: self.sends, self._frames, labels),
             ("G1a",): lambda: logs.aborted_reads(log, self.reads),
             ("unseen",): lambda: logs.unseen(log, self.reads),
             ("LSO regression",): lambda: logs.lso_regressions(self.tables["watermarks"], self.names),
@@ -61,10 +65,13 @@ class Bucket:
             ("int-send-skip",): lambda: told.skips_inside(log, self.owners),
             SENDS: lambda: told.nonmonotonic_sends(self.sends),
             ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
-            ("lost-write",): lambda: told.lost_writes(
-                log, self.sends, self.told, Passages(self.walk, self.reads), self.unsure
-            ),
         }
+
+    def _frames(self, steps: Longs) -> pa.Table:
+        """The frames that left at one of these steps, of any run."""
+        left = pc.field("sent_step").isin(steps.tolist())
+        found: Any = self.elsewhere("frames", ("run", "name", "version", "sent_step"), left)
+        return found
 
     def _decisions(self, producers: list[int]) -> pa.Table:
         wanted = pc.field("producer_id").isin(producers) & (pc.field("removed") != "truncated")

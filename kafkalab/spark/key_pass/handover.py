@@ -94,6 +94,9 @@ class Handover:
         run, who = longs(calls, "run"), of_calls.codes(calls.column("client"))
         self._write(calls, self.splits.of_rows(of_calls, run, who, run), "calls", task)
         self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
+        for name, told in (("acknowledged", bucket.lost_writes.counts), ("unread", bucket.lost_writes.suspects)):
+            run, who = longs(told, "run"), names.codes(told.column("client"))
+            self._write(told, self.splits.of_rows(names, run, who, run), name, task)
         self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
 
     def _write_inputs(self, bucket: Bucket, taken: Longs, task: str) -> None:
@@ -129,12 +132,6 @@ class Handover:
     def _write_by(self, column: str, table: pa.Table, name: str, task: str) -> None:
         names = Names()
         self._write(table, self.splits.of_keys(names, names.codes(table.column(column))), name, task)
-
-    def write_unsure(self, rows: pa.Table, number: int) -> None:
-        """Write rows of the pass that a client's answer decides."""
-        names = Names()
-        run, client = longs(rows, "run"), names.codes(rows.column("client"))
-        self._write(rows, self.splits.of_rows(names, run, client, run), "unsure", f"bucket-{number:05}")
 
     def write_entries(self, path: str, number: int) -> None:
         """Write what one file of the transaction log holds."""

@@ -1,7 +1,8 @@
-"""The key pass: fourteen audits of one key each, for all keys of a bucket in one walk over its files with numpy.
+"""The key pass: audits of one key each, for all keys of a bucket in one walk over its files.
 
-Workers read the files themselves, so nothing is shuffled; each holds one bucket at a time. For the audits that look at
-more than one key the pass writes two tables: records with their transactions, and reads with their records.
+Workers read the files themselves, so nothing is shuffled; each holds one bucket at a time. Numpy says what is suspect,
+the checks judge that (`kafkalab.spark.key_pass.suspects`). For the audits that look at more than one key the pass
+writes tables: records with their transactions, reads with their records, and what may be a lost write.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.checks.sequence_gap import EXPIRATION, IMPLICIT_ADD
-from kafkalab.spark.audits.check import FIELDS
-from kafkalab.spark.key_pass.acknowledgements import MAYBE
+from kafkalab.checks.all import BY_NAME
+from kafkalab.history.schema import Label
+from kafkalab.spark.audits.check import COUNTED, counts, rows_of
+from kafkalab.spark.key_pass.arrays import per_run
 from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
 from kafkalab.spark.key_pass.handover import Handover, paths_of
-from kafkalab.spark.key_pass.log import FIRST
+from kafkalab.spark.key_pass.log import Labels
 from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 ONE_KEY = (
     "inconsistent-offsets",
     "G1a",
-    "lost-write",
     "unseen",
     "duplicate",
     "poll-skip",
@@ -47,13 +47,6 @@ ONE_KEY = (
 )
 """The anomalies that one key's own rows show: those that the pass finds."""
 
-SCHEMA = (
-    "anomaly string, run bigint, key string, offsets array<bigint>, steps array<bigint>, text string, policy string, "
-    "kind string, client string, number bigint, sent array<bigint>, examined bigint"
-)
-_ARROW = {"string": pa.string(), "bigint": pa.int64(), "array<bigint>": pa.list_(pa.int64())}
-ARROW_SCHEMA = pa.schema([(name, _ARROW[kind]) for name, kind in (field.split(" ") for field in SCHEMA.split(", "))])
-"""The same for Arrow."""
 Files = dict[str, dict[int, list[str]]]
 Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 """The rows of a whole table for which something is true, with these columns."""
@@ -90,29 +83,28 @@ def layout_of(path: str | Path) -> Layout:
 def key_pass(
     spark: SparkSession, layout: Layout, only: Iterable[str] = ONE_KEY, into: Handover | None = None
 ) -> DataFrame:
-    """Return the rows of SCHEMA that the pass gives, for the names in `only`.
+    """Return findings and counts, rows of COUNTED, for the names in `only`.
 
     With `into` it writes the tables that other audits need, too.
     """
-    names = tuple(name for name in ONE_KEY if name in only)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names, schema = tuple(name for name in ONE_KEY if name in only), from_arrow_schema(COUNTED)
     entries = len(paths_of(layout.files, "transactions")) if into is not None else 0
     tasks = entries + len(layout.buckets)
     if not tasks or not (names or into):
-        return spark.createDataFrame([], SCHEMA)
+        return spark.createDataFrame([], schema)
     numbers = spark.range(0, tasks, 1, tasks)
-    return numbers.mapInArrow(_worker(layout, _expirations(layout.files), names, into), SCHEMA)
+    return numbers.mapInArrow(_worker(layout, labels_by_run(layout.files, ("config",)), names, into), schema)
 
 
-def _expirations(files: Files) -> dict[int, int]:
-    """producer.id.expiration.ms of the runs whose labels say it."""
-    config = sorted((run, value) for run, value in labels_of(files, "config") if value.startswith(EXPIRATION))
-    return {run: int(value.removeprefix(EXPIRATION)) for run, value in config}
-
-
-def labels_of(files: Files, name: str) -> list[tuple[int, str]]:
-    """Return run and value of all labels of a name."""
-    labels = rows_where(files, "labels", ("run", "value"), pc.field("name") == name)
-    return list(zip(labels.column("run").to_pylist(), labels.column("value").to_pylist(), strict=True))
+def labels_by_run(files: Files, names: tuple[str, ...]) -> Labels:
+    """Return the labels of these names."""
+    found: dict[int, tuple[Label, ...]] = {}
+    wanted = pc.field("name").isin(names)
+    for row in rows_where(files, "labels", ("run", "name", "value"), wanted).to_pylist():
+        found[row["run"]] = (*found.get(row["run"], ()), Label(name=row["name"], value=row["value"]))
+    return found
 
 
 def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Expression | None = None) -> pa.Table:
@@ -126,16 +118,8 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
     return found.to_table(columns=list(columns), filter=wanted, use_threads=False)
 
 
-def findings(rows: DataFrame) -> DataFrame:
-    """Return the findings and counts in the rows of the pass: the columns of FIELDS, and `examined` in counts' rows."""
-    from pyspark.sql import functions as F
-
-    whole = rows.where("kind IN ('finding', 'examined')").withColumn("keys", F.array("key"))
-    return whole.select(*FIELDS, "examined")
-
-
 def _worker(
-    layout: Layout, limits: dict[int, int], names: tuple[str, ...], into: Handover | None
+    layout: Layout, labels: Labels, names: tuple[str, ...], into: Handover | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the numbers of its work: first the buckets, then the files of the transaction log."""
     files, buckets = layout.files, layout.buckets
@@ -149,7 +133,7 @@ def _worker(
                     number = buckets[place]
                     paths = {table: files[table].get(number, []) for table in BY_KEY}
                     tables = Tables({**paths, "calls": paths["operations"]}, columns)
-                    yield from bucket_rows(tables, limits, names, partial(rows_where, files), into, number)
+                    yield from bucket_rows(tables, labels, names, partial(rows_where, files), into, number)
                     del tables
                 elif into is not None:
                     into.write_entries(entries[place - len(buckets)], place - len(buckets))
@@ -160,45 +144,20 @@ def _worker(
 
 def bucket_rows(
     tables: Mapping[str, pa.Table],
-    limits: dict[int, int],
+    labels: Labels,
     names: tuple[str, ...],
     elsewhere: Elsewhere,
     into: Handover | None = None,
     number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of SCHEMA that one bucket gives; `limits` are the runs' producer.id.expiration.ms.
-
-    Those of kind "maybe", which a client's answer decides, are handed over if there is an `into`.
-    """
-    bucket = Bucket(tables, elsewhere)
-    rows: list[dict[str, object]] = []
-    for family, examine in bucket.families(limits).items():
-        if any(name in names for name in family):
-            found, examined = examine()
-            rows += [{field: getattr(one, field) for field in one.__slots__} for one in found if one.anomaly in names]
-            for name in (name for name in examined if name in names):
-                for run, many in zip(*np.unique(examined[name], return_counts=True), strict=True):
-                    rows.append({"anomaly": name, "run": int(run), "kind": "examined", "examined": int(many)})
-    for run, client, transaction in bucket.unsure:
-        one = {"anomaly": "lost-write", "run": run, "client": client, "number": transaction}
-        rows.append(one | {"kind": MAYBE, "examined": 1})
-    rows = [*(row for row in rows if row["kind"] != FIRST), *_begun(rows, elsewhere)]
+    """Yield findings and counts of one bucket, rows of COUNTED."""
+    bucket, rows = Bucket(tables, elsewhere), []
+    for family, suspect in bucket.families(labels).items():
+        if mine := [name for name in family if name in names]:
+            found, examined = suspect()
+            for run, view in found:
+                rows += [row for name in mine for row in rows_of(run, BY_NAME[name](view).findings)]
+            rows += [row for name in mine for row in counts(name, per_run(examined[name]))]
     if into is not None:
         into.write_bucket(bucket, number)
-        into.write_unsure(pa.Table.from_pylist([row for row in rows if row["kind"] == MAYBE], ARROW_SCHEMA), number)
-        rows = [row for row in rows if row["kind"] != MAYBE]
-    yield from pa.Table.from_pylist(rows, ARROW_SCHEMA).to_batches()
-
-
-def _begun(rows: list[dict[str, Any]], elsewhere: Elsewhere) -> Iterator[dict[str, object]]:
-    """Yield those of kind "first" whose send left with a Produce of transaction version 2."""
-    first = [row for row in rows if row["kind"] == FIRST]
-    if not first:
-        return
-    steps = sorted({step for row in first for step in row["sent"]})
-    produced = (pc.field("name") == "Produce") & (pc.field("version") >= IMPLICIT_ADD)
-    frames = elsewhere("frames", ("run", "sent_step"), produced & pc.field("sent_step").isin(steps))
-    left = set(zip(frames.column("run").to_pylist(), frames.column("sent_step").to_pylist(), strict=True))
-    for row in first:
-        if any((row["run"], step) in left for step in row["sent"]):
-            yield row | {"kind": "finding"}
+    yield pa.RecordBatch.from_pylist(rows, COUNTED)

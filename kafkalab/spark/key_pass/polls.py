@@ -1,15 +1,17 @@
-"""Where one bucket's consumers jumped: the same walk as checks/order_of_polls.py, with numpy."""
+"""Where one bucket's consumers were before each poll, and where they may have jumped."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN
+from kafkalab.checks.view import Stretch, View
+from kafkalab.history.history import History
+from kafkalab.history.schema import LogRecord, Read
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs, starts
-from kafkalab.spark.key_pass.log import Examined, Found, Reads, sorted_steps
+from kafkalab.spark.key_pass.files import POLLS
+from kafkalab.spark.key_pass.log import Reads
+from kafkalab.spark.key_pass.suspects import Suspected
 
 
 class Walk:
@@ -67,19 +69,30 @@ class Walk:
         self.came_to = np.where(read, self.last + 1, self.entered)
         self.has_moved = moved
 
-    def jumps(self) -> Iterator[tuple[Longs, Longs, Longs, Longs, bool, bool]]:
-        """Stretches, expected, offset, step before, inside, and whether the stretch's own move is the reason."""
-        moved = (self.expected >= 0) & (self.begin >= 0) & self.has_moved & (self.begin != self.expected)
-        at = np.flatnonzero(moved)
-        yield at, self.expected[at], self.begin[at], self.before_step[at], False, True
-        at = np.flatnonzero((self.count > 0) & (self.first != self.entered))
-        yield at, self.entered[at], self.first[at], self.before_step[at], False, False
-        at = np.flatnonzero((self.end > self.came_to) & (self.came_to >= 0))
-        yield at, self.came_to[at], self.end[at], self.step[at], False, False
+    def jumps(self) -> tuple[Longs, Longs, Longs]:
+        """Return where a consumer did not go on where it was: the stretch, from where, and to where."""
+        moved = (self.expected >= 0) & (self.begin >= 0) & self.has_moved
+        moved &= (self.begin < self.expected) | (self.moved == self.names.number("rebalance"))
         inside = np.flatnonzero(~starts(self.of_read)) if len(self.of_read) else self.of_read
-        inside = inside[self.offset[inside] != self.offset[inside - 1] + 1]
-        at = self.of_read[inside]
-        yield at, self.offset[inside - 1] + 1, self.offset[inside], self.step[at], True, False
+        parts = (
+            (np.flatnonzero(moved), self.expected[moved], self.begin[moved]),
+            (read := np.flatnonzero(self.count > 0), self.entered[read], self.first[read]),
+            (on := np.flatnonzero(self.end > self.came_to), self.came_to[on], self.end[on]),
+            (self.of_read[inside], self.offset[inside - 1] + 1, self.offset[inside]),
+        )
+        at, start, end = (np.concatenate(each) for each in zip(*parts, strict=True))
+        jumped = (start != end) & (start >= 0)
+        return at[jumped], start[jumped], end[jumped]
+
+    def stretch(self, at: int) -> Stretch:
+        """Return a stretch as the checks know it; of what was read only where it lay."""
+        begin, end = np.searchsorted(self.of_read, [at, at + 1])
+        key = self.names.texts[self.key[at]]
+        found = Stretch(self.names.texts[self.who[at]], -1, key, "", int(self.step[at]), int(self.start[at]))
+        found.end, found.moved = int(self.end[at]), self.names.texts[self.moved[at]]
+        found.expected, found.before = int(self.expected[at]), int(self.before_step[at])
+        found.reads = [Read(key=key, offset=offset) for offset in self.offset[begin:end].tolist()]
+        return found
 
 
 def _running_count(chosen: Flags, begins: Flags) -> Longs:
@@ -91,48 +104,25 @@ def _running_count(chosen: Flags, begins: Flags) -> Longs:
     return counted
 
 
-def jumps(log: Log, walk: Walk) -> Examined:
-    """poll-skip and nonmonotonic-poll: the polls that follow another, and the records that follow another in a poll."""
+def jumps(log: Log, walk: Walk) -> Suspected:
+    """Suspect the polls in which a consumer went back, or on over known values."""
     between = walk.run[~starts(walk.each)] if len(walk.each) else walk.run
     in_one = np.repeat(walk.run, np.maximum(walk.count - 1, 0))
-    names, found = ("poll-skip", "nonmonotonic-poll"), []
-    known = log.place[log.known]
-    step_of = log.step[log.known]
-    may_go = np.array([walk.names.number("assign"), walk.names.number("seek")])
-    group = log.groups_of(walk.run, walk.key)
-    for at, expected, offset, before, inside, own in walk.jumps():
-        prefix = "int-" if inside else ""
-        policy = ALLOWED if own else FORBIDDEN
-        back = np.flatnonzero(offset < expected)
-        for i in back.tolist():
-            text, steps = f"went back from {expected[i]} to {offset[i]} of", [before[i], walk.step[at[i]]]
-            name = f"{prefix}nonmonotonic-poll"
-            found.append(_found(walk, at[i], name, policy, [int(offset[i])], steps, text))
-        forth = (offset > expected) & (group[at] >= 0)
-        if own:
-            forth &= ~np.isin(walk.moved[at], may_go)
-        places = np.flatnonzero(forth)
-        low = np.searchsorted(known, group[at[places]] * PLACE + expected[places])
-        high = np.searchsorted(known, group[at[places]] * PLACE + offset[places])
-        for i, a, b in zip(places.tolist(), low.tolist(), high.tolist(), strict=True):
-            if a < b:
-                steps = [step_of[a], before[i], walk.step[at[i]]]
-                text, rest = f"went from {expected[i]} to {offset[i]} of", ", over committed values"
-                missed = (known[a:b] % PLACE).tolist()
-                found.append(_found(walk, at[i], f"{prefix}poll-skip", policy, missed, steps, text, rest))
-    return found, dict.fromkeys(names, between) | {f"int-{name}": in_one for name in names}
-
-
-def _found(
-    walk: Walk, at: int, anomaly: str, policy: str, offsets: list[int], steps: list[int], text: str, rest: str = ""
-) -> Found:
-    who, key = walk.names.texts[walk.who[at]], walk.names.texts[walk.key[at]]
-    return Found(
-        anomaly=anomaly,
-        run=int(walk.run[at]),
-        key=key,
-        offsets=offsets,
-        steps=sorted_steps(steps),
-        text=f"{who} {text} {key}{rest}",
-        policy=policy,
-    )
+    known = np.flatnonzero(log.known)
+    at, start, end = walk.jumps()
+    group = log.groups_of(walk.run, walk.key)[at] * PLACE
+    low, high = (np.searchsorted(log.place[known], group + offset) for offset in (start, end))
+    over = (group >= 0) & (low < high)
+    found: dict[int, View] = {}
+    for one in np.unique(at[over | (end < start)]).tolist():
+        view, stretch = found.setdefault(int(walk.run[one]), View(History())), walk.stretch(one)
+        view.stretches.setdefault((stretch.consumer, stretch.key), []).append(stretch)
+    missed: dict[tuple[int, str], list[Longs]] = {}
+    for one, first, last in zip(at[over].tolist(), low[over].tolist(), high[over].tolist(), strict=True):
+        run, key, row = int(walk.run[one]), walk.names.texts[walk.key[one]], known[first]
+        found[run].at[key, int(log.offset[row])] = LogRecord(step=int(log.step[row]))
+        missed.setdefault((run, key), []).append(log.offset[known[first:last]])
+    for (run, key), offsets in missed.items():
+        found[run].known[key] = np.unique(np.concatenate(offsets)).tolist()
+    examined = {name: in_one if name.startswith("int-") else between for name in POLLS}
+    return found.items(), examined

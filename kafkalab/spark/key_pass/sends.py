@@ -31,7 +31,7 @@ class Sends:
     """A bucket's sends by run and index; `offset` is where the client was told that the record lies, else -1.
 
     `link_send`, `link_row`: a send led to a row of the log, or, from len(log.offset) on, of what was truncated.
-    Columns that begin with end_ are -1 where nothing is known.
+    Columns that begin with end_ are -1 where nothing is known. `calls` has invocations and ends.
     """
 
     def __init__(self, table: pa.Table, log: Log, names: Names) -> None:
@@ -45,6 +45,7 @@ class Sends:
         end = find((here + longs(table, "invocation"))[ends], (here + index)[asked])
         self.has_end = end >= 0
         end = ends[end] if len(ends) else end
+        self.calls, self.at, self.end = table, asked, np.where(self.has_end, end, -1)
         self.table, self.names = table.take(pa.array(asked)), names
         self.run, self.index, self.step = run[asked], index[asked], longs(table, "step")[asked]
         self.key, self.client = (names.codes(table.column(name))[asked] for name in ("key", "client"))
@@ -63,6 +64,11 @@ class Sends:
         self.group = log.groups_of(self.run, self.key)
         self.transactional: Flags = self.table.column("transactional_id").is_valid().to_numpy()
         self._link(log)
+
+    def rows(self, places: Longs) -> pa.Table:
+        """Return invocations and ends of these sends, as operations."""
+        end = self.end[places]
+        return self.calls.take(pa.array(np.concatenate([self.at[places], end[end >= 0]])))
 
     def _link(self, log: Log) -> None:
         self.value, log_value, gone_value = value_codes(

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from kafkalab.history.history import History
-from kafkalab.history.schema import ROWS, HistoryRow, columns_of
 from kafkalab.sim.scenario import Scenario
 from kafkalab.spark.simulation.bundle import BUNDLE, table_of
 from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, MISHAPS, Runs
 from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.bucket_writer import Work
+from kafkalab.spark.storage.rows import histories_from
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
 
 
@@ -101,49 +98,3 @@ class Histories:
         Rows come in the order of each table's own numbers (offsets, polls, steps), not in the order of the DataFrame.
         """
         return dict(histories_from({name: self.table(name).toArrow() for name in TABLES}))
-
-
-ORDER = {
-    "operations": ("index",),
-    "log": ("step", "key", "offset"),
-    "reads": ("step", "consumer", "poll", "index"),
-    "polls": ("step", "consumer", "poll", "key"),
-    "frames": ("sent_step", "id"),
-    "transactions": ("step", "key", "offset"),
-    "watermarks": ("step", "key", "node"),
-    "leaders": ("step", "key"),
-    "labels": (),
-}
-"""What sorts the rows of a table as a run would have written them."""
-
-
-def histories_from(tables: Mapping[str, pa.Table]) -> Iterator[tuple[int, History]]:
-    """Yield number and history of every run in these tables, in the order of the numbers."""
-    runs = sorted({run for table in tables.values() for run in table.column("run").unique().to_pylist()})
-    for run in runs:
-        mine = {name: table.filter(pc.equal(table.column("run"), run)) for name, table in tables.items()}
-        yield run, history_from(mine)
-
-
-def history_from(tables: Mapping[str, pa.Table]) -> History:
-    """Return the history of one run. `tables` holds its rows by table, in any order; other columns are ignored.
-
-    ValueError for nulls in a column that is declared to be without.
-    """
-    made: dict[str, tuple[HistoryRow, ...]] = {}
-    for name, table in tables.items():
-        ordered = table.sort_by([(column, "ascending") for column in ORDER[name]]) if ORDER[name] else table
-        without = [column.name for column in columns_of(name) if not column.nullable]
-        if wrong := next((column for column in without if ordered.column(column).null_count), ""):
-            raise ValueError(f"the table {name} has nulls in the column {wrong}, which may have none")
-        columns = [_values(ordered.column(column.name)) for column in columns_of(name)]
-        made[name] = tuple(map(partial(tuple.__new__, ROWS[name]), zip(*columns, strict=True)))
-    return History(**made)  # type: ignore[arg-type]
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    """The column as Python objects, by way of numpy, which is several times faster than `to_pylist`."""
-    if pa.types.is_list(column.type):
-        return [tuple(cell) for cell in column.to_pylist()]
-    values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
-    return values
