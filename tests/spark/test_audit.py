@@ -246,6 +246,19 @@ def test_of_an_empty_history_nothing_is_known(spark: SparkSession) -> None:
         assert "5 unknown" in empty.words
 
 
+def test_an_audit_for_which_the_machine_has_too_little_memory_is_refused(
+    everything: Everything, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kafkalab.spark.audits import memory
+    from kafkalab.spark.audits.audit import audit
+
+    monkeypatch.setattr(memory, "free_mb", lambda: 200)
+    for of in ("partitions", "producers"):
+        with pytest.raises(ValueError, match=f"for the largest {of}, and this machine has 200 MB free"):
+            audit(everything.histories, progress=False, files=everything.files, way="key pass")
+        monkeypatch.setattr("kafkalab.spark.audits.audit.bucket_mb", lambda rows: rows // 10**9)
+
+
 def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: Everything) -> None:
     from kafkalab.spark.audits.audit import audit
 

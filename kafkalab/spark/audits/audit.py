@@ -24,6 +24,7 @@ from kafkalab.checks.check import UNKNOWN, Check, verdict_of
 from kafkalab.checks.needs import LACKS, NEEDS
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
+from kafkalab.spark.audits.memory import bucket_mb, require_memory, split_mb
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
@@ -118,11 +119,14 @@ def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, file
         write_histories(histories, files)
         histories = read_histories(store.spark, files)
     layout, folder = layout_of(files), store.folder / "pass"
+    require_memory(store.spark, [*map(bucket_mb, layout.rows.values())], "partitions")
     into = None
     with quick(store.spark, FOR_SMALL if layout.records <= QUICK else {}):
         if names.intersection(NAMES):
             store.say("clients and their producer ids …")
             into = Handover(folder, splits_of(store.spark, layout.files, layout.records))
+            share = into.splits.largest
+            require_memory(store.spark, [split_mb(int(share * layout.records))] * into.splits.count, "producers")
         found = key_pass(store.spark, layout, names, into)
         parts = [store.keep("key pass", found, title="audits key by key")]
         if into is not None:

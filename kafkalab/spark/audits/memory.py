@@ -14,6 +14,7 @@ from heapq import nlargest
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 WORKER_MB = 150
 """A worker of Python with what it imports."""
@@ -50,7 +51,7 @@ def require_memory(spark: SparkSession, parts: Sequence[int], what: str) -> None
 
     Nothing is said of a cluster, nor where the machine does not tell how much is free.
     """
-    workers = local_workers(spark.conf.get("spark.master", "") or "")
+    workers = 0 if is_remote() else local_workers(spark.conf.get("spark.master", "") or "")
     free = free_mb()
     if not workers or free is None or held_mb(parts, workers) <= free:
         return

@@ -56,12 +56,12 @@ Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 class Layout:
     """The paths of a history's files by table and bucket; what is not laid out by key is in bucket 0.
 
-    `buckets` are those of keys, the one with the most rows first: then the last task to end is a short one. `records`
-    is how many records and markers there are, `version` that of the files.
+    `rows` has the buckets of keys, the one with the most rows first: then the last task to end is a short one.
+    `records` is how many records and markers there are, `version` that of the files.
     """
 
     files: Files
-    buckets: list[int]
+    rows: dict[int, int]
     records: int
     version: int
 
@@ -76,8 +76,8 @@ def layout_of(path: str | Path) -> Layout:
             rows[bucket_in(file.path)] = rows.get(bucket_in(file.path), 0) + file.rows
         else:
             files.setdefault(file.table, {0: []})[0].append(str(Path(path).absolute() / file.path))
-    buckets = sorted(rows, key=lambda number: (-rows[number], number))
-    return Layout(files, buckets, sum(file.rows for file in listed if file.table == "log"), version)
+    rows = dict(sorted(rows.items(), key=lambda one: (-one[1], one[0])))
+    return Layout(files, rows, sum(file.rows for file in listed if file.table == "log"), version)
 
 
 def key_pass(
@@ -91,7 +91,7 @@ def key_pass(
 
     names, schema = tuple(name for name in ONE_KEY if name in only), from_arrow_schema(COUNTED)
     entries = len(paths_of(layout.files, "transactions")) if into is not None else 0
-    tasks = entries + len(layout.buckets)
+    tasks = entries + len(layout.rows)
     if not tasks or not (names or into):
         return spark.createDataFrame([], schema)
     numbers = spark.range(0, tasks, 1, tasks)
@@ -122,7 +122,7 @@ def _worker(
     layout: Layout, labels: Labels, names: tuple[str, ...], into: Handover | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does with the numbers of its work: first the buckets, then the files of the transaction log."""
-    files, buckets = layout.files, layout.buckets
+    files, buckets = layout.files, list(layout.rows)
     entries = paths_of(files, "transactions")
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

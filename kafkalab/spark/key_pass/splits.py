@@ -29,10 +29,14 @@ Node = tuple[int, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """The number of splits, and the split of each name ("client: p1/t1", "process: p1") and producer id of a run."""
+    """The number of splits, and the split of each name ("client: p1/t1", "process: p1") and producer id of a run.
+
+    `largest` is the share of all rows that the largest split has.
+    """
 
     count: int
     of: dict[Node, int] = field(default_factory=dict)
+    largest: float = 1.0
 
     def of_rows(self, names: Names, run: Longs, client: Longs, producer: Longs) -> Longs:
         """Return the split of each row, given its client's number in `names`; by its producer id where it has none."""
@@ -134,4 +138,5 @@ def joined(links: Iterable[tuple[int, tuple[str, ...], int, int]], count: int) -
     for node in sorted(size, key=lambda node: (-size[node], node[0], str(node[1]))):
         taken, split[node] = load[0]
         heapreplace(load, (taken + size[node], split[node]))
-    return Splits(len(load), {node: split[root(node)] for node in weight})
+    most = max(taken for taken, _ in load) / max(1, sum(size.values()))
+    return Splits(len(load), {node: split[root(node)] for node in weight}, most)
