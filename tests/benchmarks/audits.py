@@ -1,4 +1,4 @@
-"""Audits side by side on the same files: seconds, ratios, peak memory, growth with the number of records.
+"""Audits side by side on the same files: seconds, ratios of CPU seconds, peak memory, growth with the records.
 
 `python -m tests.benchmarks.audits [RECORDS ...]`; without numbers 1 and 10 million. Every engine runs in a process of
 its own; its memory is the proportional set size of that process and all below it.
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.engines import ENGINES, FIVE
-from tests.benchmarks.processes import watched
+from tests.benchmarks.processes import Used, watch
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (1_000_000, 10_000_000)
@@ -46,9 +46,10 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
             seconds |= {(engine, size): taken for engine, taken in compared(path).items()}
         clean = Path(folder) / "clean"
         written(clean, sizes[0], 0)
-        result, peak = measured("Spark, audit()", clean)
+        result, used = measured("Spark, audit()", clean)
         taken, found = next(iter(result.values()))
-        print(f"  nothing injected: all audits in {taken:.1f} s, {found} findings, {peak:.0f} MiB   (goal: no finding)")
+        cost = f"{taken:.1f} s, {used.cpu_s:.0f} CPU s, {used.peak_mib:.0f} MiB"
+        print(f"  nothing injected: all audits in {cost}, {found} findings   (goal: no finding)")
     growth(seconds, sizes)
 
 
@@ -57,45 +58,44 @@ def written(path: Path, records: int, rate: float) -> None:
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", GENERATE, str(records), str(path), str(rate)], cwd=ROOT,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-    peak = sum(watched(process).values())
+    used = watch(process)
     if process.wait():
         raise SystemExit(f"the generator ended with {process.returncode}")
-    print(f"  {records:,} records written in {time.perf_counter() - began:.0f} s, {peak:.0f} MiB", flush=True)
+    taken = f"{time.perf_counter() - began:.0f} s, {used.cpu_s:.0f} CPU s, {used.peak_mib:.0f} MiB"
+    print(f"  {records:,} records written in {taken}", flush=True)
 
 
 def compared(path: Path) -> dict[str, float]:
     """All engines over one history; the seconds of each. What they found is compared."""
     results: dict[str, Result] = {}
-    print(f"  {'':<16}{''.join(f'{name:>19}' for name in FIVE)}{'sum':>9}{'peak MiB':>9}")
+    cpu_s: dict[str, float] = {}
+    print(f"  {'':<16}{''.join(f'{name:>19}' for name in FIVE)}{'sum':>9}{'CPU s':>9}{'peak MiB':>9}")
     for engine in ENGINES:
-        results[engine], peak = measured(engine, path)
+        results[engine], used = measured(engine, path)
+        cpu_s[engine] = used.cpu_s
         cells = [f"{s:.2f} s ({n})" for s, n in results[engine].values()]
         total = sum(s for s, _ in results[engine].values())
         what = "" if len(cells) == len(FIVE) else f"   ({', '.join(results[engine])})"
-        print(f"  {engine:<16}{''.join(f'{cell:>19}' for cell in cells)}{total:>9.2f}{peak:>9.0f}{what}", flush=True)
-    numbers = {
-        engine: [n for _, n in result.values()] for engine, result in results.items() if len(result) == len(FIVE)
-    }
-    if len({tuple(n) for n in numbers.values()}) > 1:
-        print(f"  THE ENGINES DISAGREE: {numbers}")
-    totals = {engine: sum(s for s, _ in result.values()) for engine, result in results.items()}
-    for engine in ("Spark SQL", "Spark, the five", "Spark, key pass"):
-        against = ", ".join(
-            f"{totals[engine] / totals[other]:.1f}x {other}" for other in ("pandas", "Polars", "DuckDB")
-        )
-        print(f"  {engine}: {against}   (goal: at most 1x pandas and 3x DuckDB)")
-    return totals
+        numbers = f"{total:>9.2f}{used.cpu_s:>9.1f}{used.peak_mib:>9.0f}"
+        print(f"  {engine:<16}{''.join(f'{cell:>19}' for cell in cells)}{numbers}{what}", flush=True)
+    found = {engine: [n for _, n in result.values()] for engine, result in results.items() if len(result) == len(FIVE)}
+    if len({tuple(n) for n in found.values()}) > 1:
+        print(f"  THE ENGINES DISAGREE: {found}")
+    for engine in ("Spark SQL", "Spark, the five", "Spark, key pass", "Spark, audit()"):
+        against = ", ".join(f"{cpu_s[engine] / cpu_s[other]:.1f}x {other}" for other in ("pandas", "Polars", "DuckDB"))
+        print(f"  {engine}: {against}   (CPU seconds of whole processes, the start of Java with them)")
+    return {engine: sum(s for s, _ in result.values()) for engine, result in results.items()}
 
 
-def measured(engine: str, path: Path) -> tuple[Result, float]:
-    """What an engine took and found, and the most memory it had, in MiB."""
+def measured(engine: str, path: Path) -> tuple[Result, Used]:
+    """Return the seconds an engine took and what it found, and what its processes used."""
     command = [sys.executable, "-m", "tests.benchmarks.audits", "--engine", engine, str(path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    peak = sum(watched(process).values())
+    used = watch(process)
     said, _ = process.communicate()
     if process.returncode:
-        return {"failed": (float("nan"), 0)}, peak
-    return {name: (taken, found) for name, taken, found in json.loads(said.splitlines()[-1])}, peak
+        return {"failed": (float("nan"), 0)}, used
+    return {name: (taken, found) for name, taken, found in json.loads(said.splitlines()[-1])}, used
 
 
 def growth(seconds: dict[tuple[str, int], float], sizes: tuple[int, ...]) -> None:

@@ -143,7 +143,7 @@ def session(path: Path) -> Any:
     from kafkalab.spark.storage.history_files import files_of
 
     records = sum(file.rows for file in files_of(path) if file.table == "log")
-    return spark_session() if records < 1_500_000 else spark_session(memory="2g")
+    return spark_session(brief=True) if records < 1_500_000 else spark_session(memory="2g")
 
 
 def pandas(path: Path) -> Timed:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.benchmarks.lines import line
-from tests.benchmarks.processes import watched
+from tests.benchmarks.processes import watch
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 1_000_000
@@ -91,9 +91,10 @@ def measured(records: int) -> None:
     """Run `on_spark` in another process and watch its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.generators", "--inside", str(records)]
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    peak = watched(running)
-    parts = ", ".join(f"{kind} {size:.0f}" for kind, size in peak.items())
-    line("peak memory with a driver of 768 MB", f"{sum(peak.values()):6.0f} MiB ({parts})", "below 1700 MB")
+    used = watch(running)
+    parts = ", ".join(f"{kind} {size:.0f}" for kind, size in used.mib.items())
+    line("peak memory with a driver of 768 MB", f"{used.peak_mib:6.0f} MiB ({parts})", "below 1700 MB")
+    line("all processes", f"{used.cpu_s:6.0f} CPU s")
     if running.returncode:
         line("generators on Spark", f"ended with {running.returncode}")
 

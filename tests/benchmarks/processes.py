@@ -1,10 +1,12 @@
-"""What processes have of the machine's memory: their proportional set size (PSS), in MiB. Linux only."""
+"""What processes have of the machine: their proportional set size (PSS), in MiB, and CPU seconds. Linux only."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +36,39 @@ def tree_mib(pid: int) -> dict[str, float]:
     return shares_mib([pid, *members(pid)])
 
 
-def watched(process: subprocess.Popen[Any]) -> dict[str, float]:
-    """What it and all below it had when they had most, until it ended."""
-    peak = tree_mib(process.pid)
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a process and all below it used: MiB of `shares_mib` when they had most, and CPU seconds."""
+
+    mib: dict[str, float]
+    cpu_s: float
+
+    @property
+    def peak_mib(self) -> float:
+        return sum(self.mib.values())
+
+
+def watch(process: subprocess.Popen[Any]) -> Used:
+    """Return what a process and all below it use until it ends.
+
+    What one of them does in the EVERY_S before its own end is not seen.
+    """
+    peak, cpu_s = tree_mib(process.pid), {}
     while process.poll() is None:
-        peak = max(peak, tree_mib(process.pid), key=lambda now: sum(now.values()))
+        pids = [process.pid, *members(process.pid)]
+        cpu_s |= {pid: spent for pid in pids if (spent := _cpu_s(pid)) is not None}
+        peak = max(peak, shares_mib(pids), key=lambda now: sum(now.values()))
         time.sleep(EVERY_S)
-    return peak
+    return Used(peak, sum(cpu_s.values()))
+
+
+def _cpu_s(pid: int) -> float | None:
+    """Return the CPU seconds, of user and system, that a process has had; None if it is gone."""
+    try:
+        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    except OSError:
+        return None
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _is_its_parents(pid: int) -> bool:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.lines import line
-from tests.benchmarks.processes import watched
+from tests.benchmarks.processes import watch
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS, BATCHES = 200, 10
@@ -56,8 +56,8 @@ def streams(seeds: int = SEEDS) -> None:
     """Run `on_spark` in another process and watch its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.streams", "--inside", str(seeds)]
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
-    peak = sum(watched(running).values())
-    line("peak memory with a driver of 768 MB", f"{peak:6.0f} MiB")
+    used = watch(running)
+    line("peak memory with a driver of 768 MB", f"{used.peak_mib:6.0f} MiB, {used.cpu_s:.0f} CPU s")
     if running.returncode:
         line("streaming audits", f"ended with {running.returncode}")
 
