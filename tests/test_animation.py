@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 
-def test_it_is_an_animation_of_several_pictures_and_small(root: Path):
+def test_it_is_an_animation_of_several_pictures_and_small(root: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="needs the test extra")
     path = root / "docs" / "kafkalab.gif"
     with image.open(path) as picture:
@@ -23,5 +23,5 @@ def test_it_is_an_animation_of_several_pictures_and_small(root: Path):
     assert path.stat().st_size < 1_500_000
 
 
-def test_readme_shows_it(root: Path):
+def test_readme_shows_it(root: Path) -> None:
     assert "](docs/kafkalab.gif)" in (root / "README.md").read_text(encoding="utf-8")

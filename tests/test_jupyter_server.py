@@ -39,7 +39,7 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize("half", ["", '{"url": "http'])
 def test_a_file_that_is_not_whole_yet_is_read_again(
     half: str, serving: str, process: subprocess.Popen[bytes], tmp_path: Path
-):
+) -> None:
     info = tmp_path / f"jpserver-{process.pid}.json"
     info.write_text(half)
     later = Timer(0.3, info.write_text, [json.dumps({"url": serving})])
@@ -48,7 +48,7 @@ def test_a_file_that_is_not_whole_yet_is_read_again(
     later.join()
 
 
-def test_a_server_that_ends_says_its_last_words(process: subprocess.Popen[bytes], tmp_path: Path):
+def test_a_server_that_ends_says_its_last_words(process: subprocess.Popen[bytes], tmp_path: Path) -> None:
     (tmp_path / "log").write_text("no room on the disk")
     process.kill()
     process.wait()

@@ -90,7 +90,7 @@ def violations(path: Path, source: str) -> list[str]:
     return [f"{path}:{line} imports {name}: {why}" for line, name, why in found if why]
 
 
-def test_every_import_points_to_the_left(root: Path):
+def test_every_import_points_to_the_left(root: Path) -> None:
     files = [f.relative_to(root) for f in sorted((root / "kafkalab").rglob("*.py"))]
     inner = [f for f in files if f != Path("kafkalab/__init__.py")]
     assert inner
@@ -117,7 +117,7 @@ def test_every_import_points_to_the_left(root: Path):
         ("cli_run.py", "import json", "kafkalab.cli_run has no layer in LAYERS"),
     ],
 )
-def test_an_import_that_breaks_a_layer_is_found(path: str, source: str, why: str):
+def test_an_import_that_breaks_a_layer_is_found(path: str, source: str, why: str) -> None:
     assert [line.split(": ", 1)[1] for line in violations(Path("kafkalab") / path, source)] == [why]
 
 
@@ -132,11 +132,11 @@ def test_an_import_that_breaks_a_layer_is_found(path: str, source: str, why: str
         ("cli/main.py", "from kafkalab.widgets.views.sequence import Sequence"),
     ],
 )
-def test_an_import_that_points_to_the_left_is_let_through(path: str, source: str):
+def test_an_import_that_points_to_the_left_is_let_through(path: str, source: str) -> None:
     assert violations(Path("kafkalab") / path, source) == []
 
 
-def test_importing_kafkalab_loads_neither_spark_nor_widgets_nor_an_event_loop(root: Path):
+def test_importing_kafkalab_loads_neither_spark_nor_widgets_nor_an_event_loop(root: Path) -> None:
     code = f"import sys, kafkalab; print([m for m in {NOT_AT_START!r} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert (run.stdout, run.stderr) == ("[]\n", "")
@@ -168,14 +168,14 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_modules_import_each_other_in_a_circle(root: Path):
+def test_no_modules_import_each_other_in_a_circle(root: Path) -> None:
     modules = graph(root)
     assert len(modules) > 300
     del modules["kafkalab"]  # names every public place, and imports none of them at the start
     assert circle(modules) == []
 
 
-def test_a_circle_is_found_also_one_of_types_only(tmp_path: Path):
+def test_a_circle_is_found_also_one_of_types_only(tmp_path: Path) -> None:
     folder = tmp_path / "kafkalab" / "log"
     folder.mkdir(parents=True)
     for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from kafkalab.log.b import B\n"

@@ -9,7 +9,7 @@ import pytest
 from tests.maven import jars_of
 
 
-def test_without_maven_a_test_is_skipped_or_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_maven_a_test_is_skipped_or_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("KAFKALAB_REQUIRE", "java,node")
     with pytest.raises(pytest.skip.Exception, match="needs java and Maven"):
@@ -21,7 +21,7 @@ def test_without_maven_a_test_is_skipped_or_fails(tmp_path: Path, monkeypatch: p
     assert jars_of(tmp_path / "pom.xml", tmp_path, "a-*.jar") == tmp_path
 
 
-def test_maven_fills_the_folder_at_once_or_the_test_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_maven_fills_the_folder_at_once_or_the_test_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs, folder = tmp_path / "bin", tmp_path / "cache" / "jars"
     programs.mkdir()
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")

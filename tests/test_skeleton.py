@@ -47,46 +47,46 @@ def make(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
 
 
-def test_every_requirement_is_pinned_once_to_a_version_in_its_range(root: Path, project):
+def test_every_requirement_is_pinned_once_to_a_version_in_its_range(root: Path, project) -> None:
     ranges = [Requirement(r) for r in (*project["dependencies"], *sum(project["optional-dependencies"].values(), []))]
     pinned = constraints(root)
     assert sorted(pinned) == sorted(r.name for r in ranges)
     assert [str(r) for r in ranges if pinned[r.name] not in r.specifier] == []
 
 
-def test_constraints_are_exact_and_sorted(root: Path):
+def test_constraints_are_exact_and_sorted(root: Path) -> None:
     lines = (root / "constraints.txt").read_text().splitlines()[1:]
     assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[0-9.]+([.]post[0-9]+)?", line)] == []
     assert lines == sorted(lines, key=lambda line: line.partition("==")[0])
 
 
-def test_the_core_has_neither_jupyterlab_nor_a_compiled_client(project):
+def test_the_core_has_neither_jupyterlab_nor_a_compiled_client(project) -> None:
     core = {Requirement(r).name for r in project["dependencies"]}
     assert core == {"ipywidgets", "anywidget", "kio", "crc32c"}
     assert {"jupyterlab", "ipykernel"} <= {Requirement(r).name for r in project["optional-dependencies"]["lab"]}
 
 
-def test_make_installs_with_the_constraints(root: Path):
+def test_make_installs_with_the_constraints(root: Path) -> None:
     installs = re.findall(r"pip install .*", (root / "Makefile").read_text())
     assert [line for line in installs if "--editable" in line and "--constraint constraints.txt" not in line] == []
     assert any("--editable" in line for line in installs)
 
 
-def test_the_distribution_is_not_called_kafkalab(project):
+def test_the_distribution_is_not_called_kafkalab(project) -> None:
     assert project["name"] == "kafkalab-course"
 
 
-def test_spark_is_an_extra(project):
+def test_spark_is_an_extra(project) -> None:
     connect = {"protobuf", "grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"}
     wanted = {"pyspark", "pyarrow", "pandas", "numpy"} | connect
     assert {Requirement(r).name for r in project["optional-dependencies"]["spark"]} == wanted
 
 
-def test_both_conda_environments_are_the_same_file(root: Path):
+def test_both_conda_environments_are_the_same_file(root: Path) -> None:
     assert (root / "environment.yml").read_bytes() == (root / "binder" / "environment.yml").read_bytes()
 
 
-def test_conda_brings_only_what_pip_cannot(root: Path):
+def test_conda_brings_only_what_pip_cannot(root: Path) -> None:
     environment = yaml.safe_load((root / "environment.yml").read_text())
     assert (environment["name"], environment["channels"]) == ("kafkalab", ["conda-forge"])
     *conda, by_pip = environment["dependencies"]
@@ -95,7 +95,7 @@ def test_conda_brings_only_what_pip_cannot(root: Path):
     assert list(by_pip) == ["pip"]
 
 
-def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, project):
+def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, project) -> None:
     environment = yaml.safe_load((root / "environment.yml").read_text())
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["lab"], *extras["spark"], "pytest", "nbval"]
@@ -104,7 +104,7 @@ def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, proj
     assert sorted(environment["dependencies"][-1]["pip"]) == sorted(exactly)
 
 
-def test_workflows_name_each_action_by_its_commit_and_may_only_read(root: Path):
+def test_workflows_name_each_action_by_its_commit_and_may_only_read(root: Path) -> None:
     workflows = sorted((root / ".github" / "workflows").glob("*.yml"))
     uses = [line.strip() for path in workflows for line in path.read_text().splitlines() if "uses:" in line]
     assert uses
@@ -114,7 +114,7 @@ def test_workflows_name_each_action_by_its_commit_and_may_only_read(root: Path):
     }
 
 
-def test_the_citation_has_the_version_and_the_newest_date_of_the_changelog(root: Path):
+def test_the_citation_has_the_version_and_the_newest_date_of_the_changelog(root: Path) -> None:
     citation = yaml.safe_load((root / "CITATION.cff").read_text())
     released = re.findall(r"^## ([0-9.]+) - ([0-9-]+)$", (root / "CHANGELOG.md").read_text(), re.M)
     assert (citation["version"], str(citation["date-released"])) == released[0]
@@ -122,7 +122,7 @@ def test_the_citation_has_the_version_and_the_newest_date_of_the_changelog(root:
 
 
 @pytest.mark.parametrize("name", ["bug", "teaching", "unlike_kafka"])
-def test_issue_forms_ask_for_what_is_needed(name: str, root: Path):
+def test_issue_forms_ask_for_what_is_needed(name: str, root: Path) -> None:
     form = yaml.safe_load((root / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
     assert {"name", "description", "body"} <= set(form)
     assert [field["id"] for field in form["body"] if not field["attributes"]["label"]] == []
@@ -144,7 +144,7 @@ SERVED = f"--ServerApp.default_url=/lab/tree/{PAGE} --LabApp.default_url=/lab/tr
         ("python -m http.server", "python -m http.server"),
     ],
 )
-def test_binder_starts_the_server_on_the_start_page(given: str, started: str, root: Path, tmp_path: Path):
+def test_binder_starts_the_server_on_the_start_page(given: str, started: str, root: Path, tmp_path: Path) -> None:
     for name in ("jupyter", "jupyter-lab", "jupyterhub-singleuser", "python"):
         (tmp_path / name).write_text('#!/bin/sh\necho "$(basename "$0") $@"\n')
         (tmp_path / name).chmod(0o755)
@@ -155,12 +155,12 @@ def test_binder_starts_the_server_on_the_start_page(given: str, started: str, ro
     assert (root / PAGE).is_file()
 
 
-def test_scripts_can_be_executed(root: Path):
+def test_scripts_can_be_executed(root: Path) -> None:
     scripts = ("binder/postBuild", "binder/start", ".ci/run", ".ci/limit_cpu")
     assert [p for p in scripts if not os.access(root / p, os.X_OK)] == []
 
 
-def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(checkout: Path):
+def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(checkout: Path) -> None:
     prefix, log = checkout / "prefix", checkout / "calls"
     python = checkout / "bin" / "python"
     python.parent.mkdir()
@@ -175,7 +175,7 @@ def test_post_build_installs_the_package_and_the_settings_and_may_run_twice(chec
     assert settings.read_bytes() == (checkout / "binder" / "overrides.json").read_bytes()
 
 
-def test_make_lab_says_what_is_wrong_where_no_python_is_new_enough(checkout: Path):
+def test_make_lab_says_what_is_wrong_where_no_python_is_new_enough(checkout: Path) -> None:
     run = make("lab", "PYTHONS=python2 no-such-python", folder=checkout)
     assert run.returncode != 0
     assert "needs Python 3.11 or newer" in run.stdout
@@ -184,13 +184,15 @@ def test_make_lab_says_what_is_wrong_where_no_python_is_new_enough(checkout: Pat
 
 
 @pytest.mark.parametrize("name", ["PYTHON", "ARGS", "PYTHONS"])
-def test_a_make_within_a_make_does_not_see_its_variables(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_make_within_a_make_does_not_see_its_variables(
+    name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = make("-n", "lab", folder=checkout).stdout
     monkeypatch.setenv(name, "of-the-outer-make")
     assert make("-n", "lab", folder=checkout).stdout == alone
 
 
-def test_make_lab_installs_only_once(checkout: Path):
+def test_make_lab_installs_only_once(checkout: Path) -> None:
     (checkout / ".venv").mkdir()
     stamp = checkout / ".venv" / "lab.stamp"
     assert "pip install" in make("-n", "lab", folder=checkout).stdout
@@ -200,7 +202,7 @@ def test_make_lab_installs_only_once(checkout: Path):
     assert "pip install" in make("-n", "lab", folder=checkout).stdout
 
 
-def test_every_file_that_the_readme_points_to_exists(root: Path):
+def test_every_file_that_the_readme_points_to_exists(root: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", (root / "README.md").read_text())
     assert targets
     assert [t for t in targets if not (root / t).exists()] == []
@@ -210,14 +212,16 @@ def test_every_file_that_the_readme_points_to_exists(root: Path):
     ("minutes", "code", "status"),
     [("1", "pass", 0), ("0.001", "while time.process_time() < 0.2: pass", 1), ("0", "raise SystemExit(3)", 3)],
 )
-def test_a_command_that_needs_more_cpu_time_than_allowed_fails(minutes: str, code: str, status: int, root: Path):
+def test_a_command_that_needs_more_cpu_time_than_allowed_fails(
+    minutes: str, code: str, status: int, root: Path
+) -> None:
     command = [sys.executable, root / ".ci" / "limit_cpu", minutes, sys.executable, "-c", f"import time\n{code}"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == status
     assert f"CPU minutes of {minutes}, in " in run.stdout
 
 
-def test_every_test_is_in_one_of_the_two_commands_and_none_in_both(root: Path):
+def test_every_test_is_in_one_of_the_two_commands_and_none_in_both(root: Path) -> None:
     asked = [make("-n", target, "ARGS=", folder=root).stdout for target in ("test", "test-rest")]
     daily, rest = (re.findall(r'-m "([^"]+)"', printed)[-1] for printed in asked)
     assert rest == f"not ({daily})"

@@ -55,33 +55,33 @@ def left_over(text: str) -> list[str]:
     return [found.group() for pattern in (LEFT_OVER, MACHINE_PATH, REGISTRY) for found in pattern.finditer(text)]
 
 
-def test_every_source_opens_with_a_sentence(root: Path):
+def test_every_source_opens_with_a_sentence(root: Path) -> None:
     sources = [f for f in files(root) if f.suffix in {".py", ".js", ".css"}]
     assert [str(f.relative_to(root)) for f in sources if not opens_with_a_sentence(f, f.read_text())] == []
 
 
-def test_no_file_has_a_name_that_says_nothing(root: Path):
+def test_no_file_has_a_name_that_says_nothing(root: Path) -> None:
     assert [str(f.relative_to(root)) for f in files(root) if f.stem in NAMELESS] == []
 
 
-def test_files_and_functions_are_short(root: Path):
+def test_files_and_functions_are_short(root: Path) -> None:
     sources = {f: f.read_text() for f in sorted((root / "kafkalab").rglob("*.py"))}
     lines = {f.name: len(text.splitlines()) for f, text in sources.items()}
     assert {name: n for name, n in lines.items() if n > FILE_LINES} == {}
     assert {f.name: found for f, text in sources.items() if (found := long_functions(text))} == {}
 
 
-def test_nothing_is_left_over(root: Path):
+def test_nothing_is_left_over(root: Path) -> None:
     texts = [f for f in files(root) if f.suffix in TEXT]
     found = {str(f.relative_to(root)): marks for f in texts if (marks := left_over(f.read_text()))}
     assert found == {}
 
 
-def test_there_is_no_lock_file(root: Path):
+def test_there_is_no_lock_file(root: Path) -> None:
     assert [f.name for f in files(root) if LOCK_FILE.fullmatch(f.name)] == []
 
 
-def test_every_notebook_is_valid_and_carries_no_widget_state(root: Path):
+def test_every_notebook_is_valid_and_carries_no_widget_state(root: Path) -> None:
     notebooks = sorted((root / "labs").rglob("[0-9]*.ipynb"))
     assert notebooks
     for path in (p for p in notebooks if ".ipynb_checkpoints" not in p.parts):
@@ -98,12 +98,12 @@ def lint(root: Path, *command: str) -> tuple[int, str]:
     return run.returncode, run.stdout + run.stderr
 
 
-def test_ruff_has_nothing_to_say(root: Path):
+def test_ruff_has_nothing_to_say(root: Path) -> None:
     status, output = lint(root, "ruff", "check", "--quiet", "--output-format=concise", ".")
     assert status == 0, output
 
 
-def test_mypy_strict_has_nothing_to_say(root: Path):
+def test_mypy_strict_has_nothing_to_say(root: Path) -> None:
     status, output = lint(root, "mypy", "--no-error-summary")
     assert status == 0, output
 
@@ -119,16 +119,16 @@ def test_mypy_strict_has_nothing_to_say(root: Path):
         ("a.css", ".lane { color: red }\n", False),
     ],
 )
-def test_a_missing_first_sentence_is_found(name: str, text: str, good: bool):
+def test_a_missing_first_sentence_is_found(name: str, text: str, good: bool) -> None:
     assert opens_with_a_sentence(Path(name), text) is good
 
 
-def test_a_long_function_is_found():
+def test_a_long_function_is_found() -> None:
     body = "".join(f"    {n}\n" for n in range(FUNCTION_LINES))
     assert long_functions(f"def f():\n{body}") == [f"f: {FUNCTION_LINES + 1} lines"]
     assert long_functions(f"def f():\n{body}".rsplit("    ", 1)[0]) == []
 
 
-def test_what_is_left_over_is_found():
+def test_what_is_left_over_is_found() -> None:
     text = "TO" "DO: read /ro" "ot/notes, see py" "pi.org and http://localhost/home/"
     assert left_over(text) == ["TO" "DO", "/ro" "ot/", "py" "pi.org"]

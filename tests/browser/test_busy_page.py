@@ -27,7 +27,7 @@ AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 2000 ? 0 : ms);
 
 def test_pictures_and_cards_hear_the_kernel_although_the_page_was_too_busy_to_load_them(
     open_lab: Callable[[str], Page], jupyter: Jupyter, page: Page
-):
+) -> None:
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), jupyter.folder / "labs" / "busy.ipynb")

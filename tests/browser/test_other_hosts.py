@@ -59,7 +59,7 @@ def figures_of(book: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 @pytest.mark.parametrize("saved", ["as committed", "after a run"])
-def test_exported_without_widget_state_every_figure_is_shown(page: Page, root: Path, saved: str):
+def test_exported_without_widget_state_every_figure_is_shown(page: Page, root: Path, saved: str) -> None:
     without_the_world(page)
     shown = 0
     for path in sorted((root / "labs" / "solutions").glob("*.ipynb")):
@@ -121,7 +121,7 @@ def _answering(process: subprocess.Popen[bytes], address: str, log: Path) -> str
     raise RuntimeError(f"Voila did not start within {START_WITHIN_S} s:\n{log.read_text()[-3000:]}")
 
 
-def test_voila_shows_lab_03_and_a_press_there_makes_a_new_run(page: Page, voila: str):
+def test_voila_shows_lab_03_and_a_press_there_makes_a_new_run(page: Page, voila: str) -> None:
     refused = without_the_world(page, voila)
     before, after = Cluster(lab03()), Cluster(lab03().with_faults(Drop("EndTxn#1")))
     step = before.run().frames["EndTxn#1"].sent_step

@@ -40,7 +40,7 @@ def views(open_lab: Callable[[str], Page], jupyter: Jupyter) -> tuple[Locator, L
 
 def test_a_step_in_one_view_is_a_step_in_all_also_while_a_cell_runs(
     views: tuple[Locator, Locator], page: Page, console_errors: list[str]
-):
+) -> None:
     sequence, client = views
     page.keyboard.press("Shift+Enter")
     expect(page.locator("#jp-bottom-panel")).to_contain_text("| Busy")
@@ -57,7 +57,9 @@ def test_a_step_in_one_view_is_a_step_in_all_also_while_a_cell_runs(
 
 
 @pytest.mark.smoke
-def test_a_press_in_one_view_gives_all_the_new_run_and_the_kernel_knows(views: tuple[Locator, Locator], page: Page):
+def test_a_press_in_one_view_gives_all_the_new_run_and_the_kernel_knows(
+    views: tuple[Locator, Locator], page: Page
+) -> None:
     sequence, client = views
     client.focus()
     page.keyboard.press("End")

@@ -21,7 +21,9 @@ NEWS_WITHIN_MS = 1500
 FIRST_LAB = "00_meet_the_machine"
 
 
-def test_make_lab_opens_the_start_page_with_nothing_in_front_of_it(jupyter, page: Page, console_errors: list[str]):
+def test_make_lab_opens_the_start_page_with_nothing_in_front_of_it(
+    jupyter, page: Page, console_errors: list[str]
+) -> None:
     page.goto(jupyter.url(""))
     expect(page.get_by_role("heading", name="what exactly-once really promises")).to_be_visible()
     expect(page).to_have_url(f"{jupyter.address}lab/tree/labs/00_start.ipynb")
@@ -30,7 +32,7 @@ def test_make_lab_opens_the_start_page_with_nothing_in_front_of_it(jupyter, page
     assert console_errors == []
 
 
-def test_the_start_page_links_the_labs_that_are_ready_and_no_others(open_lab: Callable[[str], Page]):
+def test_the_start_page_links_the_labs_that_are_ready_and_no_others(open_lab: Callable[[str], Page]) -> None:
     page = open_lab("00_start")
     rows = page.locator("table", has_text="how a partition tells a retry").locator("tbody tr")
     ready = sum((LABS / f"{lab.name}.ipynb").is_file() for lab in COURSE)
@@ -42,7 +44,7 @@ def test_the_start_page_links_the_labs_that_are_ready_and_no_others(open_lab: Ca
 
 
 @pytest.mark.smoke
-def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[str], Page]):
+def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[str], Page]) -> None:
     page = open_lab("00_start")
     link = page.get_by_role("link", name="Start here")
     expect(link).to_be_in_viewport(ratio=1)
@@ -58,7 +60,7 @@ def test_two_clicks_lead_to_the_first_step_of_the_first_lab(open_lab: Callable[[
 @pytest.mark.parametrize(
     ("link", "title"), [("From a symptom to its cause", "From a symptom"), ("All errors on one page", "rror")]
 )
-def test_the_pages_open_as_pages_and_not_as_source(open_lab: Callable[[str], Page], link: str, title: str):
+def test_the_pages_open_as_pages_and_not_as_source(open_lab: Callable[[str], Page], link: str, title: str) -> None:
     page = open_lab("00_start")
     page.get_by_role("link", name=link).click()
     shown = page.locator(".jp-MarkdownViewer")
@@ -76,7 +78,7 @@ def test_the_pages_open_as_pages_and_not_as_source(open_lab: Callable[[str], Pag
 )
 def test_a_link_into_a_notebook_that_is_not_open_lands_at_the_first_click(
     open_lab: Callable[[str], Page], notebook: str, link: str, heading: str
-):
+) -> None:
     page = open_lab(notebook)
     page.locator(".jp-Notebook").get_by_role("link", name=link, exact=True).first.click()
     shown = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook").get_by_role("heading", name=heading)
@@ -87,7 +89,7 @@ def test_a_link_into_a_notebook_that_is_not_open_lands_at_the_first_click(
 
 def test_one_click_leads_to_the_museum_and_one_more_to_the_run_of_a_bug(
     open_lab: Callable[[str], Page], console_errors: list[str]
-):
+) -> None:
     page = open_lab("00_start")
     page.get_by_role("link", name="Bugs that Kafka had").first.click()
     book = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
@@ -116,7 +118,9 @@ def theme(request: pytest.FixtureRequest, jupyter: Jupyter, page: Page) -> Itera
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"], indirect=True)
-def test_the_picture_of_the_course_is_drawn_in_the_colours_of_the_theme(open_lab: Callable[[str], Page], theme: str):
+def test_the_picture_of_the_course_is_drawn_in_the_colours_of_the_theme(
+    open_lab: Callable[[str], Page], theme: str
+) -> None:
     page = open_lab("00_start")
     page.screenshot(path=SHOTS / f"start_{theme.lower()}_first.png")
     page.locator(".jp-CodeCell .cm-content").first.click()

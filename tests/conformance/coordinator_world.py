@@ -45,7 +45,9 @@ def known(state: str, **fields: Any) -> Txn:
 class CoordinatorWorld(OneBroker):
     """A `OneBroker` whose cluster speaks `cluster` (0, 1 or 2); requests are named by what they ask."""
 
-    def __init__(self, cluster: int | None = 2, off: tuple[str, ...] = (), profile: str = "4.x/TV2", **config: Any):
+    def __init__(
+        self, cluster: int | None = 2, off: tuple[str, ...] = (), profile: str = "4.x/TV2", **config: Any
+    ) -> None:
         super().__init__(profile=profile, off=off, transaction_version=cluster, **config)
 
     @property

@@ -46,32 +46,32 @@ def held(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_an_empty_folder_gets_everything(tmp_path: Path):
+def test_an_empty_folder_gets_everything(tmp_path: Path) -> None:
     laid = lay(course(), tmp_path)
     assert (laid.added, laid.replaced, laid.beside) == ([LAB, PAGE], [], {})
     assert held(tmp_path) == course()
     assert is_laid(tmp_path)
 
 
-def test_a_second_time_nothing_happens(tmp_path: Path):
+def test_a_second_time_nothing_happens(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     assert lay(course(), tmp_path) == Laid()
 
 
-def test_work_stays_while_the_course_is_the_same(tmp_path: Path):
+def test_work_stays_while_the_course_is_the_same(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / LAB).write_bytes(MINE)
     assert lay(course(), tmp_path) == Laid()
     assert (tmp_path / LAB).read_bytes() == MINE
 
 
-def test_a_newer_lab_replaces_one_that_was_not_changed(tmp_path: Path):
+def test_a_newer_lab_replaces_one_that_was_not_changed(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     assert lay(course(NEW), tmp_path) == Laid(replaced=[LAB])
     assert held(tmp_path) == course(NEW)
 
 
-def test_opening_a_notebook_is_no_change_and_running_it_is(tmp_path: Path):
+def test_opening_a_notebook_is_no_change_and_running_it_is(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / LAB).write_bytes(notebook("version = 1", python="3.13"))
     assert lay(course(NEW), tmp_path).replaced == [LAB]
@@ -79,7 +79,7 @@ def test_opening_a_notebook_is_no_change_and_running_it_is(tmp_path: Path):
     assert lay(course(NEWEST), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
 
 
-def test_a_newer_lab_is_put_beside_work_once(tmp_path: Path):
+def test_a_newer_lab_is_put_beside_work_once(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / LAB).write_bytes(MINE)
     beside = "labs/new_03_a_full_commit.ipynb"
@@ -88,7 +88,7 @@ def test_a_newer_lab_is_put_beside_work_once(tmp_path: Path):
     assert lay(course(NEW), tmp_path) == Laid()
 
 
-def test_the_one_beside_is_replaced_by_the_next_unless_somebody_worked_in_it(tmp_path: Path):
+def test_the_one_beside_is_replaced_by_the_next_unless_somebody_worked_in_it(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / LAB).write_bytes(MINE)
     first, second = "labs/new_03_a_full_commit.ipynb", "labs/new2_03_a_full_commit.ipynb"
@@ -99,20 +99,20 @@ def test_the_one_beside_is_replaced_by_the_next_unless_somebody_worked_in_it(tmp
     assert held(tmp_path) == course(MINE) | {first: notebook("more work"), second: OLD}
 
 
-def test_a_new_lab_is_added_and_one_that_is_gone_from_the_course_stays(tmp_path: Path):
+def test_a_new_lab_is_added_and_one_that_is_gone_from_the_course_stays(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     later = {"labs/07_timeouts.ipynb": NEW, PAGE: b"# Bugs\n"}
     assert lay(later, tmp_path) == Laid(added=["labs/07_timeouts.ipynb"])
     assert (tmp_path / LAB).read_bytes() == OLD
 
 
-def test_a_deleted_lab_is_copied_again(tmp_path: Path):
+def test_a_deleted_lab_is_copied_again(tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / LAB).unlink()
     assert lay(course(), tmp_path) == Laid(added=[LAB])
 
 
-def test_a_file_of_the_same_name_that_nobody_copied_stays(tmp_path: Path):
+def test_a_file_of_the_same_name_that_nobody_copied_stays(tmp_path: Path) -> None:
     (tmp_path / "labs").mkdir()
     (tmp_path / LAB).write_bytes(MINE)
     assert lay(course(), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
@@ -120,7 +120,7 @@ def test_a_file_of_the_same_name_that_nobody_copied_stays(tmp_path: Path):
 
 
 @pytest.mark.parametrize("record", [b"", b"{}", b'{"files": 3}', b"\xff", b"[" * 100_000])
-def test_without_a_readable_record_whatever_differs_is_work(record: bytes, tmp_path: Path):
+def test_without_a_readable_record_whatever_differs_is_work(record: bytes, tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / RECORD).write_bytes(record)
     assert lay(course(NEW), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
@@ -130,14 +130,14 @@ def test_without_a_readable_record_whatever_differs_is_work(record: bytes, tmp_p
 @pytest.mark.parametrize(
     "text", [b"", b"not JSON", b"[]", b'{"cells": 3}', b'{"cells": [{"cell_type": "code"}]}', b"\xff"]
 )
-def test_a_damaged_notebook_is_work_too(text: bytes, tmp_path: Path):
+def test_a_damaged_notebook_is_work_too(text: bytes, tmp_path: Path) -> None:
     lay(course(), tmp_path)
     (tmp_path / LAB).write_bytes(text)
     assert lay(course(NEW), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
     assert (tmp_path / LAB).read_bytes() == text
 
 
-def test_what_was_stopped_goes_on_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_stopped_goes_on_and_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, replace, calls = course(more=b"more"), os.replace, iter(range(9))
 
     def full(source: str, target: Path) -> None:
@@ -153,7 +153,7 @@ def test_what_was_stopped_goes_on_and_leaves_no_half_file(tmp_path: Path, monkey
     assert held(tmp_path) == files
 
 
-def test_what_is_shipped_has_every_lab_and_no_solution_unless_asked_for(root: Path):
+def test_what_is_shipped_has_every_lab_and_no_solution_unless_asked_for(root: Path) -> None:
     labs = {p.relative_to(root).as_posix() for p in (root / "labs").glob("[0-9]*.ipynb")}
     files = shipped_files(root)
     assert {name for name in files if name.endswith(".ipynb")} == labs
@@ -162,7 +162,7 @@ def test_what_is_shipped_has_every_lab_and_no_solution_unless_asked_for(root: Pa
     }
 
 
-def test_every_link_of_what_is_shipped_leads_to_a_file_that_is_shipped(root: Path):
+def test_every_link_of_what_is_shipped_leads_to_a_file_that_is_shipped(root: Path) -> None:
     files = shipped_files(root)
     there = {*files, *(parent.as_posix() for name in files for parent in Path(name).parents)}
     dead = []

@@ -34,14 +34,14 @@ def crashes(run: Cluster) -> list[Mishap]:
     return [one for one in mishaps if one.rank.tier <= RECOVERY + 1]
 
 
-def test_each_beginning_covers_the_whole_run():
+def test_each_beginning_covers_the_whole_run() -> None:
     events = [Event(step, 0, "b1", "append", "out-0", -1, "", None) for step in range(8)]
     group = [(step % 4 == 3, event, ()) for step, event in enumerate(events)]
     assert [event.step for _, event, _ in _spread(group)] == [3, 7, 0, 5, 2, 1, 6, 4]
     assert _spread(group[:1]) == group[:1]
 
 
-def test_a_crash_is_tried_first_where_a_decision_is_written(run: Cluster):
+def test_a_crash_is_tried_first_where_a_decision_is_written(run: Cluster) -> None:
     found = crashes(run)
     decides = [_decides(run.trace.events[one.step]) for one in found]
     assert decides == sorted(decides, reverse=True)
@@ -50,12 +50,12 @@ def test_a_crash_is_tried_first_where_a_decision_is_written(run: Cluster):
     assert max(steps[:2]) - min(steps[:2]) > (max(steps) - min(steps)) / 3
 
 
-def test_the_same_run_has_the_same_order(run: Cluster):
+def test_the_same_run_has_the_same_order(run: Cluster) -> None:
     again = ran(ONE)
     assert mishaps_after(run, run.start) == mishaps_after(again, again.start)
 
 
-def test_what_both_ends_of_a_late_frame_do_while_it_flies_is_tried_early():
+def test_what_both_ends_of_a_late_frame_do_while_it_flies_is_tried_early() -> None:
     late = ran(two_partition_transactions().with_faults(Delay("WriteTxnMarkers#1", 2_000)))
     frame, follows = late.trace.frames["WriteTxnMarkers#1"], Moments.of(late, late.start).follows
     window = late.trace.events[frame.sent_step + 1 : frame.received_step]
@@ -73,7 +73,7 @@ def test_what_both_ends_of_a_late_frame_do_while_it_flies_is_tried_early():
 OFF = (rules.LSO_FOR_ALL.name,)
 
 
-def test_another_answer_names_the_request_and_what_differs():
+def test_another_answer_names_the_request_and_what_differs() -> None:
     scenario = two_partition_transactions("4.x/TV1")
     clean = ran(scenario)
     assert other_answers(clean, ran(scenario)) == ()
@@ -83,7 +83,7 @@ def test_another_answer_names_the_request_and_what_differs():
     assert found.text.startswith("q is answered otherwise to InitProducerId#2, in producer_")
 
 
-def test_a_rule_that_no_check_can_see_is_found_by_the_answer():
+def test_a_rule_that_no_check_can_see_is_found_by_the_answer() -> None:
     reader = Program(
         "r", "consumer_operations",
         {"steps": [["assign", ["out-0"]], ["poll", 200]], "isolation_level": "read_uncommitted"},
@@ -96,13 +96,13 @@ def test_a_rule_that_no_check_can_see_is_found_by_the_answer():
     assert "This is other answer: r is answered otherwise to Fetch#1" in found.explanation
 
 
-def test_another_answer_needs_a_rule_to_compare_with():
+def test_another_answer_needs_a_rule_to_compare_with() -> None:
     with pytest.raises(ValueError, match="'other answer' compares with a run that has the rules on"):
         explore(ONE, OTHER)
     assert attempt(Job(scenario=ONE, find=(OTHER,))).findings == ()
 
 
-def test_a_frame_that_is_sent_again_while_nothing_changes_is_struck_once(run: Cluster):
+def test_a_frame_that_is_sent_again_while_nothing_changes_is_struck_once(run: Cluster) -> None:
     """While its leader is cut off, a producer asks for its id every 100 ms, and is answered the same."""
     side = ("b1", "b2")
     struck = ran(ONE.with_faults(Cut("b3", side, at_step=run.start + 5), Heal("b3", side, at_ms=75_000)))
@@ -124,14 +124,14 @@ def test_a_frame_that_is_sent_again_while_nothing_changes_is_struck_once(run: Cl
         (("receive", "Produce"), "lost", False),
     ],
 )
-def test_a_frame_repeats_one_if_nothing_has_happened_since(between: tuple[str, str], fate: str, repeats: bool):
+def test_a_frame_repeats_one_if_nothing_has_happened_since(between: tuple[str, str], fate: str, repeats: bool) -> None:
     frames = [Frame(f"Produce#{n}", "Produce", "request", "p", "b1", "", "the same", 9, n, fate=fate) for n in (1, 2)]
     sends = [Event(2 * n, n, "p", "send", "Produce", -1, frame.id, frame) for n, frame in enumerate(frames)]
     events = [sends[0], Event(1, 0, "b1", *between, 0, "", None), sends[1]]
     assert list(repeats_in(events)) == [False, False, repeats]
 
 
-def test_what_strikes_where_a_run_is_as_usual_again_comes_last(run: Cluster):
+def test_what_strikes_where_a_run_is_as_usual_again_comes_last(run: Cluster) -> None:
     usual = endings_of(run.trace)
     assert absorbed_after(run.trace, usual) == -1
     doubled = ran(ONE.with_faults(Duplicate("Metadata#1")))
@@ -148,6 +148,6 @@ def test_what_strikes_where_a_run_is_as_usual_again_comes_last(run: Cluster):
     assert absorbed_after(run.trace, {**usual, "gone": [1]}) == run.trace.steps
 
 
-def test_a_mishap_names_what_it_strikes(run: Cluster):
+def test_a_mishap_names_what_it_strikes(run: Cluster) -> None:
     places = {one.place for one in mishaps_after(run, run.start)[0]}
     assert {"Produce", "EndTxnResponse", "PrepareCommit", "marker", "records"} <= places

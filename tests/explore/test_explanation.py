@@ -86,7 +86,7 @@ def checked(scenario: Scenario, rule: Rule, finding: Finding, cluster: Cluster) 
 
 
 @pytest.mark.parametrize("rule", EXPECTED, ids=slug)
-def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path):
+def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
     scenario = scenario_of(rule, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
     cluster, _ = run_to_end(scenario)
@@ -96,7 +96,7 @@ def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path):
 
 
 @pytest.mark.parametrize("bug", [bug for bug in BUGS if not bug.profile], ids=lambda bug: bug.number)
-def test_the_explanation_of_a_bug_is_true(bug, root: Path):
+def test_the_explanation_of_a_bug_is_true(bug, root: Path) -> None:
     scenario = bug_scenario(bug, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, bug.rule.name))
     cluster, _ = run_to_end(scenario)
@@ -106,7 +106,7 @@ def test_the_explanation_of_a_bug_is_true(bug, root: Path):
     checked(scenario, bug.rule, shown, cluster)
 
 
-def test_an_untrue_sentence_is_found(root: Path):
+def test_an_untrue_sentence_is_found(root: Path) -> None:
     cluster, _ = run_to_end(scenario_of(next(iter(EXPECTED)), root))
     for text in (
         "b1 appends 'x' to out-0 at offset 7 (producer id 0, epoch 0)",

@@ -29,7 +29,7 @@ FEWEST = 48
 
 
 @pytest.mark.parametrize("rule", FOUND, ids=slug)
-def test_what_was_found_shows_without_the_rule_only(rule: Rule, root: Path):
+def test_what_was_found_shows_without_the_rule_only(rule: Rule, root: Path) -> None:
     scenario = found_scenario(rule, root)
     assert scenario is not None
     on, shown = shown_without(rule, scenario)
@@ -39,11 +39,11 @@ def test_what_was_found_shows_without_the_rule_only(rule: Rule, root: Path):
         assert set(shown) <= set(BY_NAME)
 
 
-def test_every_file_belongs_to_a_rule(root: Path):
+def test_every_file_belongs_to_a_rule(root: Path) -> None:
     assert sorted(path.stem for path in (root / FOLDER).glob("*.klab")) == sorted(map(slug, FOUND))
 
 
-def test_most_rules_are_broken_with_no_more_faults_than_by_hand(root: Path):
+def test_most_rules_are_broken_with_no_more_faults_than_by_hand(root: Path) -> None:
     counts = {rule: fault_count(scenario_of(rule, root)) for rule in EXPECTED}
     found = {rule: found_scenario(rule, root) for rule in FOUND}
     more = [slug(r) for r, one in found.items() if one is not None and r in counts and fault_count(one) > counts[r]]
@@ -51,17 +51,17 @@ def test_most_rules_are_broken_with_no_more_faults_than_by_hand(root: Path):
     assert len(FOUND) >= FEWEST
 
 
-def test_the_page_names_what_was_not_found(tmp_path: Path):
+def test_the_page_names_what_was_not_found(tmp_path: Path) -> None:
     lines = section({}, tmp_path)
     assert f"* {REGISTRY[0].name}" in lines
     assert f"* {rules.LEADER_EPOCH.name}: {WHY_NOT[rules.LEADER_EPOCH]}" in lines
 
 
-def test_the_page_says_why_a_rule_was_not_found():
+def test_the_page_says_why_a_rule_was_not_found() -> None:
     assert sorted(map(slug, WHY_NOT)) == sorted(slug(rule) for rule in REGISTRY if rule not in FOUND)
 
 
-def test_the_package_is_the_search():
+def test_the_package_is_the_search() -> None:
     assert called.__name__ in ("explore", "kafkalab.explore")
     with pytest.raises(TypeError, match="explore takes a Scenario"):
         called(3)  # type: ignore[operator]

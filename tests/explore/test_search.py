@@ -34,7 +34,7 @@ def one_send() -> Scenario:
     return Scenario(title="one record", topics={"out": 1}, programs=(program,))
 
 
-def test_a_duplicate_needs_one_fault_and_its_scenario_shows_it():
+def test_a_duplicate_needs_one_fault_and_its_scenario_shows_it() -> None:
     found = explore(one_send(), "duplicate", OFF, most_faults=1)
     assert (found.verdict, found.size) == ("found", 1)
     assert found.found is not None
@@ -43,7 +43,7 @@ def test_a_duplicate_needs_one_fault_and_its_scenario_shows_it():
     assert found.step == max(found.findings[0].steps)
 
 
-def test_a_run_leaves_little_to_the_garbage_collector():
+def test_a_run_leaves_little_to_the_garbage_collector() -> None:
     attempt(Job(scenario=one_send(), find=named(())))
     gc.collect()
     with no_collections():
@@ -51,14 +51,14 @@ def test_a_run_leaves_little_to_the_garbage_collector():
         assert gc.collect() < 400  # without `discard` there are 675
 
 
-def test_a_saved_find_runs_again_with_the_same_digest(tmp_path: Path):
+def test_a_saved_find_runs_again_with_the_same_digest(tmp_path: Path) -> None:
     found = explore(one_send(), "duplicate", OFF, most_faults=1)
     assert found.found is not None
     found.found.save(tmp_path / "found.klab")
     assert ran(Scenario.load(tmp_path / "found.klab")).trace.digest() == found.cluster.trace.digest()
 
 
-def test_with_all_rules_on_one_fault_breaks_nothing():
+def test_with_all_rules_on_one_fault_breaks_nothing() -> None:
     found = explore(one_send(), most_faults=1)
     assert found.verdict == "none"
     assert "a forbidden anomaly never shows with at most 1 fault of the kinds drop, late" in str(found)
@@ -67,19 +67,19 @@ def test_with_all_rules_on_one_fault_breaks_nothing():
 
 
 @pytest.mark.parametrize("engine", ["lineage", "random", "informed"])
-def test_readers_that_come_after_the_run_are_not_struck(engine: str):
+def test_readers_that_come_after_the_run_are_not_struck(engine: str) -> None:
     found = explore(one_send(), most_faults=1, engine=engine, runs=60, read=True)
     assert found.verdict in ("none", "unknown")
     struck = explore(one_send(), "duplicate", OFF, 1, engine=engine, read=True)
     assert struck.verdict == "found"
 
 
-def test_the_bound_counts_faults_and_kinds():
+def test_the_bound_counts_faults_and_kinds() -> None:
     assert explore(one_send(), "duplicate", OFF, most_faults=0).verdict == "none"
     assert explore(one_send(), "duplicate", OFF, most_faults=1, kinds=("upgrade",)).verdict == "none"
 
 
-def test_two_faults_are_found_where_one_is_not_enough():
+def test_two_faults_are_found_where_one_is_not_enough() -> None:
     scenario = scenario_of(rules.STATE_OUTLIVES_DATA, Path(__file__).parents[2])
     bare = replace(scenario, faults=())
     off = [rules.STATE_OUTLIVES_DATA.name]
@@ -88,7 +88,7 @@ def test_two_faults_are_found_where_one_is_not_enough():
     assert (found.verdict, found.size) == ("found", 2)
 
 
-def test_the_same_search_gives_the_same_result_in_any_number_of_processes():
+def test_the_same_search_gives_the_same_result_in_any_number_of_processes() -> None:
     alone = explore(idempotent_produce(), "sequence gap", [rules.SEQUENCE_GAPS.name], 1)
     with get_context("spawn").Pool(2) as pool:
         shared = explore(idempotent_produce(), "sequence gap", [rules.SEQUENCE_GAPS.name], 1, mapper=pool.imap)
@@ -96,13 +96,13 @@ def test_the_same_search_gives_the_same_result_in_any_number_of_processes():
     assert (str(alone), alone.found) == (str(shared), shared.found)
 
 
-def test_a_frame_that_may_be_late_but_not_lost_is_late_enough_to_be_sent_again():
+def test_a_frame_that_may_be_late_but_not_lost_is_late_enough_to_be_sent_again() -> None:
     found = explore(one_send(), "duplicate", OFF, 1, kinds=("late",))
     assert found.verdict == "found"
     assert isinstance(found.faults[0], Delay)
 
 
-def test_a_budget_that_is_used_up_is_no_proof():
+def test_a_budget_that_is_used_up_is_no_proof() -> None:
     found = explore(one_send(), most_faults=1, runs=20)
     assert found.verdict == "unknown"
     assert "the budget of 20 runs was used up" in str(found)
@@ -129,7 +129,7 @@ def test_an_interrupt_keeps_what_was_covered(engine: str):
 
 
 @pytest.mark.parametrize("engine", ["random", "informed"])
-def test_what_draws_finds_it_too_and_draws_the_same_for_a_seed(engine: str):
+def test_what_draws_finds_it_too_and_draws_the_same_for_a_seed(engine: str) -> None:
     first = explore(one_send(), "duplicate", OFF, 1, engine=engine, seed=3)
     again = explore(one_send(), "duplicate", OFF, 1, engine=engine, seed=3)
     other = explore(one_send(), "duplicate", OFF, 1, engine=engine, seed=4)
@@ -162,12 +162,12 @@ async def divides_by_zero(app: App) -> float:
         ({"most_faults": -1}, "most_faults is a number from 0 to 9, not -1"),
     ],
 )
-def test_a_name_that_does_not_exist_is_named(change: dict[str, object], message: str):
+def test_a_name_that_does_not_exist_is_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("?", r"\?")):
         explore(one_send(), **change)  # type: ignore[arg-type]
 
 
-def test_a_program_that_does_not_end_is_refused_unless_that_is_looked_for():
+def test_a_program_that_does_not_end_is_refused_unless_that_is_looked_for() -> None:
     endless = Scenario(title="endless", topics={"out": 1}, programs=(Program("c", waits_for_ever),))
     with pytest.raises(ValueError, match="'endless' does not end without any fault: a program waits for ever"):
         explore(endless, "duplicate")
@@ -175,13 +175,13 @@ def test_a_program_that_does_not_end_is_refused_unless_that_is_looked_for():
         explore(endless, STUCK)
 
 
-def test_a_program_that_raises_is_refused():
+def test_a_program_that_raises_is_refused() -> None:
     broken = Scenario(title="broken", topics={"out": 1}, programs=(Program("c", divides_by_zero),))
     with pytest.raises(ValueError, match="raises without any fault: ZeroDivisionError"):
         explore(broken, "duplicate")
 
 
-def test_a_scenario_that_is_broken_already_is_refused():
+def test_a_scenario_that_is_broken_already_is_refused() -> None:
     scenario = replace(one_send(), rules_off=tuple(OFF), faults=(Drop("ProduceResponse#1"),))
     with pytest.raises(ValueError, match="shows duplicate already, without any more fault"):
         explore(scenario)
@@ -198,7 +198,7 @@ async def gives_up_after_a_second(app: App) -> None:
         await (await producer.send("out", record.value, partition=0))
 
 
-def test_a_program_of_ones_own_is_searched_as_it_is():
+def test_a_program_of_ones_own_is_searched_as_it_is() -> None:
     found = explore(gives_up_after_a_second, FAILED, most_faults=1, kinds=("drop",))
     assert (found.verdict, found.size) == ("found", 1)
     assert "This is failed program: the program of app ended with" in found.explanation
@@ -207,7 +207,7 @@ def test_a_program_of_ones_own_is_searched_as_it_is():
         explore("my_program")  # type: ignore[arg-type]
 
 
-def test_a_failed_program_can_be_that_of_one_exception():
+def test_a_failed_program_can_be_that_of_one_exception() -> None:
     """The program's own timeout comes with any lost request; another exception does not."""
     of = {name: explore(gives_up_after_a_second, f"{FAILED}: {name}", most_faults=1, kinds=("drop",), runs=30)
           for name in ("KafkaTimeoutError", "REQUEST_TIMED_OUT", "ProducerFencedError")}  # fmt: skip
@@ -227,7 +227,7 @@ async def raises_in_vain(app: App) -> None:
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("KeyError", "found"), ("IndexError", "none")])
-def test_an_exception_of_pythons_can_be_named_too(name: str, verdict: str):
+def test_an_exception_of_pythons_can_be_named_too(name: str, verdict: str) -> None:
     assert explore(raises_in_vain, f"{FAILED}:{name}", most_faults=1, kinds=("drop",), runs=60).verdict == verdict
 
 
@@ -239,7 +239,7 @@ def test_an_exception_of_pythons_can_be_named_too(name: str, verdict: str):
         ("", "as in 'failed program: ProducerFencedError'"),
     ],
 )
-def test_an_exception_that_does_not_exist_is_refused(name: str, said: str):
+def test_an_exception_that_does_not_exist_is_refused(name: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         explore(gives_up_after_a_second, f"{FAILED}: {name}")
 
@@ -249,7 +249,7 @@ async def sends_without_idempotence(app: App) -> None:
     await (await app.producer(enable_idempotence=False).send("out", "x", partition=0))
 
 
-def test_a_search_without_faults_names_what_is_allowed():
+def test_a_search_without_faults_names_what_is_allowed() -> None:
     """A record that is sent again without idempotence is there twice, and Kafka allows it."""
     program = Program("p", sends_without_idempotence)
     twice = replace(one_send(), programs=(program,), faults=(Drop("ProduceResponse#1"),))

@@ -30,7 +30,7 @@ def small(found: Result) -> Result:
     return shrink(found)
 
 
-def test_programs_steps_partitions_and_brokers_go(small: Result):
+def test_programs_steps_partitions_and_brokers_go(small: Result) -> None:
     scenario = small.found
     assert scenario is not None
     assert [len(scenario.programs), scenario.brokers, scenario.topics] == [1, 1, {"out": 1}]
@@ -41,11 +41,11 @@ def test_programs_steps_partitions_and_brokers_go(small: Result):
     assert findings_of(run_to_end(replace(scenario, rules_off=()))[0], ("torn transaction",)) == ()
 
 
-def test_the_same_result_gives_the_same_small_scenario(found: Result):
+def test_the_same_result_gives_the_same_small_scenario(found: Result) -> None:
     assert shrink(found, 40).found == shrink(found, 40).found
 
 
-def test_a_fault_that_is_not_needed_goes_also_one_that_was_there_before(found: Result):
+def test_a_fault_that_is_not_needed_goes_also_one_that_was_there_before(found: Result) -> None:
     pause = Pause("r", at_ms=150_000), Resume("r", at_ms=150_001)
     scenario = two_partition_transactions().with_faults(*pause)
     more = explore(scenario, "torn transaction", [TORN], 1, kinds=("drop",))
@@ -54,11 +54,11 @@ def test_a_fault_that_is_not_needed_goes_also_one_that_was_there_before(found: R
     assert (len(small.faults), small.size) == (1, 1)
 
 
-def test_the_budget_of_runs_is_kept(found: Result):
+def test_the_budget_of_runs_is_kept(found: Result) -> None:
     assert shrink(found, runs=1).found == found.found
 
 
-def test_where_nothing_was_found_there_is_nothing_to_make_small():
+def test_where_nothing_was_found_there_is_nothing_to_make_small() -> None:
     nothing = explore(two_partition_transactions(), "torn transaction", [TORN], 0, kinds=("drop",))
     with pytest.raises(ValueError, match="nothing was found"):
         shrink(nothing)
@@ -69,7 +69,7 @@ def test_where_nothing_was_found_there_is_nothing_to_make_small():
 
 @pytest.mark.parametrize("make", GENERIC)
 @pytest.mark.parametrize("profile", ["4.x/TV2", "4.x/TV1"])
-def test_the_generic_programs_are_clean_and_end(make: Callable[..., Scenario], profile: str):
+def test_the_generic_programs_are_clean_and_end(make: Callable[..., Scenario], profile: str) -> None:
     cluster, end = run_to_end(make(profile))
     assert end == ENDED
     assert findings_of(cluster, ("torn transaction", "duplicate", "exactly-once", "failed program")) == ()

@@ -21,21 +21,21 @@ def strips() -> dict[str, list[WhatIf]]:
     return what_if(ONE)
 
 
-def test_a_client_that_crashes_has_a_point_of_no_return(strips: dict[str, list[WhatIf]]):
+def test_a_client_that_crashes_has_a_point_of_no_return(strips: dict[str, list[WhatIf]]) -> None:
     outcomes = [outcome for outcome, _ in groupby(strips[CLIENT][1:], key=lambda one: one.outcome)]
     assert outcomes == ["nothing", "aborted", "committed"]
     turn = next(one for one in strips[CLIENT][1:] if one.outcome == "committed")
     assert ran(ONE).trace.events[turn.same_as].frame == "EndTxn#1"
 
 
-def test_with_all_rules_on_no_step_is_red(strips: dict[str, list[WhatIf]]):
+def test_with_all_rules_on_no_step_is_red(strips: dict[str, list[WhatIf]]) -> None:
     steps = ran(ONE).trace.steps
     assert [len(strip) for strip in strips.values()] == [steps - strips[FRAME][0].step] * 4
     assert not any(one.broken for strip in strips.values() for one in strip)
 
 
 @pytest.mark.parametrize("mishap", [CLIENT, COORDINATOR])
-def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]], mishap: str):
+def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]], mishap: str) -> None:
     checked = 0
     for one in strips[mishap][5::20]:
         crash, *restart = one.faults
@@ -46,13 +46,13 @@ def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[Wha
     assert checked > 4
 
 
-def test_a_node_is_crashed_once_for_all_that_it_only_receives(strips: dict[str, list[WhatIf]]):
+def test_a_node_is_crashed_once_for_all_that_it_only_receives(strips: dict[str, list[WhatIf]]) -> None:
     events = ran(ONE).trace.events
     crashed = [events[one.same_as] for one in strips[COORDINATOR] if one.step == one.same_as and one.faults]
     assert {event.kind for event in crashed[1:]} == {"send", "append"}
 
 
-def test_without_a_rule_the_strip_is_red_where_it_mattered():
+def test_without_a_rule_the_strip_is_red_where_it_mattered() -> None:
     scenario = replace(ONE, rules_off=(rules.REDRIVE_PREPARE.name,))
     strips = what_if(scenario)
     red = [one.step for one in strips[COORDINATOR] if one.outcome == "open"]
@@ -60,7 +60,7 @@ def test_without_a_rule_the_strip_is_red_where_it_mattered():
     assert len(strips[LEADER]) == len(strips[COORDINATOR])
 
 
-def test_it_can_be_stopped():
+def test_it_can_be_stopped() -> None:
     runs = iter(range(4))
     strips = what_if(ONE, stop=lambda: next(runs) == 3)
     assert sum(map(len, strips.values())) < 20

@@ -86,7 +86,7 @@ def kafkalab(installed: Path, folder: Path, *words: str) -> subprocess.Completed
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=plain())
 
 
-def test_the_wheel_is_pure_and_small_and_has_the_widgets_and_the_course(wheel: Path):
+def test_the_wheel_is_pure_and_small_and_has_the_widgets_and_the_course(wheel: Path) -> None:
     names = set(ZipFile(wheel).namelist())
     assert wheel.name.endswith("-py3-none-any.whl")
     assert wheel.stat().st_size < WHEEL_MAX
@@ -95,7 +95,7 @@ def test_the_wheel_is_pure_and_small_and_has_the_widgets_and_the_course(wheel: P
     assert not [n for n in names if n.startswith(("tests/", "labs/", "data/")) or "recorded/" in n]
 
 
-def test_an_empty_folder_gets_the_labs_and_jupyterlab_opens_them(installed: Path, tmp_path: Path):
+def test_an_empty_folder_gets_the_labs_and_jupyterlab_opens_them(installed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "labs of mine"
     folder.mkdir()
     with lab(installed, folder) as (address, token, printed):
@@ -109,7 +109,7 @@ def test_an_empty_folder_gets_the_labs_and_jupyterlab_opens_them(installed: Path
     assert settings["schema"]["properties"]["windowingMode"]["default"] == "defer"
 
 
-def test_the_checks_of_lab_3_pass_where_it_was_copied(installed: Path, folder: Path, tmp_path: Path):
+def test_the_checks_of_lab_3_pass_where_it_was_copied(installed: Path, folder: Path, tmp_path: Path) -> None:
     command = [
         installed / "bin" / "python",
         "-m",
@@ -128,7 +128,9 @@ def test_the_checks_of_lab_3_pass_where_it_was_copied(installed: Path, folder: P
 
 
 @pytest.mark.parametrize("where", ["folder", "elsewhere"])
-def test_notebooks_are_graded_and_cannot_read_the_answers(where: str, installed: Path, folder: Path, tmp_path: Path):
+def test_notebooks_are_graded_and_cannot_read_the_answers(
+    where: str, installed: Path, folder: Path, tmp_path: Path
+) -> None:
     solution = json.loads((folder / "labs" / "solutions" / f"{LAB}.ipynb").read_text())
     for student in ("ann", "bob"):
         (tmp_path / "in" / student).mkdir(parents=True)
@@ -146,7 +148,7 @@ def test_notebooks_are_graded_and_cannot_read_the_answers(where: str, installed:
     assert "PermissionError" in why or "FileNotFoundError" in why
 
 
-def test_a_page_and_a_run_are_made_of_a_copied_scenario(installed: Path, folder: Path, tmp_path: Path):
+def test_a_page_and_a_run_are_made_of_a_copied_scenario(installed: Path, folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "run.html"
     made = kafkalab(installed, folder, "page", "data/torn_for_real.klab", "--out", str(page))
     assert (made.returncode, made.stderr) == (0, "")
@@ -154,7 +156,7 @@ def test_a_page_and_a_run_are_made_of_a_copied_scenario(installed: Path, folder:
     assert kafkalab(installed, folder, "run", "data/torn_for_real.klab").returncode == 0
 
 
-def test_brokers_are_served(installed: Path, tmp_path: Path):
+def test_brokers_are_served(installed: Path, tmp_path: Path) -> None:
     command = [installed / "bin" / "kafkalab", "serve", "--port", "0", "--topics", "orders:3"]
     server = subprocess.Popen(command, cwd=tmp_path, env=plain(), stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -168,13 +170,13 @@ def test_brokers_are_served(installed: Path, tmp_path: Path):
     assert "orders" in str(topics)
 
 
-def test_solutions_that_were_copied_make_the_folder_of_a_class(installed: Path, folder: Path, tmp_path: Path):
+def test_solutions_that_were_copied_make_the_folder_of_a_class(installed: Path, folder: Path, tmp_path: Path) -> None:
     made = kafkalab(installed, folder, "build-labs", "--without-solutions", str(tmp_path / "class"))
     assert (made.returncode, made.stderr) == (0, "")
     assert (tmp_path / "class" / "labs" / f"{LAB}.ipynb").is_file()
 
 
-def test_an_update_says_what_is_new_and_keeps_work(installed: Path, tmp_path: Path):
+def test_an_update_says_what_is_new_and_keeps_work(installed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     shipped = next((installed / "lib").glob("python*/site-packages/kafkalab/shipped/labs"))

@@ -68,35 +68,35 @@ def joined_modules() -> dict[str, list[str]]:
     return found
 
 
-def test_lines_have_up_to_120_characters(root: Path):
+def test_lines_have_up_to_120_characters(root: Path) -> None:
     found = {f.name: long_lines(f.read_text(encoding="utf-8")) for f in sources(root)}
     assert len(found) > 30
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_a_long_line_is_found():
+def test_a_long_line_is_found() -> None:
     assert long_lines("a\n" + "b" * 121 + "\n" + "ü" * 120) == [2]
 
 
-def test_the_tools_are_pinned_and_no_lock_file_names_where_they_lie():
+def test_the_tools_are_pinned_and_no_lock_file_names_where_they_lie() -> None:
     tools = json.loads((HERE / "package.json").read_text(encoding="utf-8"))
     assert set(tools) == {"private", "description", "devDependencies"}
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in tools["devDependencies"].values())
 
 
-def test_every_view_with_a_module_of_its_own_is_known():
+def test_every_view_with_a_module_of_its_own_is_known() -> None:
     views = {v.__module__.rsplit(".", 1)[1] for v in View.__subclasses__() if v.__module__.startswith("kafkalab.")}
     assert views <= set(joined_modules())
 
 
-def test_format_and_linter_have_nothing_to_say(root: Path, biome: list[str]):
+def test_format_and_linter_have_nothing_to_say(root: Path, biome: list[str]) -> None:
     files = [str(f.relative_to(root)) for f in sources(root)]
     config = f"--config-path={HERE}"
     assert run(biome, "format", config, *files, cwd=root) == ""
     assert run(biome, "lint", config, "--error-on-warnings", *files, cwd=root) == ""
 
 
-def test_each_joined_module_knows_all_its_names_and_every_name_is_used_in_one(biome: list[str], tmp_path: Path):
+def test_each_joined_module_knows_all_its_names_and_every_name_is_used_in_one(biome: list[str], tmp_path: Path) -> None:
     idle: dict[tuple[str, str], bool] = {}
     (tmp_path / "biome.json").write_text((HERE / "biome.json").read_text(encoding="utf-8"), encoding="utf-8")
     for view, names in joined_modules().items():

@@ -15,29 +15,29 @@ def rows(kafka: str, kafkalab: str) -> list[Row]:
     return rows_of("random.1", real, lab, [])
 
 
-def test_an_error_of_the_other_kind_of_client_is_the_race_while_both_are_under_way():
+def test_an_error_of_the_other_kind_of_client_is_the_race_while_both_are_under_way() -> None:
     for own, other in ((OLD, NEW), (NEW, OLD)):
         assert is_mixed(rows(TOLD[not own.knows], TOLD[own.knows]), [own], [other])
 
 
-def test_alone_or_one_after_the_other_it_is_a_difference():
+def test_alone_or_one_after_the_other_it_is_a_difference() -> None:
     mixed = rows("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
     assert not is_mixed(mixed, [OLD], [])
     assert not is_mixed(mixed, [OLD], [Asked("TxnOffsetCommit", 4, 11.5, 12.0)])
 
 
-def test_beside_a_request_of_the_same_kind_or_one_that_is_not_verified_it_is_a_difference():
+def test_beside_a_request_of_the_same_kind_or_one_that_is_not_verified_it_is_a_difference() -> None:
     mixed = rows("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
     assert not is_mixed(mixed, [OLD], [Asked("Produce", 10, 10.5, 12.0), Asked("EndTxn", 5, 10.5, 12.0)])
 
 
-def test_the_wrong_way_round_or_any_other_error_is_a_difference():
+def test_the_wrong_way_round_or_any_other_error_is_a_difference() -> None:
     assert not is_mixed(rows("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE"), [OLD], [NEW])
     assert not is_mixed(rows("TRANSACTION_ABORTABLE", "NONE"), [OLD], [NEW])
     assert not is_mixed(rows("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE"), [Asked("EndTxn", 4, 10, 11)], [NEW])
 
 
-def test_one_difference_more_is_a_difference():
+def test_one_difference_more_is_a_difference() -> None:
     real = [{"ask": "Produce", "error": "TRANSACTION_ABORTABLE", "offset": 1}, {"ask": "Fetch", "error": "NONE"}]
     lab = [{"ask": "Produce", "error": "INVALID_TXN_STATE", "offset": 2}]
     assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
@@ -45,7 +45,7 @@ def test_one_difference_more_is_a_difference():
     assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
 
 
-def test_what_a_coordinator_throws_is_the_answer_of_all_that_came_with_it():
+def test_what_a_coordinator_throws_is_the_answer_of_all_that_came_with_it() -> None:
     thrown = Asked("Produce", 12, 10.5, 12.0, "UNSUPPORTED_VERSION")
     mixed = rows("UNSUPPORTED_VERSION", "INVALID_PRODUCER_EPOCH")
     assert is_mixed(mixed, [OLD], [thrown])
@@ -54,7 +54,7 @@ def test_what_a_coordinator_throws_is_the_answer_of_all_that_came_with_it():
     assert not is_mixed(mixed, [OLD], [Asked("Produce", 11, 10.5, 12.0, "UNSUPPORTED_VERSION")])
 
 
-def test_a_request_behind_one_at_which_the_coordinator_throws_leaves_nothing_pending():
+def test_a_request_behind_one_at_which_the_coordinator_throws_leaves_nothing_pending() -> None:
     own, other = (Asked("TxnOffsetCommit", 5, at, 12.0, "UNSUPPORTED_VERSION") for at in (10.0, 11.0))
     later = Asked("EndTxn", 5, 13.0, 14.0)
     real, lab = ([{"ask": "TxnOffsetCommit"}, {"ask": "EndTxn", "error": e}] for e in ("NONE", "INVALID_TXN_STATE"))

@@ -28,14 +28,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("recording", "family"), CASES)
-def test_kafkalab_answers_as_the_recording(recording: str, family: str):
+def test_kafkalab_answers_as_the_recording(recording: str, family: str) -> None:
     scripts = [s for s in scripts_of(family) if belongs(s, recording)]
     rows = compared(recording, scripts, recorded(recording))
     assert not unexplained(rows), report(rows, SHOWN)
 
 
 @pytest.mark.parametrize("recording", [path.stem for path in sorted(RECORDED.glob("[0-9]*.json"))])
-def test_every_script_is_recorded(recording: str):
+def test_every_script_is_recorded(recording: str) -> None:
     found = recorded(recording)["answers"]
     assert list(found) == [s["name"] for s in scripts_of() if belongs(s, recording)]
     assert [name for name, answers in found.items() if any("failed" in a for a in answers)] == []

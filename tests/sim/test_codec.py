@@ -53,7 +53,7 @@ def scenarios() -> list[Scenario]:
     return [*made, replace(lab03(), rules_off=(DEDUPLICATION.name,)), *map(Scenario.load, STORED)]
 
 
-def test_every_code_gives_its_scenario_back_and_so_does_the_python():
+def test_every_code_gives_its_scenario_back_and_so_does_the_python() -> None:
     for scenario in scenarios():
         assert scenario_of_code(code_of(scenario)) == scenario
         names: dict[str, Scenario] = {}
@@ -61,14 +61,14 @@ def test_every_code_gives_its_scenario_back_and_so_does_the_python():
         assert names["scenario"] == scenario
 
 
-def test_a_code_typed_elsewhere_gives_the_same_run():
+def test_a_code_typed_elsewhere_gives_the_same_run() -> None:
     scenario = lab03(seed=7).with_faults(Drop("EndTxn#1"), Crash("b3", at_step=60))
     typed = code_of(scenario).lower().replace("-", " ").replace("0", "o").replace("1", "l")
     runs = [Cluster(s) for s in (scenario, scenario_of_code(typed))]
     assert len({run.run().digest() for run in runs}) == 1
 
 
-def test_a_code_of_a_known_scenario_is_short():
+def test_a_code_of_a_known_scenario_is_short() -> None:
     assert len(code_of(lab03())) <= 26
     assert len(code_of(lab03(seed=42).with_faults(Drop("EndTxn#1")))) <= 48
 
@@ -87,11 +87,11 @@ GIVEN_OUT = {
 
 
 @pytest.mark.parametrize("name", GIVEN_OUT)
-def test_a_code_that_was_given_out_once_is_read_for_good(name: str):
+def test_a_code_that_was_given_out_once_is_read_for_good(name: str) -> None:
     assert scenario_of_code(GIVEN_OUT[name]) == SCENARIOS[name]().with_faults(Drop("EndTxn#1"))
 
 
-def test_the_labs_codes_are_short_enough_to_be_typed():
+def test_the_labs_codes_are_short_enough_to_be_typed() -> None:
     for name, make in SCENARIOS.items():
         if name.startswith("lab"):
             assert len(code_of(make())) <= 30, name
@@ -100,7 +100,7 @@ def test_the_labs_codes_are_short_enough_to_be_typed():
     assert 'lab06(profile="4.x/TV2", first=None, second=None)' in python_of(lab06(first=None, second=None))
 
 
-def test_each_wrong_sign_and_each_two_swapped_are_noticed():
+def test_each_wrong_sign_and_each_two_swapped_are_noticed() -> None:
     code = code_of(lab03(seed=42).with_faults(Drop("EndTxn#1"))).replace("-", "")
     for i in range(2, len(code)):
         for sign in SIGNS:
@@ -126,19 +126,19 @@ def test_each_wrong_sign_and_each_two_swapped_are_noticed():
         ("K1" + "A" * 30_000, "a code is a line of letters and digits"),
     ],
 )
-def test_what_is_no_code_is_told_with_what_to_do(code: str, message: str):
+def test_what_is_no_code_is_told_with_what_to_do(code: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         scenario_of_code(code)
 
 
-def test_random_signs_never_give_anything_but_a_scenario_or_a_sentence():
+def test_random_signs_never_give_anything_but_a_scenario_or_a_sentence() -> None:
     random = Random(5)
     for _ in range(300):
         with pytest.raises(ValueError, match=r"typo|damaged|know|scenario"):
             scenario_of_code("K1" + "".join(random.choices(SIGNS, k=random.randrange(5, 60))))
 
 
-def test_code_cannot_hold_a_program_that_is_a_function():
+def test_code_cannot_hold_a_program_that_is_a_function() -> None:
     async def mine(app: object) -> None:
         pass
 
@@ -148,7 +148,7 @@ def test_code_cannot_hold_a_program_that_is_a_function():
             made(scenario)
 
 
-def test_other_data_has_codes_of_its_own_kind():
+def test_other_data_has_codes_of_its_own_kind() -> None:
     data = ["Zoë", [["Drop", "EndTxn#1"]], None]
     assert decode(ANSWER, encode(ANSWER, data)) == data
     with pytest.raises(ValueError, match="is no challenge of kafkalab: those begin with C1"):
@@ -167,7 +167,7 @@ def test_other_data_has_codes_of_its_own_kind():
         ({"programs": [7]}, "is damaged"),
     ],
 )
-def test_a_code_that_holds_no_scenario_is_refused_with_a_sentence(row: object, why: str):
+def test_a_code_that_holds_no_scenario_is_refused_with_a_sentence(row: object, why: str) -> None:
     with pytest.raises(ValueError, match=why) as caught:
         scenario_of_code(encode("K", row))
     assert "\n" not in str(caught.value)
@@ -175,7 +175,7 @@ def test_a_code_that_holds_no_scenario_is_refused_with_a_sentence(row: object, w
 
 @pytest.mark.parametrize("data", [b"[1", b" " * 10_000_000, b"[" * 100_000])
 @pytest.mark.parametrize("damage", ["", "x"])
-def test_a_line_of_the_first_format_that_is_damaged_is_refused_with_a_sentence(data: bytes, damage: str):
+def test_a_line_of_the_first_format_that_is_damaged_is_refused_with_a_sentence(data: bytes, damage: str) -> None:
     letters = base64.urlsafe_b64encode(zlib.compress(data)).decode().rstrip("=")
     line = f"klabT1.{letters}.{zlib.crc32(f'klabT1.{letters}'.encode()) & 0xFFFFFF:06x}{damage}"
     read = "nothing that can be read|too many levels"
@@ -194,14 +194,14 @@ CODE = GIVEN_OUT["lab03"]
         f"#run={CODE}&at=EndTxn#1", f"<https://example.org/play/#run={CODE}>", f"https://example.org/r/{CODE}",
     ],
 )  # fmt: skip
-def test_a_code_in_quotes_or_in_a_link_is_read(text: str):
+def test_a_code_in_quotes_or_in_a_link_is_read(text: str) -> None:
     assert scenario_of_code(text) == scenario_of_code(CODE)
     with pytest.raises(ValueError, match="is no challenge of kafkalab"):
         decode(CHALLENGE, text)
     assert is_of_kind(CHALLENGE, text.replace("K1-", "C1-").replace("k1-", "C1-"))
 
 
-def test_a_typo_in_a_link_is_noticed():
+def test_a_typo_in_a_link_is_noticed() -> None:
     with pytest.raises(ValueError, match="its checksum is wrong"):
         scenario_of_code(f"https://example.org/play/#run={CODE.replace('M024E', 'M024F')}&step=54")
     with pytest.raises(ValueError, match="is no code of kafkalab: those begin with K1"):

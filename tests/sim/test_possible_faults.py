@@ -83,7 +83,7 @@ def struck_first(scenario: Scenario, fault: Fault) -> Scenario:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_possible_fault_makes_another_run_and_no_other_does(name: str):
+def test_a_possible_fault_makes_another_run_and_no_other_does(name: str) -> None:
     scenario, random = SCENARIOS[name], Random(name)
     whole = run(scenario)
     steps = [whole.start, *random.sample(range(whole.start + 1, min(whole.trace.steps, 500)), 5)]
@@ -100,7 +100,7 @@ def test_a_possible_fault_makes_another_run_and_no_other_does(name: str):
             assert bool(reason) == (now in forked.unused_faults or now in scenario.faults), f"{now}: {reason}"
 
 
-def test_every_kind_of_fault_is_possible_somewhere_and_impossible_somewhere():
+def test_every_kind_of_fault_is_possible_somewhere_and_impossible_somewhere() -> None:
     seen: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
     for scenario in SCENARIOS.values():
         for found in watched(scenario, list(range(0, 1_000, 29)))[0].values():
@@ -111,7 +111,7 @@ def test_every_kind_of_fault_is_possible_somewhere_and_impossible_somewhere():
     assert set(seen[True]) == kinds
 
 
-def test_a_fault_on_a_frame_of_a_finished_run_is_judged_as_one_more_fault_of_its_scenario():
+def test_a_fault_on_a_frame_of_a_finished_run_is_judged_as_one_more_fault_of_its_scenario() -> None:
     random = Random(5)
     for scenario in (lab03(), lab03().with_faults(Drop("EndTxn#1"), Delay("Produce#1"), Crash("b1", at_step=140))):
         whole = run(scenario)
@@ -144,7 +144,7 @@ def test_a_fault_on_a_frame_of_a_finished_run_is_judged_as_one_more_fault_of_its
         ((), Heal("b1", "b2"), "nothing is cut there"),
     ],
 )
-def test_a_reason_says_what_is_so_already(faults: tuple[Fault, ...], asked: Fault, reason: str):
+def test_a_reason_says_what_is_so_already(faults: tuple[Fault, ...], asked: Fault, reason: str) -> None:
     nodes = [p.node for p in lab03().programs]
     asked = replace(asked, node=nodes[0]) if getattr(asked, "node", "") == "payments" else asked
     if isinstance(asked, Cut) and "payments" in asked.a:
@@ -152,7 +152,7 @@ def test_a_reason_says_what_is_so_already(faults: tuple[Fault, ...], asked: Faul
     assert why_not(run(lab03().with_faults(*faults)), asked) == reason.replace("payments is", f"{nodes[0]} is")
 
 
-def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time():
+def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time() -> None:
     whole = run(lab03())
     noted, _ = watched(lab03().with_faults(Crash("b1", at_step=150), Crash("b2", at_step=0)), [whole.start, 150])
     assert noted[150][Crash("b1")] == "this happens right after this step already"
@@ -160,7 +160,7 @@ def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time():
     assert noted[whole.start][Crash("b3")] == ""
 
 
-def test_connections_between_two_clients_are_left_out():
+def test_connections_between_two_clients_are_left_out() -> None:
     found = connection_faults(run(two_members()))
     clients = [p.node for p in two_members().programs]
     assert len(clients) > 1
@@ -168,7 +168,7 @@ def test_connections_between_two_clients_are_left_out():
     assert Cut("b1", clients[0]) in found
 
 
-def test_a_watch_sees_each_event_after_the_set_up_before_its_faults_strike():
+def test_a_watch_sees_each_event_after_the_set_up_before_its_faults_strike() -> None:
     seen: list[tuple[int, bool]] = []
     scenario = lab03().with_faults(Crash("b1", at_step=150))
     cluster = run(scenario, lambda c: seen.append((c.trace.steps - 1, c.nodes["b1"].alive)))
@@ -178,7 +178,7 @@ def test_a_watch_sees_each_event_after_the_set_up_before_its_faults_strike():
     assert cluster.trace.digest() == run(scenario).trace.digest()
 
 
-def test_a_watch_without_a_trace_is_refused():
+def test_a_watch_without_a_trace_is_refused() -> None:
     with pytest.raises(ValueError, match="watch needs the events"):
         Cluster(lab03(), keep=False, watch=lambda cluster: None)
 
@@ -198,7 +198,7 @@ def test_whether_a_log_would_be_compacted_is_found_at_the_first_record_that_woul
     assert not would_clean(other.log, other.now)
 
 
-def test_looking_changes_nothing():
+def test_looking_changes_nothing() -> None:
     whole = run(lab03())
     before = {f.name: getattr(whole.scenario, f.name) for f in fields(Scenario)}
     digest = whole.trace.digest()

@@ -40,20 +40,20 @@ def printed(code: str) -> str:
 
 
 @pytest.mark.parametrize("who", PROCESSES)
-def test_a_fresh_process_finds_the_programs_that_come_with_kafkalab(who: str):
+def test_a_fresh_process_finds_the_programs_that_come_with_kafkalab(who: str) -> None:
     assert printed(PROCESSES[who]) == f"{Cluster(Scenario.load(SAVED)).run().digest()}\n"
 
 
-def test_the_command_line_runs_a_saved_scenario():
+def test_the_command_line_runs_a_saved_scenario() -> None:
     assert "committed" in printed(f"from kafkalab.cli.main import main; main(['run', {str(SAVED)!r}])")
 
 
-def test_importing_kafkalab_loads_nothing_else():
+def test_importing_kafkalab_loads_nothing_else() -> None:
     code = "import sys, kafkalab; print(sorted(m for m in sys.modules if m.split('.')[0] == 'kafkalab'))"
     assert printed(code) == "['kafkalab']\n"
 
 
-def test_importing_the_simulator_loads_no_program():
+def test_importing_the_simulator_loads_no_program() -> None:
     code = (
         "import sys, kafkalab.sim.cluster, kafkalab.sim.scenario; "
         "print([m for m in sys.modules if m.startswith('kafkalab.programs')])"
@@ -61,14 +61,16 @@ def test_importing_the_simulator_loads_no_program():
     assert printed(code) == "[]\n"
 
 
-def test_the_simulator_imports_nothing_by_a_name_of_its_own():
+def test_the_simulator_imports_nothing_by_a_name_of_its_own() -> None:
     sources = {p.name: p.read_text(encoding="utf-8") for p in (ROOT / "kafkalab" / "sim").rglob("*.py")}
     assert [name for name, text in sources.items() if "import_module" in text] == ["registry.py"]
     assert set(re.findall(r"import_module\((.*?)\)", sources["registry.py"])) == {'"kafkalab"', "module"}
     assert not [name for name, text in sources.items() if re.search(r"kafkalab[./]programs", text)]
 
 
-def test_a_registry_imports_its_providers_once_when_it_is_first_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_registry_imports_its_providers_once_when_it_is_first_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "provider_of_one.py").write_text("import kafkalab\nkafkalab.REGISTRY.register('one', 1)\n")
     monkeypatch.syspath_prepend(tmp_path)
     registry: Registry[int] = Registry("numbers")
@@ -83,7 +85,7 @@ def test_a_registry_imports_its_providers_once_when_it_is_first_read(monkeypatch
     assert "provider_of_one" not in sys.modules
 
 
-def test_a_registry_whose_provider_fails_imports_it_again(monkeypatch: pytest.MonkeyPatch):
+def test_a_registry_whose_provider_fails_imports_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     registry: Registry[int] = Registry("numbers")
     monkeypatch.setattr(kafkalab, "PROVIDERS", {"numbers": ("no_such_module_of_numbers",)})
     for _ in range(2):

@@ -85,7 +85,7 @@ def journey_of(said: Said) -> str:
     return str(next(m["id"] for m in said if m["kind"] == "model" and "payload" in m["state"]))
 
 
-def test_it_sends_the_models_that_ipywidgets_would_and_the_run(talk: Talk):
+def test_it_sends_the_models_that_ipywidgets_would_and_the_run(talk: Talk) -> None:
     said = talk.say(kind="open", address="")
     view = Sequence(Journey(lab03()))
     ours = {**view.journey.get_state(), **view.get_state()}
@@ -98,7 +98,7 @@ def test_it_sends_the_models_that_ipywidgets_would_and_the_run(talk: Talk):
     assert first(said, "run")["code"] == code_of(lab03())
 
 
-def test_a_press_makes_the_run_that_a_notebook_makes(talk: Talk):
+def test_a_press_makes_the_run_that_a_notebook_makes(talk: Talk) -> None:
     journey = journey_of(talk.say(kind="open", address="lab=lab03"))
     said = talk.press(journey, action="drop", target="EndTxnResponse#1", step=50)
     here = Journey(lab03())
@@ -113,13 +113,13 @@ def test_a_press_makes_the_run_that_a_notebook_makes(talk: Talk):
     assert digest(talk) == Cluster(lab03()).run().digest()
 
 
-def test_before_a_run_is_shown_there_is_nothing_to_compare(root: Path):
+def test_before_a_run_is_shown_there_is_nothing_to_compare(root: Path) -> None:
     new = Talk(root)
     assert "no run yet" in first(new.say(kind="digest"), "refused")["text"]
     new.process.communicate()
 
 
-def test_a_value_of_the_page_is_taken_over_and_not_sent_back(talk: Talk):
+def test_a_value_of_the_page_is_taken_over_and_not_sent_back(talk: Talk) -> None:
     said = talk.say(kind="open", address="")
     journey, view = journey_of(said), first(said, "show")["id"]
     assert talk.say(kind="comm", id=journey, data={"method": "custom", "content": {"kind": "step", "step": 9}}) == []
@@ -130,14 +130,14 @@ def test_a_value_of_the_page_is_taken_over_and_not_sent_back(talk: Talk):
     assert talk.press(journey, action="right", step=9)[0]["state"]["step"] > 9
 
 
-def test_a_press_that_would_change_nothing_is_answered_with_a_sentence(talk: Talk):
+def test_a_press_that_would_change_nothing_is_answered_with_a_sentence(talk: Talk) -> None:
     journey = journey_of(talk.say(kind="open", address=""))
     said = talk.press(journey, action="drop", target="Nothing#1", step=5)
     assert [m["kind"] for m in said] == ["custom"]
     assert "Nothing#1" in said[0]["content"]["text"]
 
 
-def test_a_new_run_comes_with_the_place_that_the_address_names(talk: Talk):
+def test_a_new_run_comes_with_the_place_that_the_address_names(talk: Talk) -> None:
     said = talk.say(kind="open", address="lab=lab03&at=EndTxn%231")
     here = Journey(lab03())
     here.press("find", "EndTxn#1")
@@ -145,7 +145,7 @@ def test_a_new_run_comes_with_the_place_that_the_address_names(talk: Talk):
     assert said[0]["state"]["step"] == here.step > 0
 
 
-def test_what_the_page_shows_while_python_loads_is_what_python_will_send(talk: Talk):
+def test_what_the_page_shows_while_python_loads_is_what_python_will_send(talk: Talk) -> None:
     recorded = json.loads(gzip.decompress(recorded_run("lab00")))
     journey, view = (m["state"] for m in talk.say(kind="open", address="lab=lab00") if m["kind"] == "model")
     later = {"verdict"}
@@ -157,7 +157,7 @@ def test_what_the_page_shows_while_python_loads_is_what_python_will_send(talk: T
     assert recorded_run("lab00") == recorded_run("lab00")
 
 
-def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk):
+def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk) -> None:
     old = talk.say(kind="open", address="lab=lab00")
     said = talk.say(kind="open", address="lab=lab01")
     assert {m["id"] for m in said if m["kind"] == "closed"} == {m["id"] for m in old if m["kind"] == "model"}
@@ -179,7 +179,7 @@ def test_the_run_before_is_forgotten_when_another_is_opened(talk: Talk):
         ("lab=lab03&at=EndTxn%2399", "This run has no 'EndTxn#99'"),
     ],
 )
-def test_an_address_that_names_nothing_gets_a_sentence_and_the_run_stays(talk: Talk, address: str, told: str):
+def test_an_address_that_names_nothing_gets_a_sentence_and_the_run_stays(talk: Talk, address: str, told: str) -> None:
     journey = journey_of(talk.say(kind="open", address=""))
     said = talk.say(kind="open", address=address)
     assert first(said, "refused")["text"].lower().find(told.lower()) >= 0
@@ -187,7 +187,7 @@ def test_an_address_that_names_nothing_gets_a_sentence_and_the_run_stays(talk: T
     assert talk.press(journey, action="right", step=1) != []
 
 
-def test_a_picture_is_made_when_it_is_asked_for_and_only_once(talk: Talk):
+def test_a_picture_is_made_when_it_is_asked_for_and_only_once(talk: Talk) -> None:
     said = talk.say(kind="open", address="lab=lab03&view=logs")
     assert len([m for m in said if m["kind"] == "model"]) == 2
     made = talk.say(kind="picture", name="logs", ask=1)
@@ -201,7 +201,7 @@ def test_a_picture_is_made_when_it_is_asked_for_and_only_once(talk: Talk):
 
 
 @pytest.mark.parametrize("name", list(PICTURES))
-def test_a_picture_has_the_values_that_it_has_in_a_notebook_also_after_a_press(talk: Talk, name: str):
+def test_a_picture_has_the_values_that_it_has_in_a_notebook_also_after_a_press(talk: Talk, name: str) -> None:
     journey = journey_of(talk.say(kind="open", address="lab=lab03"))
     made = talk.say(kind="picture", name=name, ask=1)
     here = getattr(kafkalab, PICTURES[name].view)(Journey(lab03())).get_state()
@@ -214,7 +214,7 @@ def test_a_picture_has_the_values_that_it_has_in_a_notebook_also_after_a_press(t
     assert [m["content"] for m in said if m["kind"] == "custom"] == [{"kind": "done"}]
 
 
-def test_a_picture_may_be_of_one_of_several(talk: Talk):
+def test_a_picture_may_be_of_one_of_several(talk: Talk) -> None:
     talk.say(kind="open", address="lab=lab10")
     some, producer = (first(talk.say(kind="picture", name="states", of=of), "picture") for of in ("", "producer"))
     assert some["subjects"] == producer["subjects"] == MACHINES
@@ -228,7 +228,7 @@ def test_a_picture_may_be_of_one_of_several(talk: Talk):
     assert nobody["why"] == f"This run has no 'nobody' to show here; there are {', '.join(names)}."
 
 
-def test_a_picture_that_makes_no_sense_of_a_run_says_so(talk: Talk):
+def test_a_picture_that_makes_no_sense_of_a_run_says_so(talk: Talk) -> None:
     empty = Scenario(title="nobody does anything")
     talk.say(kind="open", address=f"run={code_of(empty)}")
     whys = {name: first(talk.say(kind="picture", name=name), "picture")["why"] for name in PICTURES}
@@ -242,13 +242,13 @@ def test_a_picture_that_makes_no_sense_of_a_run_says_so(talk: Talk):
     assert "no picture is called 'tree'" in first(talk.say(kind="picture", name="tree"), "refused")["text"].lower()
 
 
-def test_before_a_run_is_shown_there_is_no_picture(root: Path):
+def test_before_a_run_is_shown_there_is_no_picture(root: Path) -> None:
     new = Talk(root)
     assert "no run yet" in first(new.say(kind="picture", name="logs"), "refused")["text"]
     new.process.communicate()
 
 
-def test_the_stand_in_and_the_pictures_have_no_name_in_common_by_accident(root: Path):
+def test_the_stand_in_and_the_pictures_have_no_name_in_common_by_accident(root: Path) -> None:
     own = set(re.findall(r"self\.(_\w+)", (root / "kafkalab/site/page/stand_in.py").read_text(encoding="utf-8")))
     of_ipywidgets = {name for kind in ipywidgets.Widget.__mro__ for name in vars(kind)}
     assert len(own - of_ipywidgets) > 2
@@ -257,7 +257,7 @@ def test_the_stand_in_and_the_pictures_have_no_name_in_common_by_accident(root: 
     assert (own - of_ipywidgets) & used == set()
 
 
-def test_the_pictures_of_the_run_before_are_closed(talk: Talk):
+def test_the_pictures_of_the_run_before_are_closed(talk: Talk) -> None:
     talk.say(kind="open", address="lab=lab03")
     old = first(talk.say(kind="picture", name="cluster"), "picture")["id"]
     assert old in {m["id"] for m in talk.say(kind="open", address="lab=lab00") if m["kind"] == "closed"}
@@ -265,14 +265,14 @@ def test_the_pictures_of_the_run_before_are_closed(talk: Talk):
 
 
 @pytest.mark.parametrize("name", list(PICTURES))
-def test_every_picture_can_be_made_of_every_run_of_the_labs_that_has_what_it_shows(name: str):
+def test_every_picture_can_be_made_of_every_run_of_the_labs_that_has_what_it_shows(name: str) -> None:
     for run in ("lab00", "lab01", "lab06", "lab10"):
         journey = Journey(scenario_of_lab(run))
         for of in PICTURES[name].subjects(journey.payload):
             assert PICTURES[name].made(journey, of).journey is journey
 
 
-def test_an_address_names_a_run_and_a_place_in_it():
+def test_an_address_names_a_run_and_a_place_in_it() -> None:
     broken = replace(lab03(), faults=(Drop("EndTxnResponse#1"), Crash("b3", at_step=80)))
     assert opening(f"#run={code_of(broken)}").scenario == broken
     assert opening("").scenario == opening("lab=lab03").scenario == lab03()
@@ -280,12 +280,12 @@ def test_an_address_names_a_run_and_a_place_in_it():
     assert (found.at, found.step, found.scenario) == ("Produce#1", 4, lab00())
 
 
-def test_every_lab_with_a_scenario_has_a_run():
+def test_every_lab_with_a_scenario_has_a_run() -> None:
     assert {lab_of(name).number for name in runs()} == {lab.number for lab in FOUND} - {12, 16}
     assert [name for name in runs() if not opening(f"lab={name}").scenario.title] == []
 
 
-def test_a_challenge_is_told_its_presses_are_counted_and_its_line_is_given(talk: Talk):
+def test_a_challenge_is_told_its_presses_are_counted_and_its_line_is_given(talk: Talk) -> None:
     challenge = Challenge(scenario=lab00(), find=("duplicate",), most=2)
     said = talk.say(kind="open", address=f"challenge={challenge.code}")
     assert first(said, "show")["challenge"] == str(challenge)
@@ -305,7 +305,7 @@ def test_a_challenge_is_told_its_presses_are_counted_and_its_line_is_given(talk:
     assert "shows no challenge" in first(talk.say(kind="answer", name="Ada"), "refused")["text"]
 
 
-def test_what_if_is_computed_at_once_where_python_has_no_second_thread(monkeypatch: pytest.MonkeyPatch):
+def test_what_if_is_computed_at_once_where_python_has_no_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -316,7 +316,7 @@ def test_what_if_is_computed_at_once_where_python_has_no_second_thread(monkeypat
     assert view.strips["rows"] != []
 
 
-def test_the_archive_has_what_the_page_imports_and_is_the_same_twice():
+def test_the_archive_has_what_the_page_imports_and_is_the_same_twice() -> None:
     data = archive()
     names = set(zipfile.ZipFile(BytesIO(data)).namelist())
     assert {"kafkalab/site/page/session.py", "kafkalab/widgets/views/sequence.js", "traitlets/traitlets.py"} <= names

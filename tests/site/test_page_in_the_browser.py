@@ -88,7 +88,7 @@ def shows(page: Page, scenario: Scenario) -> None:
 @pytest.mark.smoke
 def test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked(
     address: str, page: Page, console_errors: list[str]
-):
+) -> None:
     asked: set[str] = set()
     page.on("request", lambda request: asked.add(re.sub(r"^(blob:)?(\w+://[^/]*)/.*", r"\2", request.url)))
     page.context.on("request", lambda request: asked.add(re.sub(r"^(blob:)?(\w+://[^/]*)/.*", r"\2", request.url)))
@@ -99,7 +99,7 @@ def test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked(
     assert console_errors == []
 
 
-def test_a_press_makes_a_run_undo_takes_it_back_and_a_link_opens_it_again(address: str, page: Page):
+def test_a_press_makes_a_run_undo_takes_it_back_and_a_link_opens_it_again(address: str, page: Page) -> None:
     opened(page, f"{address}#lab=lab03&at=EndTxn%231")
     expect(page.locator(".klab .now")).to_contain_text("EndTxn#1")
     page.keyboard.press("d")
@@ -118,7 +118,7 @@ def test_a_press_makes_a_run_undo_takes_it_back_and_a_link_opens_it_again(addres
     shows(page, struck.scenario)
 
 
-def test_every_run_of_every_lab_is_that_of_this_python(address: str, page: Page, console_errors: list[str]):
+def test_every_run_of_every_lab_is_that_of_this_python(address: str, page: Page, console_errors: list[str]) -> None:
     opened(page, address)
     for name in runs():
         page.evaluate("name => { location.hash = `lab=${name}`; }", name)
@@ -127,7 +127,7 @@ def test_every_run_of_every_lab_is_that_of_this_python(address: str, page: Page,
     assert console_errors == []
 
 
-def test_another_lab_is_chosen_from_the_list(address: str, page: Page):
+def test_another_lab_is_chosen_from_the_list(address: str, page: Page) -> None:
     opened(page, address)
     page.locator("#runs").select_option("lab00")
     shows(page, lab00())
@@ -137,7 +137,7 @@ def test_another_lab_is_chosen_from_the_list(address: str, page: Page):
     expect(page.locator("#runs")).to_have_value("lab03")
 
 
-def test_an_unknown_address_is_told_and_the_run_stays(address: str, page: Page):
+def test_an_unknown_address_is_told_and_the_run_stays(address: str, page: Page) -> None:
     page.goto(f"{address}#lab=lab99")
     expect(page.locator("#said")).to_contain_text("No lab has a run 'lab99'; there are lab00")
     page.evaluate("location.hash = '#lab=lab00'")
@@ -147,7 +147,7 @@ def test_an_unknown_address_is_told_and_the_run_stays(address: str, page: Page):
     shows(page, lab00())
 
 
-def test_a_challenge_is_solved_and_its_line_copied(address: str, page: Page):
+def test_a_challenge_is_solved_and_its_line_copied(address: str, page: Page) -> None:
     find = Challenge(scenario=lab00(), find=("duplicate",), most=2)
     opened(page, f"{address}#challenge={find.code}")
     expect(page.locator("#challenge pre")).to_contain_text("Find duplicate in at most 2 presses")
@@ -177,7 +177,7 @@ def wonder_for_long(page: Page) -> None:
     expect(page.locator(".klab")).not_to_have_attribute("data-step", step, timeout=2_000)
 
 
-def test_a_long_run_is_stopped_by_a_new_worker_with_the_run_that_was_shown(address: str, page: Page):
+def test_a_long_run_is_stopped_by_a_new_worker_with_the_run_that_was_shown(address: str, page: Page) -> None:
     opened(page, f"{address}#lab=lab03&at=EndTxn%231")
     page.keyboard.press("d")
     struck = replace(lab03(), faults=(Drop("EndTxn#1"),))
@@ -194,7 +194,7 @@ def test_a_long_run_is_stopped_by_a_new_worker_with_the_run_that_was_shown(addre
     expect(page.locator(".klab")).not_to_have_attribute("data-step", step)
 
 
-def test_where_memory_is_shared_python_is_interrupted_and_goes_on(site: Path, page: Page):
+def test_where_memory_is_shared_python_is_interrupted_and_goes_on(site: Path, page: Page) -> None:
     with isolated(site) as address:
         opened(page, f"{address}#lab=lab03")
         assert page.evaluate("crossOriginIsolated")
@@ -213,7 +213,7 @@ def test_where_memory_is_shared_python_is_interrupted_and_goes_on(site: Path, pa
         ("delete window.Worker", "This browser cannot run Python"),
     ],
 )
-def test_a_browser_that_cannot_run_python_is_told(address: str, page: Page, lacking: str, told: str):
+def test_a_browser_that_cannot_run_python_is_told(address: str, page: Page, lacking: str, told: str) -> None:
     page.add_init_script(lacking)
     page.goto(address)
     expect(page.locator("#said")).to_contain_text(told)
@@ -232,7 +232,7 @@ def loading(page: Page, name: str = "library.packed") -> Iterator[None]:
 
 def test_while_python_loads_a_recording_is_stepped_through_and_presses_are_kept(
     address: str, page: Page, console_errors: list[str]
-):
+) -> None:
     with loading(page):
         page.goto(address)
         expect(page.locator(PICTURE)).to_be_visible()
@@ -257,7 +257,7 @@ def test_while_python_loads_a_recording_is_stepped_through_and_presses_are_kept(
     assert console_errors == []
 
 
-def test_the_cursor_stays_where_it_was_moved_and_else_goes_where_the_address_says(address: str, page: Page):
+def test_the_cursor_stays_where_it_was_moved_and_else_goes_where_the_address_says(address: str, page: Page) -> None:
     for moved in (False, True):
         with loading(page):
             page.goto(f"{address}?{moved}#lab=lab03&at=EndTxn%231")
@@ -270,7 +270,7 @@ def test_the_cursor_stays_where_it_was_moved_and_else_goes_where_the_address_say
         (expect(there).not_to_contain_text if moved else expect(there).to_contain_text)("EndTxn#1")
 
 
-def test_a_recording_of_another_run_is_replaced(site: Path, address: str, page: Page):
+def test_a_recording_of_another_run_is_replaced(site: Path, address: str, page: Page) -> None:
     other = (site / PAGE / "runs" / "lab00.packed").read_bytes()
     page.route("**/runs/lab03.packed", lambda route: route.fulfill(body=other))
     opened(page, address)
@@ -278,7 +278,7 @@ def test_a_recording_of_another_run_is_replaced(site: Path, address: str, page: 
     expect(page.locator(".klab")).to_have_attribute("aria-label", re.compile(re.escape(lab03().title)))
 
 
-def test_where_python_never_comes_the_recording_says_so(address: str, page: Page):
+def test_where_python_never_comes_the_recording_says_so(address: str, page: Page) -> None:
     page.route("**/kafkalab.packed", lambda route: route.fulfill(status=404))
     page.goto(address)
     expect(page.locator("#said")).to_contain_text("kafkalab.packed is not there (404)")
@@ -286,7 +286,7 @@ def test_where_python_never_comes_the_recording_says_so(address: str, page: Page
     expect(page.locator(".klab .now")).to_contain_text("this run can only be looked at")
 
 
-def test_it_needs_no_storage(address: str, page: Page, console_errors: list[str]):
+def test_it_needs_no_storage(address: str, page: Page, console_errors: list[str]) -> None:
     deny = "Object.defineProperty(window, '{}', {{ get() {{ throw new DOMException('denied', 'SecurityError'); }} }});"
     page.add_init_script(
         "".join(deny.format(name) for name in ("localStorage", "sessionStorage", "indexedDB", "caches"))
@@ -296,12 +296,12 @@ def test_it_needs_no_storage(address: str, page: Page, console_errors: list[str]
     assert console_errors == []
 
 
-def test_opened_as_a_file_it_says_what_to_do(site: Path, page: Page):
+def test_opened_as_a_file_it_says_what_to_do(site: Path, page: Page) -> None:
     page.goto(f"file://{site}/page/index.html")
     expect(page.locator("#said")).to_contain_text("open this page from a web server")
 
 
-def test_what_is_loaded_is_below_8_mb_compressed(site: Path, address: str, page: Page):
+def test_what_is_loaded_is_below_8_mb_compressed(site: Path, address: str, page: Page) -> None:
     loaded: set[str] = set()
     page.context.on("request", lambda request: loaded.add(request.url.partition("#")[0]))
     opened(page, address)

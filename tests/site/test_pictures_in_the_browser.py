@@ -38,7 +38,7 @@ def step(page: Page) -> str:
 
 def test_each_picture_is_loaded_when_it_is_opened_and_has_one_step_with_the_sequence(
     address: str, page: Page, console_errors: list[str]
-):
+) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     opened(page, address)
@@ -68,7 +68,7 @@ def test_each_picture_is_loaded_when_it_is_opened_and_has_one_step_with_the_sequ
 
 
 @pytest.mark.parametrize("order", [list(PICTURES), list(PICTURES)[::-1]])
-def test_no_style_sheet_changes_how_another_picture_looks(address: str, page: Page, order: list[str]):
+def test_no_style_sheet_changes_how_another_picture_looks(address: str, page: Page, order: list[str]) -> None:
     opened(page, f"{address}#lab=lab03&at=EndTxn%231")
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
     looks: dict[str, list[bytes]] = {}
@@ -82,7 +82,7 @@ def test_no_style_sheet_changes_how_another_picture_looks(address: str, page: Pa
     assert {name for name, pictures in looks.items() if len(set(pictures)) > 1} == set()
 
 
-def test_of_several_choices_in_a_row_the_last_is_shown(address: str, page: Page, console_errors: list[str]):
+def test_of_several_choices_in_a_row_the_last_is_shown(address: str, page: Page, console_errors: list[str]) -> None:
     opened(page, address)
     page.evaluate("for (const name of ['states', 'logs', 'cluster']) document.querySelector(`#tab-${name}`).click()")
     expect(shown(page)).to_have_class(re.compile("cluster-map"))
@@ -93,7 +93,9 @@ def test_of_several_choices_in_a_row_the_last_is_shown(address: str, page: Page,
 
 
 @pytest.mark.parametrize("name", list(PICTURES))
-def test_a_fault_is_shown_in_the_picture_that_is_open(address: str, page: Page, name: str, console_errors: list[str]):
+def test_a_fault_is_shown_in_the_picture_that_is_open(
+    address: str, page: Page, name: str, console_errors: list[str]
+) -> None:
     opened(page, f"{address}#lab=lab03&at=EndTxn%231&view={name}")
     expect(shown(page)).to_have_attribute("data-step", step(page))
     page.locator(PICTURE).press("d")
@@ -109,7 +111,7 @@ def test_a_fault_is_shown_in_the_picture_that_is_open(address: str, page: Page, 
     assert console_errors == []
 
 
-def test_the_choice_stays_when_another_run_is_opened_and_says_where_it_makes_no_sense(address: str, page: Page):
+def test_the_choice_stays_when_another_run_is_opened_and_says_where_it_makes_no_sense(address: str, page: Page) -> None:
     opened(page, f"{address}#lab=lab03&view=states:producer")
     expect(shown(page)).to_have_attribute("data-machine", "producer")
     page.locator("#runs").select_option("lab00")
@@ -133,7 +135,7 @@ def test_the_choice_stays_when_another_run_is_opened_and_says_where_it_makes_no_
     expect(panel).to_be_hidden()
 
 
-def test_the_tabs_are_reached_and_chosen_by_keyboard(address: str, page: Page):
+def test_the_tabs_are_reached_and_chosen_by_keyboard(address: str, page: Page) -> None:
     opened(page, address)
     first, second, last = (tab(page, list(PICTURES)[i]) for i in (0, 1, -1))
     assert [one.get_attribute("tabindex") for one in page.get_by_role("tab").all()] == ["0", *["-1"] * 4]
@@ -164,7 +166,7 @@ def test_the_tabs_are_reached_and_chosen_by_keyboard(address: str, page: Page):
 
 def test_a_picture_chosen_while_python_loads_opens_when_it_is_there(
     address: str, page: Page, console_errors: list[str]
-):
+) -> None:
     with loading(page):
         page.goto(address)
         expect(page.locator(PICTURE)).to_be_visible()
@@ -176,7 +178,7 @@ def test_a_picture_chosen_while_python_loads_opens_when_it_is_there(
     assert console_errors == []
 
 
-def test_where_python_never_comes_the_picture_says_so(address: str, page: Page):
+def test_where_python_never_comes_the_picture_says_so(address: str, page: Page) -> None:
     page.route("**/kafkalab.packed", lambda route: route.fulfill(status=404))
     page.goto(f"{address}#view=logs")
     expect(page.locator(PICTURE)).to_be_visible()
@@ -185,7 +187,7 @@ def test_where_python_never_comes_the_picture_says_so(address: str, page: Page):
     expect(page.get_by_role("tabpanel")).to_contain_text("Python has failed: this run can only be looked at.")
 
 
-def test_an_address_names_a_picture_and_the_link_to_a_run_does(address: str, page: Page):
+def test_an_address_names_a_picture_and_the_link_to_a_run_does(address: str, page: Page) -> None:
     opened(page, f"{address}#view=client")
     expect(shown(page)).to_be_visible()
     expect(page.locator("#runs")).to_have_value("lab03")
@@ -208,7 +210,7 @@ def test_an_address_names_a_picture_and_the_link_to_a_run_does(address: str, pag
 
 def test_an_unknown_picture_of_the_first_address_is_told_and_the_recording_says_why_it_stays_one(
     address: str, page: Page
-):
+) -> None:
     page.goto(f"{address}#lab=lab03&view=map")
     expect(page.locator("#said")).to_contain_text("No picture is called 'map'")
     expect(page.locator("#loading")).to_be_hidden()
@@ -220,7 +222,7 @@ def test_an_unknown_picture_of_the_first_address_is_told_and_the_recording_says_
     expect(page.locator('[data-action="undo"]')).to_have_attribute("aria-disabled", "false")
 
 
-def test_a_stopped_python_shows_the_picture_again(address: str, page: Page):
+def test_a_stopped_python_shows_the_picture_again(address: str, page: Page) -> None:
     opened(page, f"{address}#lab=lab03&view=logs")
     expect(shown(page)).to_be_visible()
     page.locator(f'{PICTURE} [data-action="what_if"]').click()
@@ -231,7 +233,7 @@ def test_a_stopped_python_shows_the_picture_again(address: str, page: Page):
 
 
 @pytest.mark.parametrize("name", list(PICTURES))
-def test_picture_and_arrow_are_on_the_screen_together(address: str, page: Page, name: str):
+def test_picture_and_arrow_are_on_the_screen_together(address: str, page: Page, name: str) -> None:
     opened(page, f"{address}#lab=lab03&at=EndTxn%231")
     rows = page.locator(f"{PICTURE} .scroll")
     tab(page, name).click()

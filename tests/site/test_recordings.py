@@ -36,14 +36,14 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_bug_rule_and_error_has_one(root: Path):
+def test_every_bug_rule_and_error_has_one(root: Path) -> None:
     found = {(one.kind, one.name) for one in recordings(root)}
     assert {name for kind, name in found if kind == "bugs"} == {f"{bug.number}: {bug.title}" for bug in BUGS}
     assert {name for kind, name in found if kind == "rules"} == {rule.name for rule in REGISTRY if rule not in WITHOUT}
     assert {name for kind, name in found if kind == "errors"} == {error.name for error in MEANING}
 
 
-def test_each_is_small_and_the_index_has_them_all(site: Path, root: Path):
+def test_each_is_small_and_the_index_has_them_all(site: Path, root: Path) -> None:
     folder = site / "recordings"
     written = {path.relative_to(folder).as_posix() for path in folder.glob("*/*.html")}
     text = unescape((folder / "index.html").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def test_each_is_small_and_the_index_has_them_all(site: Path, root: Path):
         assert not (folder / "rules" / f"{slug(rule)}.html").exists()
 
 
-def test_one_that_is_too_large_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_one_that_is_too_large_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGEST", 50_000)
     with pytest.raises(
         ValueError, match=r"recording bugs/kafka_5494\.html has \d{3},\d+ bytes; the limit is 50,000"
@@ -65,7 +65,7 @@ def test_one_that_is_too_large_is_refused(root: Path, monkeypatch: pytest.Monkey
         page_of(next(recordings(root)))
 
 
-def test_the_one_of_readme_is_of_the_run_that_it_says(root: Path):
+def test_the_one_of_readme_is_of_the_run_that_it_says(root: Path) -> None:
     text = (root / SHOWN_FIRST).read_text(encoding="utf-8")
     assert code_of(replace(lab00(), faults=(Drop("ProduceResponse#1"),))) in text
     assert f"]({SHOWN_FIRST.as_posix()})" in (root / "README.md").read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def test_the_one_of_readme_is_of_the_run_that_it_says(root: Path):
 )
 def test_it_opens_at_the_step_that_decides(
     site: Path, page: Page, console_errors: list[str], address: str, now: str, found: str
-):
+) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.partition(":")[0]))
     page.goto(f"file://{site}/recordings/index.html")
@@ -99,7 +99,7 @@ def test_it_opens_at_the_step_that_decides(
 
 
 @pytest.mark.browser
-def test_without_javascript_it_has_the_text_twin(site: Path, page: Page, root: Path):
+def test_without_javascript_it_has_the_text_twin(site: Path, page: Page, root: Path) -> None:
     browser = page.context.browser
     assert browser is not None
     context = browser.new_context(java_script_enabled=False)
@@ -114,7 +114,7 @@ def test_without_javascript_it_has_the_text_twin(site: Path, page: Page, root: P
 
 @pytest.mark.smoke
 @pytest.mark.browser
-def test_the_committed_one_opens_and_is_stepped_by_keys(root: Path, page: Page, console_errors: list[str]):
+def test_the_committed_one_opens_and_is_stepped_by_keys(root: Path, page: Page, console_errors: list[str]) -> None:
     page.goto(f"file://{root / SHOWN_FIRST}")
     step = page.locator(".klab[data-step]").get_attribute("data-step") or ""
     page.keyboard.press("ArrowRight")

@@ -30,7 +30,7 @@ def arrival(journey: Journey, frame: str) -> int:
 
 
 @pytest.mark.parametrize(("lab", "every"), [(lab00, 2), (lab03, 11)])
-def test_each_frame_in_flight_can_be_the_next_to_arrive(lab: Any, every: int):
+def test_each_frame_in_flight_can_be_the_next_to_arrive(lab: Any, every: int) -> None:
     journey = Journey(lab(), groups=ALL)
     tried = 0
     for step in journey.every_stop()[::every]:
@@ -54,7 +54,7 @@ def test_each_frame_in_flight_can_be_the_next_to_arrive(lab: Any, every: int):
     assert tried > 4
 
 
-def test_a_choice_is_one_run_of_the_tree_and_its_faults_are_code():
+def test_a_choice_is_one_run_of_the_tree_and_its_faults_are_code() -> None:
     journey = Journey(lab03(), groups=ALL)
     journey.step = busy(journey, 3)
     flying = journey.in_flight()
@@ -72,7 +72,7 @@ def test_a_choice_is_one_run_of_the_tree_and_its_faults_are_code():
     assert journey.scenario.faults == faults
 
 
-def test_a_held_frame_that_shall_arrive_next_is_released():
+def test_a_held_frame_that_shall_arrive_next_is_released() -> None:
     journey = Journey(lab03())
     journey.press("hold", "EndTxn#1")
     assert "EndTxn#1" in journey.in_flight()
@@ -82,7 +82,7 @@ def test_a_held_frame_that_shall_arrive_next_is_released():
     assert journey.payload["events"][journey.step]["frame"] == "EndTxn#1"
 
 
-def test_a_frame_that_is_not_in_flight_cannot_arrive_next():
+def test_a_frame_that_is_not_in_flight_cannot_arrive_next() -> None:
     journey = Journey(lab03())
     sent, received = (journey.payload["frames"]["EndTxn#1"][key] for key in ("sent", "received"))
     for step, reason in ((sent - 1, "EndTxn#1 is not sent yet"), (received, "EndTxn#1 has arrived")):
@@ -96,7 +96,7 @@ def test_a_frame_that_is_not_in_flight_cannot_arrive_next():
     assert journey.possible("next", "EndTxn#1~copy").startswith("EndTxn#1~copy is the second delivery of EndTxn#1")
 
 
-def test_a_fault_on_a_frame_leaves_a_crash_that_is_planned_for_later_at_its_moment():
+def test_a_fault_on_a_frame_leaves_a_crash_that_is_planned_for_later_at_its_moment() -> None:
     journey = Journey(lab03())
     frame, sent, at = next(
         (f["id"], f["sent"], f["received"] - 1)
@@ -117,7 +117,7 @@ def test_a_fault_on_a_frame_leaves_a_crash_that_is_planned_for_later_at_its_mome
     assert journey.scenario.faults == (Crash("b3", at_step=sent), Drop(frame))
 
 
-def test_a_crash_after_sending_lets_the_frame_arrive_and_needs_one_that_is_sent():
+def test_a_crash_after_sending_lets_the_frame_arrive_and_needs_one_that_is_sent() -> None:
     journey = Journey(lab03())
     sent = journey.step = journey.payload["frames"]["EndTxn#1"]["sent"]
     assert journey.possible("crash", "b1", sent=True) == "b1 sends no frame at this step"
@@ -131,7 +131,7 @@ def test_a_crash_after_sending_lets_the_frame_arrive_and_needs_one_that_is_sent(
     assert journey.tree[-1]["outcome"] == "committed"
 
 
-def test_the_size_of_all_views_is_the_journeys():
+def test_the_size_of_all_views_is_the_journeys() -> None:
     view = Sequence(lab00())
     before = (view.text(), view.svg())
     view.press("size")

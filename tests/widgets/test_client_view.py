@@ -22,7 +22,7 @@ def words(view: ClientView) -> str:
     return view.text() + "".join(ET.fromstring(view.svg()).itertext())
 
 
-def test_it_tells_the_calls_their_answers_what_polls_returned_and_the_clients_clock(view: ClientView):
+def test_it_tells_the_calls_their_answers_what_polls_returned_and_the_clients_clock(view: ClientView) -> None:
     view.press("end")
     assert view.text().split("\n") == [
         "What app knows at 137 ms of its clock",
@@ -39,14 +39,14 @@ def test_it_tells_the_calls_their_answers_what_polls_returned_and_the_clients_cl
 
 
 @pytest.mark.campaign
-def test_nothing_else_is_told_at_any_step(view: ClientView):
+def test_nothing_else_is_told_at_any_step(view: ClientView) -> None:
     for step in range(len(view.payload["events"])):
         view.step = step
         for word in ("broker", "EndTxn", "Ongoing", "Prepare", "epoch", "offset ", "marker", "sends"):
             assert word not in words(view)
 
 
-def test_a_client_that_waits_cannot_know_what_happens_and_can_be_shown(view: ClientView):
+def test_a_client_that_waits_cannot_know_what_happens_and_can_be_shown(view: ClientView) -> None:
     view.step = view.payload["frames"]["EndTxn#1"]["received"] + 1
     assert "app waits in commit_transaction() for 3 ms, and cannot know what happens meanwhile." in view.text()
     view.press("reveal")
@@ -56,7 +56,7 @@ def test_a_client_that_waits_cannot_know_what_happens_and_can_be_shown(view: Cli
     assert "broker" not in words(view)
 
 
-def test_moves_go_from_moment_to_moment_and_once_revealed_from_stop_to_stop(view: ClientView):
+def test_moves_go_from_moment_to_moment_and_once_revealed_from_stop_to_stop(view: ClientView) -> None:
     view.press("home")
     seen = [view.step]
     for _ in range(20):
@@ -70,7 +70,7 @@ def test_moves_go_from_moment_to_moment_and_once_revealed_from_stop_to_stop(view
     assert view.step == max(s for s in view.journey.every_stop() if s < view.moments()[-2])
 
 
-def test_a_fault_is_felt_only_by_what_it_does_to_the_client(view: ClientView):
+def test_a_fault_is_felt_only_by_what_it_does_to_the_client(view: ClientView) -> None:
     view.press("drop", "EndTxn#1")
     view.press("end")
     assert "Drop" not in words(view)
@@ -78,12 +78,12 @@ def test_a_fault_is_felt_only_by_what_it_does_to_the_client(view: ClientView):
     assert view.known().clock_ms > 30_000
 
 
-def test_a_crashed_client_knows_nothing_any_more(view: ClientView):
+def test_a_crashed_client_knows_nothing_any_more(view: ClientView) -> None:
     view.press("crash", "app")
     assert view.text().endswith("app is gone: it knows nothing any more.")
 
 
-def test_it_shows_another_client_and_shares_the_journey():
+def test_it_shows_another_client_and_shares_the_journey() -> None:
     programs = tuple(Program(f"p{i}", "transactions", {"transactional_id": f"t{i}", "count": 1}) for i in (1, 2))
     journey = Journey(Scenario(topics={"out": 1}, programs=programs))
     view = ClientView(journey, node="p2", size="projector")
@@ -97,5 +97,5 @@ def test_it_shows_another_client_and_shares_the_journey():
         ClientView(Scenario(topics={"out": 1}))
 
 
-def test_its_own_code_is_small():
+def test_its_own_code_is_small() -> None:
     assert sum(len(sent(f"client_view.{kind}").encode()) for kind in ("js", "css")) < 40_000

@@ -50,7 +50,7 @@ def bare(lines: list[str]) -> list[str]:
     return [line.replace("(", "").replace(")", "") for line in lines]
 
 
-def test_on_a_phone_a_call_is_told_in_few_lines(page: Page, view: ClientView):
+def test_on_a_phone_a_call_is_told_in_few_lines(page: Page, view: ClientView) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     view.press("end")
     put(page, view)
@@ -61,7 +61,7 @@ def test_on_a_phone_a_call_is_told_in_few_lines(page: Page, view: ClientView):
 @pytest.mark.smoke
 def test_the_screen_equals_the_text_twin_moment_by_moment_and_back(
     page: Page, view: ClientView, console_errors: list[str]
-):
+) -> None:
     view.press("home")
     put(page, view)
     for key, action in [("ArrowRight", "right")] * 8 + [("ArrowLeft", "left")] * 8 + [("End", "end"), ("Home", "home")]:
@@ -74,7 +74,7 @@ def test_the_screen_equals_the_text_twin_moment_by_moment_and_back(
 
 
 @pytest.mark.parametrize("action", ["home", "left", "right", "end"])
-def test_each_button_moves_as_the_press_does(page: Page, view: ClientView, action: str):
+def test_each_button_moves_as_the_press_does(page: Page, view: ClientView, action: str) -> None:
     view.step = view.moments()[3]
     put(page, view)
     page.locator(f'[data-action="{action}"]').click()
@@ -82,7 +82,7 @@ def test_each_button_moves_as_the_press_does(page: Page, view: ClientView, actio
     assert bare(screen(page)) == bare(twin(view))
 
 
-def test_between_moments_only_the_clock_goes_on(page: Page, view: ClientView):
+def test_between_moments_only_the_clock_goes_on(page: Page, view: ClientView) -> None:
     first, later = (view.payload["frames"]["EndTxn#1"][when] for when in ("sent", "received"))
     view.step = first
     put(page, view)
@@ -94,7 +94,7 @@ def test_between_moments_only_the_clock_goes_on(page: Page, view: ClientView):
     assert screen(page)[0] != before[0]
 
 
-def test_reveal_shows_what_it_cannot_know_and_hides_it_again(page: Page, view: ClientView):
+def test_reveal_shows_what_it_cannot_know_and_hides_it_again(page: Page, view: ClientView) -> None:
     view.step = view.payload["frames"]["EndTxn#1"]["received"] + 1
     put(page, view)
     assert "broker" not in page.locator(".klab").inner_text()
@@ -108,7 +108,7 @@ def test_reveal_shows_what_it_cannot_know_and_hides_it_again(page: Page, view: C
     assert bare(screen(page)) == bare(twin(view))
 
 
-def test_a_crashed_client_is_gone(page: Page):
+def test_a_crashed_client_is_gone(page: Page) -> None:
     cluster = Cluster(lab03().with_faults(Crash("app", at_step=150)))
     view = ClientView(cluster)
     view.step = 400
@@ -117,7 +117,7 @@ def test_a_crashed_client_is_gone(page: Page):
     assert bare(screen(page)) == bare(twin(view))
 
 
-def test_a_button_that_leads_nowhere_says_so(page: Page, view: ClientView):
+def test_a_button_that_leads_nowhere_says_so(page: Page, view: ClientView) -> None:
     view.press("home")
     put(page, view)
     left = page.locator('[data-action="left"]')
@@ -127,7 +127,7 @@ def test_a_button_that_leads_nowhere_says_so(page: Page, view: ClientView):
     assert page.locator(".klab").get_attribute("data-step") == str(view.step)
 
 
-def test_the_help_opens_and_closes(page: Page, view: ClientView):
+def test_the_help_opens_and_closes(page: Page, view: ClientView) -> None:
     put(page, view)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Show what it cannot know, or hide it again")
@@ -135,7 +135,7 @@ def test_the_help_opens_and_closes(page: Page, view: ClientView):
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, view: ClientView):
+def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, view: ClientView) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     view.press("end")
     put(page, view, size="projector")
@@ -147,7 +147,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, view: Clie
     assert small == []
 
 
-def test_a_long_call_is_told_whole_beside_an_open_file_browser(page: Page):
+def test_a_long_call_is_told_whole_beside_an_open_file_browser(page: Page) -> None:
     page.set_viewport_size({"width": 848, "height": 800})
     view = ClientView(lab06(), node="first")
     view.press("end")

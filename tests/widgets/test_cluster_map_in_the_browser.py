@@ -29,7 +29,7 @@ WORLDS: dict[str, tuple[Fault, ...]] = {
 }
 
 
-def test_on_a_phone_no_card_lies_on_another(page: Page):
+def test_on_a_phone_no_card_lies_on_another(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     view = ClusterMap(lab03())
     view.press("end")
@@ -46,7 +46,7 @@ def test_on_a_phone_no_card_lies_on_another(page: Page):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_each_step_shows_what_the_text_says(page: Page, world: str, console_errors: list[str]):
+def test_each_step_shows_what_the_text_says(page: Page, world: str, console_errors: list[str]) -> None:
     view = ClusterMap(lab03().with_faults(*WORLDS[world]))
     open_view(page, view)
     for key in ["ArrowRight"] * (len(view.journey.stops()) - 1) + ["ArrowLeft"] * 12:
@@ -59,7 +59,7 @@ def test_each_step_shows_what_the_text_says(page: Page, world: str, console_erro
     assert console_errors == []
 
 
-def test_replication_is_shown_where_the_journey_shows_it(page: Page):
+def test_replication_is_shown_where_the_journey_shows_it(page: Page) -> None:
     view = ClusterMap(lab03())
     view.groups = list(CATEGORIES)
     view.step = 60
@@ -73,7 +73,7 @@ def test_replication_is_shown_where_the_journey_shows_it(page: Page):
 
 
 @pytest.mark.smoke
-def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
+def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page) -> None:
     view = ClusterMap(lab03())
     view.step = 100
     open_view(page, view)
@@ -96,7 +96,7 @@ def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
 
 
 @pytest.mark.parametrize("action", ["home", "left", "right", "end"])
-def test_each_button_does_what_its_press_does(page: Page, action: str):
+def test_each_button_does_what_its_press_does(page: Page, action: str) -> None:
     view = ClusterMap(lab03())
     view.step = 150
     open_view(page, view)
@@ -106,7 +106,7 @@ def test_each_button_does_what_its_press_does(page: Page, action: str):
     agree(page, view, NAME)
 
 
-def test_a_node_is_chosen_by_a_click_and_left_by_the_button(page: Page):
+def test_a_node_is_chosen_by_a_click_and_left_by_the_button(page: Page) -> None:
     view = ClusterMap(lab03())
     view.step = view.payload["frames"]["EndTxn#1"]["sent"]
     open_view(page, view)
@@ -119,7 +119,7 @@ def test_a_node_is_chosen_by_a_click_and_left_by_the_button(page: Page):
     agree(page, view, NAME)
 
 
-def test_a_wall_stands_between_nodes_that_are_cut_and_nodes_say_how_they_are(page: Page):
+def test_a_wall_stands_between_nodes_that_are_cut_and_nodes_say_how_they_are(page: Page) -> None:
     view = ClusterMap(lab03().with_faults(*WORLDS["cut"][:2], Pause("b2", at_step=151), Crash("app", at_step=152)))
     view.press("end")
     open_view(page, view)
@@ -133,7 +133,7 @@ def test_a_wall_stands_between_nodes_that_are_cut_and_nodes_say_how_they_are(pag
     assert styles == ["solid", "dashed", "dotted"]
 
 
-def test_a_frame_flies_between_its_nodes_and_one_that_is_kept_says_so(page: Page):
+def test_a_frame_flies_between_its_nodes_and_one_that_is_kept_says_so(page: Page) -> None:
     view = ClusterMap(lab03().with_faults(Hold("EndTxn#1")))
     view.step = view.payload["frames"]["EndTxn#1"]["sent"]
     open_view(page, view)
@@ -153,7 +153,7 @@ def test_a_frame_flies_between_its_nodes_and_one_that_is_kept_says_so(page: Page
 @pytest.mark.parametrize(
     "scenario", [lab03(), two_members(), Scenario.load(DATA / "kafka_17754.klab")], ids=lambda s: s.title
 )
-def test_no_card_covers_another_at_either_size(page: Page, scenario: Scenario):
+def test_no_card_covers_another_at_either_size(page: Page, scenario: Scenario) -> None:
     covered = """() => {
       const cards = [...document.querySelectorAll("[data-node]")];
       const boxes = cards.map((e) => [e.dataset.node, e.getBoundingClientRect()]);
@@ -185,7 +185,7 @@ COVERED = """() => {
 
 
 @pytest.mark.parametrize("make", [lab00, lab03], ids=["lab 0", "lab 3"])
-def test_no_card_covers_the_name_of_a_frame_at_a_laptops_width(page: Page, make: Callable[[], Scenario]):
+def test_no_card_covers_the_name_of_a_frame_at_a_laptops_width(page: Page, make: Callable[[], Scenario]) -> None:
     view = ClusterMap(make())
     open_view(page, view)
     fit(page, 833)
@@ -196,14 +196,14 @@ def test_no_card_covers_the_name_of_a_frame_at_a_laptops_width(page: Page, make:
     assert found == []
 
 
-def test_closing_leaves_no_trace(page: Page):
+def test_closing_leaves_no_trace(page: Page) -> None:
     open_view(page, ClusterMap(lab03()))
     page.evaluate("close_()")
     expect(page.locator(".klab")).to_have_count(0)
     assert page.evaluate("[journey, model].flatMap((m) => Object.values(m.handlers).flat()).length") == 0
 
 
-def test_on_a_small_screen_every_node_is_whole_and_hides_no_other(page: Page):
+def test_on_a_small_screen_every_node_is_whole_and_hides_no_other(page: Page) -> None:
     page.set_viewport_size({"width": 576, "height": 768})
     view = ClusterMap(lab00())
     view.press("end")

@@ -28,7 +28,7 @@ def long_run(seed: int) -> Scenario:
     )
 
 
-def test_of_a_long_log_the_last_batches_are_shown_and_how_many_were_before():
+def test_of_a_long_log_the_last_batches_are_shown_and_how_many_were_before() -> None:
     compare = Compare(long_run(1), long_run(2))
     compare.press("end")
     line = next(a for a, _ in compare.state() if a.startswith("out-0"))
@@ -37,7 +37,7 @@ def test_of_a_long_log_the_last_batches_are_shown_and_how_many_were_before():
     assert f": {len(batches) - 16} earlier … [" in line
 
 
-def test_the_first_difference_is_the_first_event_that_differs():
+def test_the_first_difference_is_the_first_event_that_differs() -> None:
     compare = dropped()
     sent = compare.left["frames"]["EndTxn#1"]["sent"]
     assert compare.apart == sent + 1
@@ -50,7 +50,7 @@ def test_the_first_difference_is_the_first_event_that_differs():
     assert compare.text().splitlines()[1:4] == compare.first_difference()
 
 
-def test_each_stop_from_there_on_has_one_row_and_the_same_event_is_beside_itself():
+def test_each_stop_from_there_on_has_one_row_and_the_same_event_is_beside_itself() -> None:
     compare = dropped()
     for side, payload in ((0, compare.left), (1, compare.right)):
         steps = [row[side] for row in compare.rows if row[side] >= 0]
@@ -62,7 +62,7 @@ def test_each_stop_from_there_on_has_one_row_and_the_same_event_is_beside_itself
         assert (texts[0] == texts[1]) == bool(same)
 
 
-def test_events_that_say_the_same_and_change_other_data_are_not_the_same():
+def test_events_that_say_the_same_and_change_other_data_are_not_the_same() -> None:
     compare = Compare.rule(lab03(), EPOCH_PER_TRANSACTION)
     (row,) = [i for i, row in enumerate(compare.rows) if row[0] == row[1] == compare.apart]
     told = [compare.left["events"][compare.apart]["text"], compare.right["events"][compare.apart]["text"]]
@@ -75,7 +75,7 @@ def test_events_that_say_the_same_and_change_other_data_are_not_the_same():
     )
 
 
-def test_the_verdict_of_each_run_is_told_beside_the_other():
+def test_the_verdict_of_each_run_is_told_beside_the_other() -> None:
     stored = Scenario.load(Path(__file__).parents[2] / "data" / "rules" / "deduplication.klab")
     compare = Compare.rule(stored, DEDUPLICATION)
     assert compare.verdicts == []
@@ -87,14 +87,14 @@ def test_the_verdict_of_each_run_is_told_beside_the_other():
     assert "✕ duplicate" in compare.svg()
 
 
-def test_equal_runs_are_told_to_be_equal():
+def test_equal_runs_are_told_to_be_equal() -> None:
     compare = Compare(lab03(), Cluster(lab03()))
     assert (compare.apart, compare.first_difference()) == (-1, ["The runs are the same to their end."])
     assert parting(compare.left, compare.left) == -1
     assert all(same for _, _, same in compare.rows)
 
 
-def test_the_cursor_moves_over_rows_and_both_states_are_shown_there():
+def test_the_cursor_moves_over_rows_and_both_states_are_shown_there() -> None:
     compare = dropped()
     rows = compare.rows
     assert max(rows[compare.row][:2]) >= compare.apart
@@ -113,7 +113,7 @@ def test_the_cursor_moves_over_rows_and_both_states_are_shown_there():
             compare.press(action, target)
 
 
-def test_a_rule_and_a_profile_can_be_compared_in_one_line():
+def test_a_rule_and_a_profile_can_be_compared_in_one_line() -> None:
     rule = Compare.rule(lab03(), EPOCH_PER_TRANSACTION)
     assert rule.names == [f"with: {EPOCH_PER_TRANSACTION.name}", f"without: {EPOCH_PER_TRANSACTION.name}"]
     assert rule.apart > 0
@@ -124,7 +124,7 @@ def test_a_rule_and_a_profile_can_be_compared_in_one_line():
     assert profiles.apart > 0
 
 
-def test_two_forks_of_a_journey_and_the_run_shown_with_its_parent():
+def test_two_forks_of_a_journey_and_the_run_shown_with_its_parent() -> None:
     journey = Journey(lab03())
     follows = Compare(journey)
     assert follows.apart == -1
@@ -139,7 +139,7 @@ def test_two_forks_of_a_journey_and_the_run_shown_with_its_parent():
         Compare.runs(journey, 1, 9)
 
 
-def test_bad_input_is_refused_with_a_clear_error():
+def test_bad_input_is_refused_with_a_clear_error() -> None:
     with pytest.raises(TypeError, match="Compare needs two runs, or one journey, not one Scenario"):
         Compare(lab03())
     with pytest.raises(TypeError, match="Compare shows scenarios, clusters or journeys"):
@@ -150,7 +150,7 @@ def test_bad_input_is_refused_with_a_clear_error():
         Compare.rule(lab03(), "epoch")
 
 
-def test_a_saved_notebook_has_a_picture_and_the_text():
+def test_a_saved_notebook_has_a_picture_and_the_text() -> None:
     compare = dropped()
     data, _ = compare._repr_mimebundle_()
     assert data["text/plain"] == str(compare) == compare.text()

@@ -52,7 +52,7 @@ def same(page: Page, compare: Compare) -> None:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("which", ["fault", "rule", "profile", "same", "long"])
-def test_each_row_shows_what_the_text_says(page: Page, which: str, console_errors: list[str]):
+def test_each_row_shows_what_the_text_says(page: Page, which: str, console_errors: list[str]) -> None:
     compare = {
         "fault": lambda: Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
         "rule": lambda: Compare.rule(lab03(), EPOCH_PER_TRANSACTION),
@@ -91,7 +91,7 @@ ON_SCREEN = """() => {
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(page: Page, size: str):
+def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(page: Page, size: str) -> None:
     wide, high, room, most, kind = SIZES[size]
     page.set_viewport_size({"width": wide, "height": high})
     stored = Scenario.load(DATA / "rules" / "deduplication.klab")
@@ -109,7 +109,7 @@ def test_the_point_of_difference_both_verdicts_and_the_logs_are_on_one_screen(pa
     assert page.evaluate(ON_SCREEN)["wrong"] == 0, "a finding is shown from the step on that proves it"
 
 
-def test_on_a_phone_the_rows_and_the_logs_of_both_runs_are_there(page: Page):
+def test_on_a_phone_the_rows_and_the_logs_of_both_runs_are_there(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     Live(page, Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))))
     assert page.locator(".columns").evaluate("e => e.clientHeight") > 100
@@ -119,7 +119,7 @@ def test_on_a_phone_the_rows_and_the_logs_of_both_runs_are_there(page: Page):
     assert below["y"] + below["height"] <= frame["y"] + frame["height"]
 
 
-def test_buttons_and_clicks_move_the_cursor(page: Page):
+def test_buttons_and_clicks_move_the_cursor(page: Page) -> None:
     compare = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
     Live(page, compare)
     page.wait_for_function("!document.querySelector('.verdict').textContent.includes('looking')")
@@ -136,7 +136,7 @@ def test_buttons_and_clicks_move_the_cursor(page: Page):
     same(page, compare)
 
 
-def test_equal_runs_have_no_difference_to_go_to(page: Page):
+def test_equal_runs_have_no_difference_to_go_to(page: Page) -> None:
     Live(page, Compare(lab03(), lab03()))
     button = page.locator('[data-action="difference"]')
     expect(button).to_have_attribute("aria-disabled", "true")
@@ -145,7 +145,7 @@ def test_equal_runs_have_no_difference_to_go_to(page: Page):
 
 
 @pytest.mark.parametrize("room", [576, 832])
-def test_a_narrow_comparison_hides_no_entry_of_either_log(page: Page, room: int):
+def test_a_narrow_comparison_hides_no_entry_of_either_log(page: Page, room: int) -> None:
     page.set_viewport_size({"width": room + 16, "height": 800})
     Live(page, Compare.rule(lab01().with_faults(Drop("ProduceResponse#2")), DEDUPLICATION.name))
     page.locator(".klab").focus()

@@ -34,7 +34,7 @@ def opened(page: Page, name: str) -> tuple[Any, list[str]]:
 @pytest.mark.parametrize("name", MADE)
 def test_the_keys_are_told_on_a_question_mark_and_nothing_is_asked_of_the_world(
     page: Page, name: str, console_errors: list[str]
-):
+) -> None:
     _, asked = opened(page, name)
     root = page.locator(".klab")
     assert root.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
@@ -59,7 +59,7 @@ def test_the_keys_are_told_on_a_question_mark_and_nothing_is_asked_of_the_world(
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page, name: str):
+def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page, name: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     opened(page, name)
     for key in ("Home", "ArrowRight", "ArrowRight", "End"):
@@ -68,7 +68,7 @@ def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page, name: str
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_the_static_picture_has_literal_colours_and_needs_nothing(name: str):
+def test_the_static_picture_has_literal_colours_and_needs_nothing(name: str) -> None:
     widget = MADE[name]()
     picture, text = widget.svg(), widget.text()
     assert ET.fromstring(picture).tag.endswith("svg")
@@ -80,7 +80,7 @@ def test_the_static_picture_has_literal_colours_and_needs_nothing(name: str):
 
 
 @pytest.mark.smoke
-def test_each_widgets_own_code_is_below_40_kb_and_the_sequences_below_120():
+def test_each_widgets_own_code_is_below_40_kb_and_the_sequences_below_120() -> None:
     sizes: dict[str, int] = {}
     for name in MADE:
         widget = MADE[name]()

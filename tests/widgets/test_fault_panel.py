@@ -18,12 +18,12 @@ def panel() -> FaultPanel:
     return FaultPanel(lab03())
 
 
-def test_each_action_has_a_button_but_for_reorder_which_needs_a_second_frame(panel: FaultPanel):
+def test_each_action_has_a_button_but_for_reorder_which_needs_a_second_frame(panel: FaultPanel) -> None:
     offered = {action for _, row in panel.groups_of_buttons() for action, _, _ in row}
     assert offered == set(FAULTS) - {"reorder"}
 
 
-def test_the_text_gives_a_button_in_brackets_or_the_reason_why_not(panel: FaultPanel):
+def test_the_text_gives_a_button_in_brackets_or_the_reason_why_not(panel: FaultPanel) -> None:
     panel.press("drop", "EndTxn#1")
     lines = panel.text().splitlines()
     assert lines[0].startswith(f"Faults at step {panel.step}, t = ")
@@ -38,7 +38,7 @@ def test_the_text_gives_a_button_in_brackets_or_the_reason_why_not(panel: FaultP
     ]
 
 
-def test_the_chosen_frame_is_the_events_own_or_that_of_its_cause(panel: FaultPanel):
+def test_the_chosen_frame_is_the_events_own_or_that_of_its_cause(panel: FaultPanel) -> None:
     payload = panel.payload
     received = payload["frames"]["EndTxn#1"]["received"]
     assert chosen_frame(payload, received) == "EndTxn#1"
@@ -47,7 +47,7 @@ def test_the_chosen_frame_is_the_events_own_or_that_of_its_cause(panel: FaultPan
     assert chosen_frame(payload, 0) == ""
 
 
-def test_an_out_of_sync_replica_is_offered_an_unclean_election(panel: FaultPanel):
+def test_an_out_of_sync_replica_is_offered_an_unclean_election(panel: FaultPanel) -> None:
     panel.step = 60
     panel.press("crash", "b2")
     panel.press("end")
@@ -58,7 +58,7 @@ def test_an_out_of_sync_replica_is_offered_an_unclean_election(panel: FaultPanel
 
 
 @pytest.mark.campaign
-def test_the_rules_that_matter_to_this_run_are_found_by_trying_them(panel: FaultPanel):
+def test_the_rules_that_matter_to_this_run_are_found_by_trying_them(panel: FaultPanel) -> None:
     matter = [name for name, why in panel.rules().items() if not why]
     assert EPOCH_PER_TRANSACTION.name in matter
     assert len(matter) < len(panel.rules()) == len(REGISTRY)
@@ -68,7 +68,7 @@ def test_the_rules_that_matter_to_this_run_are_found_by_trying_them(panel: Fault
     assert panel.reasons["off"] == [EPOCH_PER_TRANSACTION.name]
 
 
-def test_the_picture_has_a_box_for_each_button_and_literal_colours(panel: FaultPanel):
+def test_the_picture_has_a_box_for_each_button_and_literal_colours(panel: FaultPanel) -> None:
     panel.press("drop", "EndTxn#1")
     svg = panel.svg()
     boxes = [e for e in ET.fromstring(svg).iter() if e.tag.endswith("rect")]
@@ -78,5 +78,5 @@ def test_the_picture_has_a_box_for_each_button_and_literal_colours(panel: FaultP
 
 
 @pytest.mark.parametrize("name", ["fault_panel", "verdict", "compare", "share", "predict"])
-def test_a_panels_own_code_is_small(name: str):
+def test_a_panels_own_code_is_small(name: str) -> None:
     assert sum(len(sent(name + suffix).encode()) for suffix in (".js", ".css")) < 40_000

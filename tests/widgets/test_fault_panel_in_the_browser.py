@@ -63,7 +63,7 @@ def offered(payload: dict[str, Any], action: str, target: str, details: dict[str
 
 
 @pytest.mark.smoke
-def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console_errors: list[str]):
+def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console_errors: list[str]) -> None:
     for scenario in (lab03(), lab03("1.0"), two_members()):
         panel, random = FaultPanel(scenario), Random(3)
         for action, target in (("hold", "EndTxn#1"), ("crash", "b1"), ("cut", "b2|b3")):
@@ -110,7 +110,7 @@ def press_each(page: Page, live: Live, panel: FaultPanel, step: int) -> list[str
     return done
 
 
-def test_each_button_makes_the_run_that_the_text_tells(page: Page, console_errors: list[str]):
+def test_each_button_makes_the_run_that_the_text_tells(page: Page, console_errors: list[str]) -> None:
     panel = FaultPanel(lab03())
     live = Live(page, panel)
     for summary in page.locator(".partitions summary").all():
@@ -121,7 +121,7 @@ def test_each_button_makes_the_run_that_the_text_tells(page: Page, console_error
     assert console_errors == []
 
 
-def test_release_restart_resume_heal_and_the_tree(page: Page, console_errors: list[str]):
+def test_release_restart_resume_heal_and_the_tree(page: Page, console_errors: list[str]) -> None:
     panel = FaultPanel(lab03(), size="projector")
     live = Live(page, panel)
     for first, then, target in (
@@ -150,7 +150,7 @@ def test_release_restart_resume_heal_and_the_tree(page: Page, console_errors: li
     assert console_errors == []
 
 
-def test_keys_press_what_they_say_and_the_help_lists_them(page: Page):
+def test_keys_press_what_they_say_and_the_help_lists_them(page: Page) -> None:
     panel = FaultPanel(lab03(), size="laptop")
     panel.step = panel.payload["frames"]["EndTxn#1"]["sent"]
     live = Live(page, panel)
@@ -168,7 +168,7 @@ def test_keys_press_what_they_say_and_the_help_lists_them(page: Page):
     assert page.evaluate("outside") == []
 
 
-def test_rules_are_tried_when_they_are_asked_for(page: Page):
+def test_rules_are_tried_when_they_are_asked_for(page: Page) -> None:
     panel = FaultPanel(lab03())
     live = Live(page, panel)
     page.locator(".rules summary").click()
@@ -184,7 +184,7 @@ def test_rules_are_tried_when_they_are_asked_for(page: Page):
     compare(page, panel)
 
 
-def test_the_cursor_is_shared_with_another_view_of_the_journey(page: Page):
+def test_the_cursor_is_shared_with_another_view_of_the_journey(page: Page) -> None:
     panel = FaultPanel(lab03())
     live = Live(page, panel, Sequence(panel))
     page.locator(".fault-panel").focus()
@@ -197,7 +197,7 @@ def test_the_cursor_is_shared_with_another_view_of_the_journey(page: Page):
     compare(page, panel)
 
 
-def test_the_sequences_own_buttons_know_the_same_reasons(page: Page):
+def test_the_sequences_own_buttons_know_the_same_reasons(page: Page) -> None:
     sequence = Sequence(lab03())
     sequence.press("hold", "EndTxn#1")
     sequence.step = sequence.payload["frames"]["EndTxn#1"]["sent"]

@@ -48,26 +48,26 @@ def all_fields() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("frame", "path"), all_fields())
-def test_each_field_of_each_api_has_a_sentence(frame: str, path: str):
+def test_each_field_of_each_api_has_a_sentence(frame: str, path: str) -> None:
     key = key_of(frame, path)
     assert key in MEANINGS, f"say what {frame}'s {path} is for: an entry {key!r} in field_meanings.py"
     assert re.fullmatch(r"\S.{8,110}\.", MEANINGS[key])
 
 
-def test_no_sentence_is_about_a_field_that_is_not_there():
+def test_no_sentence_is_about_a_field_that_is_not_there() -> None:
     used = {key_of(frame, path) for frame, path in all_fields()}
     assert sorted(set(MEANINGS) - used) == [], "no frame has these fields"
 
 
 @pytest.mark.parametrize("profile", ["1.0", "4.x/TV1", "4.x/TV2"])
-def test_each_field_of_each_frame_that_flies_has_a_sentence(profile: str):
+def test_each_field_of_each_frame_that_flies_has_a_sentence(profile: str) -> None:
     cluster = Cluster(lab03(profile))
     for frame in cluster.run().frames.values():
         for name, _ in fields_of(frame):
             assert MEANINGS[key_of(frame.name, path_of(name))]
 
 
-def test_the_parts_of_a_frame_are_fields_of_their_own():
+def test_the_parts_of_a_frame_are_fields_of_their_own() -> None:
     frames = Cluster(lab03()).run().frames
     produce = dict(fields_of(frames["Produce#1"]))
     assert produce["batches[accounts-0].base_sequence"] == "0"

@@ -30,14 +30,14 @@ def finding(journey: Journey, name: str) -> dict[str, Any]:
     return next(f for r in journey.report()["results"] for f in r["findings"] if r["name"] == name)
 
 
-def test_a_finding_names_its_records_and_the_step_from_which_it_is_seen():
+def test_a_finding_names_its_records_and_the_step_from_which_it_is_seen() -> None:
     journey = Journey(duplicated())
     found = finding(journey, "duplicate")
     assert (found["since"], found["places"]) == (51, [["out-0", 0], ["out-0", 1]])
     assert journey.payload["events"][51]["text"] == "b3 appends x to out-0 at offset 1."
 
 
-def test_a_report_is_made_once_a_run_and_travels_with_it():
+def test_a_report_is_made_once_a_run_and_travels_with_it() -> None:
     journey = Journey(lab00())
     assert journey.verdict == {}
     first = journey.report()
@@ -49,7 +49,7 @@ def test_a_report_is_made_once_a_run_and_travels_with_it():
     assert journey.report() == first
 
 
-def test_the_text_twin_says_what_is_broken_from_the_step_on():
+def test_the_text_twin_says_what_is_broken_from_the_step_on() -> None:
     view = Sequence(duplicated())
     view.step = 50
     assert view.text().splitlines()[-1] == "no promise is broken so far"
@@ -63,14 +63,14 @@ def test_the_text_twin_says_what_is_broken_from_the_step_on():
     ]
 
 
-def test_a_value_sent_again_after_its_first_copy_was_aborted_is_nowhere_red():
+def test_a_value_sent_again_after_its_first_copy_was_aborted_is_nowhere_red() -> None:
     journey = Journey(lab06())
     last = len(journey.payload["events"]) - 1
     assert finding(journey, "duplicate")["places"] == []
     assert lines_at(journey.report(), last) == [UNBROKEN]
 
 
-def test_a_value_is_missed_from_where_the_leader_lacks_it_to_the_end():
+def test_a_value_is_missed_from_where_the_leader_lacks_it_to_the_end() -> None:
     journey = Journey(lab00(seed=2).with_faults(Crash("b2", at_step=27)))
     trace = journey.cluster.trace
     append = next(e for e in trace.events if e.kind == "append")
@@ -80,7 +80,7 @@ def test_a_value_is_missed_from_where_the_leader_lacks_it_to_the_end():
     assert missing_since(trace, append.name, append.data.base_offset, "another value", append.step) == append.step
 
 
-def test_the_leaders_memory_is_in_the_payload_step_by_step():
+def test_the_leaders_memory_is_in_the_payload_step_by_step() -> None:
     payload = Journey(lab01()).payload
     told = [op for e in payload["events"] for op in e["patch"] if op[0] == "memory" and op[1] == "b2"]
     assert told[-1][3] == {"0": {"epoch": 0, "batches": [[0, 1, 0], [2, 2, 2], [3, 3, 3]]}}
@@ -90,7 +90,7 @@ def test_the_leaders_memory_is_in_the_payload_step_by_step():
 
 
 @pytest.mark.browser
-def test_the_leaders_memory_can_be_seen_below_the_diagram(page: Page):
+def test_the_leaders_memory_can_be_seen_below_the_diagram(page: Page) -> None:
     view = Sequence(lab01())
     view.press("end")
     Live(page, view)
@@ -101,7 +101,7 @@ def test_the_leaders_memory_can_be_seen_below_the_diagram(page: Page):
 
 
 @pytest.mark.browser
-def test_what_is_allowed_is_marked_in_its_log_but_not_red(page: Page):
+def test_what_is_allowed_is_marked_in_its_log_but_not_red(page: Page) -> None:
     view = Sequence(lab00().with_faults(Drop("ProduceResponse#1")))
     view.press("end")
     Live(page, view).settle()
@@ -113,7 +113,9 @@ def test_what_is_allowed_is_marked_in_its_log_but_not_red(page: Page):
 
 
 @pytest.mark.browser
-def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(page: Page, console_errors: list[str]):
+def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(
+    page: Page, console_errors: list[str]
+) -> None:
     view = Sequence(duplicated(), step=50)
     live = Live(page, view)
     expect(page.locator(".found .quiet")).to_have_text("✓ no promise is broken so far")
@@ -135,7 +137,7 @@ def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(p
 
 
 @pytest.mark.browser
-def test_a_lost_value_is_a_ghost_where_it_should_be(page: Page):
+def test_a_lost_value_is_a_ghost_where_it_should_be(page: Page) -> None:
     view = Sequence(lab00())
     view.press("end")
     report = view.journey.report()

@@ -61,7 +61,7 @@ def choice(page: Page, action: str, target: str = "EndTxn#1", more: str = "") ->
 
 
 @pytest.mark.smoke
-def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, console_errors: list[str]):
+def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, console_errors: list[str]) -> None:
     view, live = at_end_txn(page)
     page.mouse.click(*grip(page, "EndTxn#1"))
     menu = page.get_by_role("dialog", name="Faults")
@@ -80,7 +80,7 @@ def test_an_envelope_is_clicked_and_its_menu_makes_another_run(page: Page, conso
     assert console_errors == []
 
 
-def test_the_envelope_of_a_frame_that_is_held_stays_in_sight_and_is_released_there(page: Page):
+def test_the_envelope_of_a_frame_that_is_held_stays_in_sight_and_is_released_there(page: Page) -> None:
     view, live = at_end_txn(page)
     page.mouse.click(*grip(page, "EndTxn#1"))
     choice(page, "hold").click()
@@ -98,7 +98,7 @@ def test_the_envelope_of_a_frame_that_is_held_stays_in_sight_and_is_released_the
     assert [type(fault) for fault in view.journey.scenario.faults] == [Hold, Release]
 
 
-def test_the_menu_is_opened_walked_and_closed_by_keys_alone(page: Page):
+def test_the_menu_is_opened_walked_and_closed_by_keys_alone(page: Page) -> None:
     view, live = at_end_txn(page)
     page.keyboard.press("m")
     expect(choice(page, "drop")).to_be_focused()
@@ -125,7 +125,7 @@ def test_the_menu_is_opened_walked_and_closed_by_keys_alone(page: Page):
     assert page.evaluate("outside") == []
 
 
-def test_the_menu_delays_holds_until_another_and_says_why_not(page: Page):
+def test_the_menu_delays_holds_until_another_and_says_why_not(page: Page) -> None:
     view, live = at_end_txn(page)
     page.keyboard.press("m")
     page.locator(".menu [name=delay_ms]").fill("0")
@@ -150,7 +150,7 @@ def test_the_menu_delays_holds_until_another_and_says_why_not(page: Page):
     assert len(presses(page)) == 3
 
 
-def test_the_menu_crashes_the_sender_after_sending_and_the_receiver_on_arrival(page: Page):
+def test_the_menu_crashes_the_sender_after_sending_and_the_receiver_on_arrival(page: Page) -> None:
     view, live = at_end_txn(page)
     sent, received = (view.payload["frames"]["EndTxn#1"][key] for key in ("sent", "received"))
     page.keyboard.press("m")
@@ -174,7 +174,7 @@ def test_the_menu_crashes_the_sender_after_sending_and_the_receiver_on_arrival(p
     expect(page.locator(".menu [role=status]")).to_have_text("EndTxn#1 never arrives in this run.")
 
 
-def test_a_click_elsewhere_and_a_step_close_the_menu(page: Page):
+def test_a_click_elsewhere_and_a_step_close_the_menu(page: Page) -> None:
     at_end_txn(page)
     page.keyboard.press("m")
     page.locator(".now").click()
@@ -189,7 +189,7 @@ def test_a_click_elsewhere_and_a_step_close_the_menu(page: Page):
 
 
 @pytest.mark.parametrize("time", ["down", "across"])
-def test_an_envelope_dragged_off_its_line_is_dropped(page: Page, time: str, console_errors: list[str]):
+def test_an_envelope_dragged_off_its_line_is_dropped(page: Page, time: str, console_errors: list[str]) -> None:
     view, live = at_end_txn(page, time=time)
     off = (30, -70) if time == "down" else (-70, -30)
     assert drag(page, "EndTxn#1", *off) == "× drop"
@@ -200,7 +200,7 @@ def test_an_envelope_dragged_off_its_line_is_dropped(page: Page, time: str, cons
     assert console_errors == []
 
 
-def test_an_envelope_dragged_along_its_line_is_delayed_by_the_distance(page: Page):
+def test_an_envelope_dragged_along_its_line_is_delayed_by_the_distance(page: Page) -> None:
     view, live = at_end_txn(page)
     for far, words in ((-30, "10 ms"), (-80, "1 s"), (60, "200 ms")):
         assert drag(page, "EndTxn#1", far, far / 40) == f"delay {words}"
@@ -213,7 +213,7 @@ def test_an_envelope_dragged_along_its_line_is_delayed_by_the_distance(page: Pag
     assert len(presses(page)) == 1
 
 
-def test_an_envelope_in_the_lowest_row_can_be_dragged_downwards_out_of_the_diagram(page: Page):
+def test_an_envelope_in_the_lowest_row_can_be_dragged_downwards_out_of_the_diagram(page: Page) -> None:
     at_end_txn(page)
     frame, diagram = grip(page, "EndTxn#1"), page.locator(".scroll").bounding_box()
     assert diagram
@@ -222,7 +222,7 @@ def test_an_envelope_in_the_lowest_row_can_be_dragged_downwards_out_of_the_diagr
     page.mouse.up()
 
 
-def test_a_drag_that_ends_nowhere_or_is_given_up_changes_nothing(page: Page):
+def test_a_drag_that_ends_nowhere_or_is_given_up_changes_nothing(page: Page) -> None:
     view, _ = at_end_txn(page)
     before = grip(page, "EndTxn#1")
     assert drag(page, "EndTxn#1", 6, 5) == "let go here: nothing changes"
@@ -239,7 +239,7 @@ def test_a_drag_that_ends_nowhere_or_is_given_up_changes_nothing(page: Page):
     assert (presses(page), view.journey.place) == ([], 0)
 
 
-def test_a_finger_drags_as_a_mouse_does(page: Page):
+def test_a_finger_drags_as_a_mouse_does(page: Page) -> None:
     view, live = at_end_txn(page)
     session = page.context.new_cdp_session(page)
     session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
@@ -258,7 +258,7 @@ def test_a_finger_drags_as_a_mouse_does(page: Page):
     assert view.journey.scenario.faults == (Drop("EndTxn#1"),)
 
 
-def test_only_what_is_in_flight_can_be_seized_and_an_arrived_arrow_says_why_not(page: Page):
+def test_only_what_is_in_flight_can_be_seized_and_an_arrived_arrow_says_why_not(page: Page) -> None:
     view, live = at_end_txn(page)
     view.step = view.payload["frames"]["EndTxn#1"]["received"]
     live.push()
@@ -280,7 +280,7 @@ def test_only_what_is_in_flight_can_be_seized_and_an_arrived_arrow_says_why_not(
 # which arrives next
 
 
-def test_the_browser_knows_of_each_frame_in_flight_whether_it_can_arrive_next(page: Page):
+def test_the_browser_knows_of_each_frame_in_flight_whether_it_can_arrive_next(page: Page) -> None:
     view = Sequence(lab03(), groups=ALL)
     view.press("hold", "EndTxn#1")
     live = Live(page, view)
@@ -299,7 +299,7 @@ def test_the_browser_knows_of_each_frame_in_flight_whether_it_can_arrive_next(pa
     live.settle()
 
 
-def test_the_frame_that_is_chosen_arrives_next(page: Page, console_errors: list[str]):
+def test_the_frame_that_is_chosen_arrives_next(page: Page, console_errors: list[str]) -> None:
     view = Sequence(lab00(), groups=ALL)
     view.step = next(s for s in view.journey.stops() if moved_to(view, s) > 2)
     flying = view.journey.in_flight()
@@ -329,7 +329,7 @@ def moved_to(view: Sequence, step: int) -> int:
 # lanes
 
 
-def test_a_lanes_name_opens_a_menu_also_where_the_lane_has_no_room_for_a_button(page: Page):
+def test_a_lanes_name_opens_a_menu_also_where_the_lane_has_no_room_for_a_button(page: Page) -> None:
     view, live = at_end_txn(page)
     fit(page, 440, "#w0")
     assert page.locator('.lane[data-node="b2"]').evaluate("e => e.clientWidth") <= 96
@@ -345,7 +345,7 @@ def test_a_lanes_name_opens_a_menu_also_where_the_lane_has_no_room_for_a_button(
     assert type(view.journey.scenario.faults[-1]).__name__ == "Restart"
 
 
-def test_a_key_opens_the_menu_of_the_node_of_this_step(page: Page):
+def test_a_key_opens_the_menu_of_the_node_of_this_step(page: Page) -> None:
     view, live = at_end_txn(page)
     sent = view.step
     page.keyboard.press("n")
@@ -358,7 +358,9 @@ def test_a_key_opens_the_menu_of_the_node_of_this_step(page: Page):
 # the drawer
 
 
-def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(page: Page, console_errors: list[str]):
+def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(
+    page: Page, console_errors: list[str]
+) -> None:
     view, live = at_end_txn(page)
     fit(page, 848, "#w0")
     high = page.locator(".klab.sequence").evaluate("e => e.clientHeight")
@@ -400,7 +402,7 @@ def test_the_fault_panel_opens_in_a_drawer_of_the_same_journey_and_closes_again(
     assert console_errors == []
 
 
-def test_the_drawer_tries_the_rules_and_has_the_crash_after_sending(page: Page):
+def test_the_drawer_tries_the_rules_and_has_the_crash_after_sending(page: Page) -> None:
     view, live = at_end_txn(page)
     page.keyboard.press("p")
     page.locator('nav [data-target="rules"]').click()
@@ -413,7 +415,7 @@ def test_the_drawer_tries_the_rules_and_has_the_crash_after_sending(page: Page):
     assert view.journey.scenario.faults == (Crash("app", at_step=view.journey.tree[-1]["at"], sent=True),)
 
 
-def test_in_a_narrow_place_the_panel_is_below_the_sequence(page: Page):
+def test_in_a_narrow_place_the_panel_is_below_the_sequence(page: Page) -> None:
     at_end_txn(page)
     fit(page, 560, "#w0")
     room = page.locator(".klab.sequence").bounding_box()
@@ -431,7 +433,7 @@ def test_in_a_narrow_place_the_panel_is_below_the_sequence(page: Page):
     )
 
 
-def test_a_sequence_that_is_closed_takes_its_drawer_along(page: Page):
+def test_a_sequence_that_is_closed_takes_its_drawer_along(page: Page) -> None:
     at_end_txn(page)
     page.evaluate(
         """async () => {
@@ -451,7 +453,7 @@ def test_a_sequence_that_is_closed_takes_its_drawer_along(page: Page):
 # the projector
 
 
-def test_the_projector_switch_is_the_journeys_and_leaves_the_text_as_it_is(page: Page):
+def test_the_projector_switch_is_the_journeys_and_leaves_the_text_as_it_is(page: Page) -> None:
     view = Sequence(lab03())
     view.step = view.payload["frames"]["EndTxn#1"]["sent"]
     live = Live(page, view, FaultPanel(view))
@@ -470,7 +472,7 @@ def test_the_projector_switch_is_the_journeys_and_leaves_the_text_as_it_is(page:
     expect(page.locator(".sequence")).to_have_attribute("data-size", "laptop")
 
 
-def test_the_switch_for_a_projector_enlarges_pictures_of_other_runs_and_cards_too(page: Page):
+def test_the_switch_for_a_projector_enlarges_pictures_of_other_runs_and_cards_too(page: Page) -> None:
     view, compare = Sequence(lab03()), Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
     card = Predict("Who decides?", choices={"A": "The client.", "B": "The coordinator."}, answer="B")
     Live(page, view, StateChart(lab03()), compare, card)
@@ -481,7 +483,7 @@ def test_the_switch_for_a_projector_enlarges_pictures_of_other_runs_and_cards_to
             expect(page.locator(other)).to_have_attribute("data-size", size)
 
 
-def test_the_help_lists_what_hands_can_do(page: Page):
+def test_the_help_lists_what_hands_can_do(page: Page) -> None:
     at_end_txn(page)
     page.keyboard.press("?")
     for words in ("Menu of the envelope in flight", "Menu of this step's node", "tree of runs", "drag it off its line"):

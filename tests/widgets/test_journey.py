@@ -26,7 +26,7 @@ def parents(journey: Journey) -> list[int]:
     return [entry["parent"] for entry in journey.tree]
 
 
-def test_all_views_of_a_journey_share_its_cursor_its_run_and_its_groups(journey: Journey):
+def test_all_views_of_a_journey_share_its_cursor_its_run_and_its_groups(journey: Journey) -> None:
     one, other = Sequence(journey), Sequence(journey, size="projector")
     one.step = 40
     other.press("right")
@@ -40,7 +40,7 @@ def test_all_views_of_a_journey_share_its_cursor_its_run_and_its_groups(journey:
 
 
 @pytest.mark.parametrize("make", [Journey, Sequence, lambda run: Sequence(Journey(run))])
-def test_a_journey_is_made_of_a_run_or_found_in_a_view(make: Callable[[Any], Any]):
+def test_a_journey_is_made_of_a_run_or_found_in_a_view(make: Callable[[Any], Any]) -> None:
     thing = make(lab03())
     found = Journey.of(thing)
     assert found is Journey.of(found)
@@ -50,7 +50,7 @@ def test_a_journey_is_made_of_a_run_or_found_in_a_view(make: Callable[[Any], Any
         Journey.of(3)
 
 
-def test_a_press_after_undo_makes_a_sibling_and_forgets_nothing(journey: Journey):
+def test_a_press_after_undo_makes_a_sibling_and_forgets_nothing(journey: Journey) -> None:
     journey.press("drop", "EndTxn#1")
     journey.press("undo")
     journey.press("crash", "b3")
@@ -69,7 +69,7 @@ def test_a_press_after_undo_makes_a_sibling_and_forgets_nothing(journey: Journey
     assert journey.place == 2
 
 
-def test_redo_follows_the_branch_that_was_visited_last(journey: Journey):
+def test_redo_follows_the_branch_that_was_visited_last(journey: Journey) -> None:
     journey.press("drop", "EndTxn#1")
     journey.press("duplicate", "EndTxn#2")
     journey.press("goto", "0")
@@ -80,7 +80,7 @@ def test_redo_follows_the_branch_that_was_visited_last(journey: Journey):
     assert journey.scenario.faults == (Drop("EndTxn#1"), Duplicate("EndTxn#2"))
 
 
-def test_going_up_keeps_the_cursor_inside_what_both_runs_share(journey: Journey):
+def test_going_up_keeps_the_cursor_inside_what_both_runs_share(journey: Journey) -> None:
     sent = journey.payload["frames"]["EndTxn#1"]["sent"]
     journey.press("drop", "EndTxn#1")
     journey.press("crash", "b2")
@@ -94,7 +94,7 @@ def test_going_up_keeps_the_cursor_inside_what_both_runs_share(journey: Journey)
     assert (journey.step, journey.place) == (5, 1)
 
 
-def test_an_entry_of_the_tree_is_small_and_says_what_became_of_the_run(journey: Journey):
+def test_an_entry_of_the_tree_is_small_and_says_what_became_of_the_run(journey: Journey) -> None:
     journey.press("drop", "EndTxn#1")
     sent = journey.payload["frames"]["EndTxn#1"]["sent"]
     assert journey.tree == [
@@ -111,21 +111,21 @@ def test_an_entry_of_the_tree_is_small_and_says_what_became_of_the_run(journey: 
     ]
 
 
-def test_a_run_can_be_named(journey: Journey):
+def test_a_run_can_be_named(journey: Journey) -> None:
     journey.press("drop", "EndTxn#1")
     journey.press("name", " the lost decision ")
     assert [e["name"] for e in journey.tree] == ["", "the lost decision"]
 
 
 @pytest.mark.parametrize("place", ["", "2", "-1", "two", "²"])
-def test_going_to_a_run_that_is_not_there_says_which_there_are(journey: Journey, place: str):
+def test_going_to_a_run_that_is_not_there_says_which_there_are(journey: Journey, place: str) -> None:
     journey.press("drop", "EndTxn#1")
     with pytest.raises(ValueError, match="goto needs the number of a run, from 0 to 1, not"):
         journey.press("goto", place)
     assert journey.place == 1
 
 
-def test_what_is_hidden_is_left_out_of_the_walk_and_said_in_the_text(journey: Journey):
+def test_what_is_hidden_is_left_out_of_the_walk_and_said_in_the_text(journey: Journey) -> None:
     view = Sequence(journey)
     whole = journey.every_stop()
     for name in ("Produce", "b2"):
@@ -146,7 +146,7 @@ def test_what_is_hidden_is_left_out_of_the_walk_and_said_in_the_text(journey: Jo
         journey.press("hide", "Producer")
 
 
-def test_hiding_another_transaction_leaves_the_one_that_is_followed():
+def test_hiding_another_transaction_leaves_the_one_that_is_followed() -> None:
     programs = tuple(Program(f"p{i}", "transactions", {"transactional_id": f"t{i}", "count": 2}) for i in (1, 2))
     view = Sequence(Scenario(topics={"out": 1}, programs=programs))
     assert view.payload["transactions"] == ["t1", "t2"]
@@ -157,7 +157,7 @@ def test_hiding_another_transaction_leaves_the_one_that_is_followed():
 
 
 @pytest.mark.parametrize("make", [Journey, Sequence])
-def test_nothing_is_sent_after_it_is_made(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_sent_after_it_is_made(make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
     monkeypatch.setattr(Journey, "send_state", lambda self, key=None: sent.append(key))
     made = make(lab03(), groups=["transaction", "replication"], step=40)
@@ -165,13 +165,13 @@ def test_nothing_is_sent_after_it_is_made(make: Callable[..., Any], monkeypatch:
     assert not {"step", "groups", "payload"} & {*sent}
 
 
-def test_its_repr_is_short(journey: Journey):
+def test_its_repr_is_short(journey: Journey) -> None:
     first = stops(journey.payload, tuple(journey.groups))[0]
     last = len(journey.payload["events"]) - 1
     assert repr(journey) == f"<Journey 'A full commit, one frame at a time', step {first} of {last}, run 0 of 1>"
 
 
-def test_what_views_share_comes_before_their_own_code():
+def test_what_views_share_comes_before_their_own_code() -> None:
     module, sheet = code("sequence.js"), style("sequence.css")
     assert module.index("function openRun(") < module.index("export default")
     assert sheet.index(".klab {") < sheet.index(".klab.sequence {")

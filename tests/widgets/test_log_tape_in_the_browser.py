@@ -26,7 +26,7 @@ CLEANED = lab03().with_faults(Compact("__transaction_state-22", at_step=260), De
 )
 def test_each_step_shows_what_the_text_says_forwards_and_backwards(
     page: Page, scenario: Scenario, replicas: bool, console_errors: list[str]
-):
+) -> None:
     view = LogTape(scenario, replicas=replicas)
     open_view(page, view)
     count = len(view.journey.stops()) - 1
@@ -38,7 +38,7 @@ def test_each_step_shows_what_the_text_says_forwards_and_backwards(
 
 
 @pytest.mark.smoke
-def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
+def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page) -> None:
     view = LogTape(lab03())
     view.press("end")
     open_view(page, view)
@@ -67,7 +67,7 @@ def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
 
 
 @pytest.mark.parametrize("action", ["home", "left", "right", "end", "replicas", "inspect"])
-def test_each_button_does_what_its_press_does(page: Page, action: str):
+def test_each_button_does_what_its_press_does(page: Page, action: str) -> None:
     view = LogTape(lab03(), partition="accounts-0")
     view.step = 200
     open_view(page, view)
@@ -77,7 +77,7 @@ def test_each_button_does_what_its_press_does(page: Page, action: str):
     agree(page, view, NAME)
 
 
-def test_a_batch_is_chosen_by_a_click_and_every_field_is_told(page: Page):
+def test_a_batch_is_chosen_by_a_click_and_every_field_is_told(page: Page) -> None:
     view = LogTape(lab03())
     view.press("end")
     open_view(page, view)
@@ -89,7 +89,7 @@ def test_a_batch_is_chosen_by_a_click_and_every_field_is_told(page: Page):
     assert page.evaluate("model.saved") == 4
 
 
-def test_a_press_that_cannot_be_says_why(page: Page):
+def test_a_press_that_cannot_be_says_why(page: Page) -> None:
     view = LogTape(lab03())
     open_view(page, view)
     for key, why in (("ArrowUp", "This is the first partition."), ("ArrowLeft", "This is the first step.")):
@@ -98,7 +98,7 @@ def test_a_press_that_cannot_be_says_why(page: Page):
     expect(page.locator('[data-action="left"]').first).to_be_disabled()
 
 
-def test_aborted_open_and_marker_differ_in_text_and_shape(page: Page):
+def test_aborted_open_and_marker_differ_in_text_and_shape(page: Page) -> None:
     view = LogTape(ABORTED)
     view.step = 140
     open_view(page, view)
@@ -112,7 +112,7 @@ def test_aborted_open_and_marker_differ_in_text_and_shape(page: Page):
     expect(page.locator('[data-partition="accounts-0"] .read.skips')).to_have_text("✕ skips")
 
 
-def test_of_many_batches_only_those_near_the_end_are_drawn_and_the_others_can_be_reached(page: Page):
+def test_of_many_batches_only_those_near_the_end_are_drawn_and_the_others_can_be_reached(page: Page) -> None:
     view = LogTape(lab03())
     payload = view.payload
     last = payload["events"][-1]
@@ -134,7 +134,7 @@ def test_of_many_batches_only_those_near_the_end_are_drawn_and_the_others_can_be
     assert page.locator(".klab *").count() < 700
 
 
-def test_the_help_lists_the_keys(page: Page):
+def test_the_help_lists_the_keys(page: Page) -> None:
     open_view(page, LogTape(lab03()))
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Leader and followers side by side")
@@ -143,7 +143,7 @@ def test_the_help_lists_the_keys(page: Page):
 
 
 @pytest.mark.parametrize("replicas", [False, True])
-def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_none_stands_out(page: Page, replicas: bool):
+def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_none_stands_out(page: Page, replicas: bool) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     view = LogTape(ABORTED, size="projector", replicas=replicas)
     view.press("end")
@@ -155,7 +155,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_none_stands_out(pa
     assert outside(page) == []
 
 
-def test_texts_of_a_run_are_shown_as_text_and_closing_leaves_no_trace(page: Page, console_errors: list[str]):
+def test_texts_of_a_run_are_shown_as_text_and_closing_leaves_no_trace(page: Page, console_errors: list[str]) -> None:
     view = LogTape(lab03())
     evil = '<img src=x onerror="document.title=1">'
     payload = view.payload
@@ -182,7 +182,7 @@ def test_texts_of_a_run_are_shown_as_text_and_closing_leaves_no_trace(page: Page
     assert page.evaluate("[journey, model].flatMap((m) => Object.values(m.handlers).flat()).length") == 0
 
 
-def test_a_record_that_holds_up_others_is_in_view_though_newer_ones_are_further_right(page: Page):
+def test_a_record_that_holds_up_others_is_in_view_though_newer_ones_are_further_right(page: Page) -> None:
     page.set_viewport_size({"width": 608, "height": 800})
     view = LogTape(lab05("read_committed"))
     view.step = view.cluster.trace.frames["ListOffsetsResponse#1"].sent_step
@@ -201,7 +201,7 @@ HALVES = """() => [...document.querySelectorAll(".grid")].flatMap((grid) => {
 """The batches of which a part is below the label of their log."""
 
 
-def test_at_a_laptop_with_the_file_browser_no_batch_is_half_below_its_label(page: Page):
+def test_at_a_laptop_with_the_file_browser_no_batch_is_half_below_its_label(page: Page) -> None:
     page.set_viewport_size({"width": 848, "height": 800})
     view = LogTape(lab05())
     open_view(page, view)

@@ -12,7 +12,7 @@ from kafkalab.widgets.payload.payload import payload_of
 from tests.widgets.sample_payload import sample
 
 
-def test_marks_say_what_was_appended_and_what_moved():
+def test_marks_say_what_was_appended_and_what_moved() -> None:
     marks = list(marks_of(sample()).values())
     for words in (
         "append out-0 @0–1",
@@ -28,12 +28,12 @@ def test_marks_say_what_was_appended_and_what_moved():
         assert words in marks, words
 
 
-def test_each_stop_that_is_no_frame_has_a_mark(lab_run: dict[str, Any]):
+def test_each_stop_that_is_no_frame_has_a_mark(lab_run: dict[str, Any]) -> None:
     wanted = {str(e["step"]) for e in lab_run["events"] if e["stop"] and e["kind"] not in ("send", "receive")}
     assert {step for step, words in lab_run["marks"].items() if words} == wanted
 
 
-def test_a_dropped_frame_ends_with_its_fault_and_a_lost_one_when_its_receiver_is_down():
+def test_a_dropped_frame_ends_with_its_fault_and_a_lost_one_when_its_receiver_is_down() -> None:
     before = Cluster(lab03(profile="4.x/TV2", seed=1))
     before.run()
     frames = payload_of(before)["frames"]
@@ -49,14 +49,14 @@ def test_a_dropped_frame_ends_with_its_fault_and_a_lost_one_when_its_receiver_is
     assert all(ends[i] == crashed["frames"][i]["sent"] + 1 for i in later)
 
 
-def test_a_request_given_up_names_client_and_request_and_fits_a_narrow_lane():
+def test_a_request_given_up_names_client_and_request_and_fits_a_narrow_lane() -> None:
     late = payload_of(ran(lab00().with_faults(Drop("ProduceResponse#1"))))
     given_up = next(event for event in late["events"] if event["kind"] == "timer")
     assert given_up["text"] == "shop gives up Produce after 30 seconds without an answer."
     assert marks_of(late)[str(given_up["step"])] == "shop gives up Produce after 30 s"
 
 
-def test_a_request_given_up_says_how_long_its_client_has_waited():
+def test_a_request_given_up_says_how_long_its_client_has_waited() -> None:
     late = payload_of(ran(late_batch()))
     given_up = next(event for event in late["events"] if event["kind"] == "timer")
     assert given_up["text"] == "app gives up Produce after 950 ms without an answer."

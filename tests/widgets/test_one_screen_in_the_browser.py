@@ -60,7 +60,7 @@ def opened(page: Page, lab: str, size: str) -> Sequence:
 @pytest.mark.smoke
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("lab", LABS)
-def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str):
+def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str) -> None:
     view = opened(page, lab, size)
     places = view.journey.stops()
     for step in (places[0], places[len(places) // 3], places[2 * len(places) // 3], places[-1]):
@@ -76,7 +76,7 @@ def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str):
 
 
 @pytest.mark.parametrize("lab", LABS)
-def test_on_a_phone_the_lanes_heads_do_not_overlap_and_nothing_is_wider_than_the_screen(page: Page, lab: str):
+def test_on_a_phone_the_lanes_heads_do_not_overlap_and_nothing_is_wider_than_the_screen(page: Page, lab: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     view = Sequence(getattr(kafkalab, lab)())
     open_view(page, view)
@@ -102,7 +102,7 @@ PHONE = """() => {
 """In the picture: what is cut at its edges, how much wider its content is, and the lanes' heads."""
 
 
-def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_whole(page: Page):
+def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_whole(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     view = Sequence(kafkalab.lab00())
     view.press("drop", "ProduceResponse#1")
@@ -117,7 +117,7 @@ def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_
     assert seen["heads"] == ["shop", "kitchen", "b1", "b2", "b3"]
 
 
-def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Page):
+def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Page) -> None:
     view = opened(page, "lab01", "1280x800, file browser open")
     view.press("drop", "Produce#2")
     open_view(page, view, size="laptop")
@@ -144,7 +144,9 @@ NAMED = """() => {
 
 
 @pytest.mark.parametrize("lab", LABS)
-def test_the_chapter_at_the_cursor_and_its_neighbours_have_their_whole_names_on_the_slider(page: Page, lab: str):
+def test_the_chapter_at_the_cursor_and_its_neighbours_have_their_whole_names_on_the_slider(
+    page: Page, lab: str
+) -> None:
     view = opened(page, lab, "1280x800, file browser open")
     count = len(view.payload["chapters"])
     for step in view.journey.stops():
@@ -156,7 +158,7 @@ def test_the_chapter_at_the_cursor_and_its_neighbours_have_their_whole_names_on_
         assert seen["inside"], step
 
 
-def test_the_word_dropped_is_not_below_the_chip_of_the_fault_whose_row_has_a_time(page: Page):
+def test_the_word_dropped_is_not_below_the_chip_of_the_fault_whose_row_has_a_time(page: Page) -> None:
     size = "1024x768, file browser open"
     opened(page, "lab03", size)
     view = Sequence(kafkalab.lab03(), size="laptop")

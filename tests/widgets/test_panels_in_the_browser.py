@@ -54,7 +54,7 @@ def every_panel(size: str) -> list[Any]:
 @pytest.mark.parametrize("colours", ["none", "active"])
 def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_nothing_is_cut_off(
     page: Page, colours: Any, console_errors: list[str]
-):
+) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.emulate_media(forced_colors=colours)
     Live(page, *every_panel("projector"))
@@ -65,7 +65,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_nothing_is_cut_off
     assert console_errors == []
 
 
-def test_each_panel_has_a_name_a_line_that_is_read_aloud_and_a_help(page: Page):
+def test_each_panel_has_a_name_a_line_that_is_read_aloud_and_a_help(page: Page) -> None:
     panels = every_panel("laptop")
     Live(page, *panels)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -85,7 +85,7 @@ def test_each_panel_has_a_name_a_line_that_is_read_aloud_and_a_help(page: Page):
     assert len(ids) == len(set(ids))
 
 
-def test_a_closed_panel_leaves_no_trace(page: Page):
+def test_a_closed_panel_leaves_no_trace(page: Page) -> None:
     Live(page, *every_panel("laptop"))
     page.evaluate(
         """async () => {
@@ -108,7 +108,7 @@ NAMES = """(reached) => [...document.querySelectorAll(".klab")].map((root) =>
     .map((e) => e.getAttribute("aria-label") ?? (e.labels?.[0] ?? e).textContent.trim()))"""
 
 
-def test_everything_that_can_be_reached_has_a_name_of_its_own(page: Page):
+def test_everything_that_can_be_reached_has_a_name_of_its_own(page: Page) -> None:
     journey = Journey(lab03())
     journey.press("drop", "EndTxn#1")
     views = [Sequence(journey), LogTape(journey), StateChart(journey), ClusterMap(journey), ClientView(journey)]
@@ -121,7 +121,7 @@ def test_everything_that_can_be_reached_has_a_name_of_its_own(page: Page):
         assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-def test_of_several_views_the_one_with_the_keyboard_reads_its_line_aloud(page: Page):
+def test_of_several_views_the_one_with_the_keyboard_reads_its_line_aloud(page: Page) -> None:
     journey = Journey(lab03())
     Live(page, Sequence(journey), LogTape(journey), ClientView(journey), FaultPanel(journey))
     for i in range(4):
@@ -132,7 +132,7 @@ def test_of_several_views_the_one_with_the_keyboard_reads_its_line_aloud(page: P
         expect(page.locator(f"#w{i} .now")).to_have_attribute("aria-live", "polite")
 
 
-def test_a_row_of_compare_and_a_chosen_batch_are_read_aloud(page: Page):
+def test_a_row_of_compare_and_a_chosen_batch_are_read_aloud(page: Page) -> None:
     compare, log = Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))), LogTape(lab03())
     Live(page, compare, log)
     page.locator(".compare").focus()

@@ -138,7 +138,7 @@ def print_digest() -> None:
     print(sha256(json.dumps(Journey(two_members()).payload).encode()).hexdigest())
 
 
-def test_a_partition_made_in_the_run_is_shown_and_its_first_leader_is_no_election():
+def test_a_partition_made_in_the_run_is_shown_and_its_first_leader_is_no_election() -> None:
     payload = payload_of(ran(leaderless()))
     assert payload["partitions"] == ["accounts-0", "audit-0", "__transaction_state-22"]
     text = text_at(payload, len(payload["events"]) - 1, SHOWN)

@@ -26,7 +26,7 @@ def card(**more: Any) -> Predict:
     return Predict("What becomes of it?", **{"choices": CHOICES, "answer": "a", "because": BECAUSE, **more})
 
 
-def test_an_answer_is_kept_and_told_only_when_it_is_asked_what_happened():
+def test_an_answer_is_kept_and_told_only_when_it_is_asked_what_happened() -> None:
     predict = card()
     assert predict.text().splitlines()[-1] == ASKED
     assert predict.score_text == "0 of 1 right, 1 still open"
@@ -43,7 +43,7 @@ def test_an_answer_is_kept_and_told_only_when_it_is_asked_what_happened():
     ]  # fmt: skip
 
 
-def test_a_wrong_answer_is_told_and_only_the_first_telling_counts():
+def test_a_wrong_answer_is_told_and_only_the_first_telling_counts() -> None:
     predict = card()
     predict.press("choose", "b")
     predict.press("tell")
@@ -59,14 +59,14 @@ def test_a_wrong_answer_is_told_and_only_the_first_telling_counts():
     assert (predict.verdict, Predict.score()) == ("right", Score(0, 1, 0))
 
 
-def test_a_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch):
+def test_a_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch) -> None:
     first: list[dict[str, Any]] = []
     monkeypatch.setattr(Predict, "open", lambda widget: first.append(widget.get_state(["now", "score_text"])))
     card()
     assert first == [{"now": ASKED, "score_text": "0 of 1 right, 1 still open"}]
 
 
-def test_verdict_reason_and_score_are_sent_in_one_message(monkeypatch: pytest.MonkeyPatch):
+def test_verdict_reason_and_score_are_sent_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     predict, sent = card(), list[set[str]]()
     predict.press("choose", "b")
     monkeypatch.setattr(Predict, "send_state", lambda _, key: sent.append({key} if isinstance(key, str) else {*key}))
@@ -74,7 +74,7 @@ def test_verdict_reason_and_score_are_sent_in_one_message(monkeypatch: pytest.Mo
     assert sent == [{"verdict", "truth", "because", "now", "score_text"}]
 
 
-def test_numbers_and_words_are_compared_kindly():
+def test_numbers_and_words_are_compared_kindly() -> None:
     number, word = Predict("Epoch?", answer=2), Predict("State?", answer=["Prepare Commit", "PrepareCommit"])
     with pytest.raises(ValueError, match="a number is asked for, not 'two'"):
         number.press("answer", "two")
@@ -87,7 +87,7 @@ def test_numbers_and_words_are_compared_kindly():
     assert number.score_text == "2 of 2 right"
 
 
-def test_a_card_run_again_takes_the_place_of_the_one_before():
+def test_a_card_run_again_takes_the_place_of_the_one_before() -> None:
     first = card()
     first.press("choose", "b")
     first.press("tell")
@@ -96,7 +96,7 @@ def test_a_card_run_again_takes_the_place_of_the_one_before():
     assert Predict.score() == Score(0, 0, 1)
 
 
-def test_before_it_is_told_nothing_that_is_sent_or_saved_gives_it_away():
+def test_before_it_is_told_nothing_that_is_sent_or_saved_gives_it_away() -> None:
     predict = card()
     predict.press("choose", "b")
     state = str({k: v for k, v in predict.get_state().items() if k not in ("_esm", "_css")})
@@ -108,7 +108,7 @@ def test_before_it_is_told_nothing_that_is_sent_or_saved_gives_it_away():
     assert "It commits" in predict.svg()
 
 
-def test_a_sealed_card_hides_the_answer_in_the_cell_and_a_changed_seal_is_refused():
+def test_a_sealed_card_hides_the_answer_in_the_cell_and_a_changed_seal_is_refused() -> None:
     token = Predict.seal("a", BECAUSE)
     assert BECAUSE not in token
     predict = card(answer=None, because="", sealed=token)
@@ -128,7 +128,7 @@ def walked() -> tuple[Journey, int]:
     return journey, journey.payload["frames"]["EndTxn#1"]["sent"]
 
 
-def test_the_cursor_waits_before_the_step_and_goes_there_when_the_card_tells(walked: tuple[Journey, int]):
+def test_the_cursor_waits_before_the_step_and_goes_there_when_the_card_tells(walked: tuple[Journey, int]) -> None:
     journey, step = walked
     predict = card(journey=journey, step=step)
     assert journey.step < step
@@ -138,7 +138,7 @@ def test_the_cursor_waits_before_the_step_and_goes_there_when_the_card_tells(wal
     assert journey.step == step
 
 
-def test_a_walk_that_reaches_the_step_tells_an_answer_that_is_kept(walked: tuple[Journey, int]):
+def test_a_walk_that_reaches_the_step_tells_an_answer_that_is_kept(walked: tuple[Journey, int]) -> None:
     journey, step = walked
     predict = card(journey=journey, step=step)
     journey.press("right")
@@ -157,7 +157,7 @@ def test_a_walk_that_reaches_the_step_tells_an_answer_that_is_kept(walked: tuple
         ({"size": "wall"}, "size is 'laptop' or 'projector'"),
     ],
 )
-def test_a_card_that_cannot_be_is_refused(more: dict[str, Any], message: str):
+def test_a_card_that_cannot_be_is_refused(more: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         card(**more)
 
@@ -171,6 +171,6 @@ def test_a_card_that_cannot_be_is_refused(more: dict[str, Any], message: str):
         ("again", "", "this card is not told yet"),
     ],
 )
-def test_a_press_that_cannot_be_says_what_to_do(action: str, target: str, message: str):
+def test_a_press_that_cannot_be_says_what_to_do(action: str, target: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         card().press(action, target)

@@ -42,7 +42,7 @@ def same(page: Page, card: Predict) -> None:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("how", ["click", "key"])
-def test_a_choice_is_kept_and_then_told(page: Page, how: str, console_errors: list[str]):
+def test_a_choice_is_kept_and_then_told(page: Page, how: str, console_errors: list[str]) -> None:
     card = Predict("What becomes of it?", CHOICES, "a", BECAUSE, size="projector")
     live = Live(page, card)
     same(page, card)
@@ -78,7 +78,7 @@ def test_a_choice_is_kept_and_then_told(page: Page, how: str, console_errors: li
     assert console_errors == []
 
 
-def test_a_number_is_typed(page: Page, console_errors: list[str]):
+def test_a_number_is_typed(page: Page, console_errors: list[str]) -> None:
     card = Predict("Which epoch?", answer=2, because=BECAUSE)
     live = Live(page, card)
     same(page, card)
@@ -96,7 +96,7 @@ def test_a_number_is_typed(page: Page, console_errors: list[str]):
     assert console_errors == []
 
 
-def test_texts_are_shown_as_text(page: Page):
+def test_texts_are_shown_as_text(page: Page) -> None:
     evil = '<img src=x onerror="document.title=1">'
     Live(page, Predict(evil, {"a": evil}, "a", evil))
     page.keyboard.press("Tab")

@@ -64,7 +64,7 @@ def check_a_state(journey: Journey, random: Random, count: int) -> list[str]:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", scenarios())
-def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(name: str):
+def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(name: str) -> None:
     random = Random(name)
     for _ in range(2):
         journey = Journey(scenarios()[name], groups=ALL)
@@ -76,7 +76,7 @@ def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(
                 journey.press(action, target, **details)
 
 
-def test_each_fault_can_be_pressed():
+def test_each_fault_can_be_pressed() -> None:
     journey, seen = Journey(lab03(), groups=ALL), set()
     for action in presses.FAULTS:
         seen.add(type(presses._fault(journey.payload, action, "b1|b2", {})).__name__)
@@ -114,14 +114,14 @@ def test_each_fault_can_be_pressed():
 )
 def test_a_disabled_press_says_why(
     action: str, target: str, details: dict[str, Any], first: tuple[str, str] | None, reason: str
-):
+) -> None:
     journey = Journey(lab03())
     if first:
         journey.press(*first)
     assert journey.possible(action, target, **details).startswith(reason)
 
 
-def test_a_frame_is_held_and_let_go_where_the_cursor_stands():
+def test_a_frame_is_held_and_let_go_where_the_cursor_stands() -> None:
     journey = Journey(lab03())
     journey.press("hold", "EndTxn#1")
     held = journey.step
@@ -132,7 +132,7 @@ def test_a_frame_is_held_and_let_go_where_the_cursor_stands():
     assert journey.possible("release", "EndTxn#1") == "EndTxn#1 is not held at this step"
 
 
-def test_a_fault_at_the_step_of_another_finds_what_the_picture_shows_there():
+def test_a_fault_at_the_step_of_another_finds_what_the_picture_shows_there() -> None:
     journey = Journey(lab03())
     at = journey.step = 60
     journey.press("crash", "b1")
@@ -147,7 +147,7 @@ def test_a_fault_at_the_step_of_another_finds_what_the_picture_shows_there():
     assert AdvanceClock(5, at_step=at) in journey.scenario.faults
 
 
-def test_a_fault_during_the_set_up_strikes_at_its_end():
+def test_a_fault_during_the_set_up_strikes_at_its_end() -> None:
     journey = Journey(lab03(), step=2)
     journey.press("crash", "b1")
     start = journey.payload["actions"]["start"]
@@ -157,7 +157,7 @@ def test_a_fault_during_the_set_up_strikes_at_its_end():
     assert journey.scenario.faults[-1] == Restart("b1", at_step=start + 1)
 
 
-def test_a_program_that_waits_for_ever_is_shown_as_far_as_anything_happens():
+def test_a_program_that_waits_for_ever_is_shown_as_far_as_anything_happens() -> None:
     journey = Journey(lab03(), step=60)
     journey.press("pause", "app")
     assert journey.payload["ending"] == "app still waits, but nothing happens any more"
@@ -168,7 +168,7 @@ def test_a_program_that_waits_for_ever_is_shown_as_far_as_anything_happens():
     assert run_of(journey.scenario).cluster.trace.digest() == journey.cluster.trace.digest()
 
 
-def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agree():
+def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agree() -> None:
     journey = Journey(lab03())
     journey.press("end")
     last = journey.step
@@ -184,13 +184,13 @@ def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agre
         journey.press("rule_off", "dedup")
 
 
-def test_an_old_profile_lacks_rules_that_cannot_be_switched():
+def test_an_old_profile_lacks_rules_that_cannot_be_switched() -> None:
     journey = Journey(lab03("0.11"))
     reasons = {rule: journey.possible("rule_off", rule.name) for rule in REGISTRY if not journey.cluster.rules.on(rule)}
     assert set(reasons.values()) == {"profile 0.11 does not have this rule yet"}
 
 
-def test_a_run_driven_by_hand_cannot_be_forked():
+def test_a_run_driven_by_hand_cannot_be_forked() -> None:
     cluster = Cluster(lab03())
     cluster.run()
     assert Journey(cluster).possible("drop", "EndTxn#1") == ""
@@ -200,14 +200,14 @@ def test_a_run_driven_by_hand_cannot_be_forked():
     assert Journey(cluster).possible("drop", "EndTxn#1").startswith("this run was driven by hand")
 
 
-def test_a_delayed_frame_may_be_delayed_otherwise():
+def test_a_delayed_frame_may_be_delayed_otherwise() -> None:
     journey = Journey(lab03())
     journey.press("delay", "EndTxn#1", delay_ms=40)
     journey.press("delay", "EndTxn#1", delay_ms=50)
     assert journey.scenario.faults == (Delay("EndTxn#1", 40), Delay("EndTxn#1", 50))
 
 
-def test_no_replica_of_the_transaction_log_that_is_out_of_sync_may_be_elected_cleanly_whatever_the_rules_say():
+def test_no_replica_of_the_transaction_log_that_is_out_of_sync_may_be_elected_cleanly_whatever_the_rules_say() -> None:
     unclean = replace(lab03(), rules_off=(CLEAN_ELECTION.name,))
     journey = Journey(unclean.with_faults(Crash("b2", at_step=60), Pause("b3", at_step=62), Restart("b2", at_step=90)))
     seen = set()
@@ -220,7 +220,7 @@ def test_no_replica_of_the_transaction_log_that_is_out_of_sync_may_be_elected_cl
     assert seen == {TRANSACTION_TOPIC}
 
 
-def test_a_rule_press_leaves_the_cursor_where_it_stands_before_the_runs_part():
+def test_a_rule_press_leaves_the_cursor_where_it_stands_before_the_runs_part() -> None:
     journey = Journey(lab03())
     journey.step = journey.stops()[3]
     before = journey.step

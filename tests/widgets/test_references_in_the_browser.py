@@ -24,7 +24,7 @@ def canvas(browser: Browser) -> Iterator[Page]:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("name", CASES)
-def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str):
+def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str) -> None:
     percent = difference(canvas, taken(browser, CASES[name]), reference(name))
     if percent >= LIMIT_PERCENT:
         told = "if it was meant to, run `python -m tests.widgets.references` and look at the pictures"
@@ -32,14 +32,14 @@ def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str
 
 
 @pytest.mark.smoke
-def test_another_view_or_other_colours_are_noticed(browser: Browser, canvas: Page):
+def test_another_view_or_other_colours_are_noticed(browser: Browser, canvas: Page) -> None:
     log = taken(browser, CASES["log_tape_light"])
     for other in ("log_tape_dark", "log_tape_projector", "cluster_map_light", "coordinator_light"):
         assert difference(canvas, log, reference(other)) > 2 * LIMIT_PERCENT
 
 
 @pytest.mark.smoke
-def test_the_set_is_small_and_has_no_picture_that_no_case_makes():
+def test_the_set_is_small_and_has_no_picture_that_no_case_makes() -> None:
     files = sorted(FOLDER.glob("*.png"))
     mine = [f for f in files if f.stem in CASES]
     assert sorted(f.stem for f in mine) == sorted(CASES)

@@ -35,7 +35,7 @@ def answers(widget: Sequence, monkeypatch: pytest.MonkeyPatch, content: Any) -> 
     return told
 
 
-def test_it_starts_at_the_first_stop_of_a_scenario_or_a_cluster(widget: Sequence):
+def test_it_starts_at_the_first_stop_of_a_scenario_or_a_cluster(widget: Sequence) -> None:
     assert widget.step == stops(widget.payload, SHOWN)[0]
     cluster = Cluster(lab03(profile="4.x/TV2", seed=1))
     cluster.run()
@@ -43,7 +43,7 @@ def test_it_starts_at_the_first_stop_of_a_scenario_or_a_cluster(widget: Sequence
     assert Sequence(cluster, step=10_000).step == len(cluster.trace.events) - 1
 
 
-def test_moves_go_from_stop_to_stop_and_stay_inside(widget: Sequence):
+def test_moves_go_from_stop_to_stop_and_stay_inside(widget: Sequence) -> None:
     places = widget.journey.stops()
     widget.press("left")
     assert widget.step == places[0]
@@ -62,7 +62,7 @@ def test_moves_go_from_stop_to_stop_and_stay_inside(widget: Sequence):
     assert widget.step == 0
 
 
-def test_drop_strikes_the_frame_sent_at_the_cursor_and_undo_takes_it_back(widget: Sequence):
+def test_drop_strikes_the_frame_sent_at_the_cursor_and_undo_takes_it_back(widget: Sequence) -> None:
     before, at = widget.payload, sent_at(widget, "EndTxn#1")
     widget.step = at
     widget.press("drop")
@@ -78,14 +78,14 @@ def test_drop_strikes_the_frame_sent_at_the_cursor_and_undo_takes_it_back(widget
     assert (widget.payload["faults"], widget.step) == ([repr(Drop("EndTxn#1"))], at + 1)
 
 
-def test_a_named_frame_can_be_struck_from_anywhere(widget: Sequence):
+def test_a_named_frame_can_be_struck_from_anywhere(widget: Sequence) -> None:
     widget.press("end")
     widget.press("duplicate", "EndTxn#1")
     assert widget.payload["events"][widget.step]["frame"] == "EndTxn#1"
     assert [f["copy_of"] for f in widget.payload["frames"].values() if f["copy_of"]] == ["EndTxn#1"]
 
 
-def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_undone(widget: Sequence):
+def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_undone(widget: Sequence) -> None:
     at = widget.step = sent_at(widget, "EndTxnResponse#1")
     widget.press("crash", "b3")
     assert widget.cluster.scenario.faults == (Crash("b3", at_step=at),)
@@ -111,14 +111,14 @@ def test_a_crash_strikes_right_after_the_step_and_a_new_fault_forgets_what_was_u
 )
 def test_a_press_that_cannot_be_says_what_to_do_and_changes_nothing(
     widget: Sequence, action: str, target: str, message: str
-):
+) -> None:
     before = (widget.payload, widget.step, widget.can_undo)
     with pytest.raises(ValueError, match=message):
         widget.press(action, target)
     assert (widget.payload, widget.step, widget.can_undo) == before
 
 
-def test_the_same_fault_twice_is_refused(widget: Sequence):
+def test_the_same_fault_twice_is_refused(widget: Sequence) -> None:
     widget.press("drop", "EndTxn#1")
     with pytest.raises(ValueError, match="EndTxn#1 is dropped already"):
         widget.press("drop", "EndTxn#1")
@@ -130,7 +130,7 @@ def test_the_same_fault_twice_is_refused(widget: Sequence):
         widget.press("drop", "EndTxn#1~copy")
 
 
-def test_bad_input_is_refused_with_a_clear_error(widget: Sequence):
+def test_bad_input_is_refused_with_a_clear_error(widget: Sequence) -> None:
     with pytest.raises(
         TypeError, match=r"a picture shows a Scenario or a Cluster, such as Sequence\(lab03\(\)\), not int"
     ):
@@ -144,7 +144,7 @@ def test_bad_input_is_refused_with_a_clear_error(widget: Sequence):
     assert widget.groups == list(SHOWN)
 
 
-def test_a_press_in_the_browser_is_answered(widget: Sequence, monkeypatch: pytest.MonkeyPatch):
+def test_a_press_in_the_browser_is_answered(widget: Sequence, monkeypatch: pytest.MonkeyPatch) -> None:
     at = sent_at(widget, "EndTxn#1")
     press = {"kind": "press", "action": "drop", "target": "EndTxn#1", "step": at}
     assert answers(widget, monkeypatch, press) == [{"kind": "done"}]
@@ -157,7 +157,7 @@ def test_a_press_in_the_browser_is_answered(widget: Sequence, monkeypatch: pytes
         assert [answer["kind"] for answer in answers(widget, monkeypatch, odd)] == ["error"]
 
 
-def test_printed_it_is_the_text_twin_and_its_repr_is_short(widget: Sequence):
+def test_printed_it_is_the_text_twin_and_its_repr_is_short(widget: Sequence) -> None:
     widget.press("end")
     assert str(widget) == widget.text()
     widget.press("every")
@@ -169,7 +169,7 @@ def test_printed_it_is_the_text_twin_and_its_repr_is_short(widget: Sequence):
     assert repr(widget) == f"<Sequence 'A full commit, one frame at a time', step {widget.step} of {widget.step}>"
 
 
-def test_the_text_names_the_frames_in_flight(widget: Sequence):
+def test_the_text_names_the_frames_in_flight(widget: Sequence) -> None:
     sent = widget.payload["frames"]["EndTxn#1"]["sent"]
     widget.step = sent
     assert "in flight: EndTxn#1 app -> b3" in widget.text().splitlines()
@@ -177,14 +177,14 @@ def test_the_text_names_the_frames_in_flight(widget: Sequence):
     assert not any(line.startswith("in flight") and "EndTxn#1 " in line for line in widget.text().splitlines())
 
 
-def test_a_saved_notebook_has_a_picture_and_a_text_beside_the_live_widget(widget: Sequence):
+def test_a_saved_notebook_has_a_picture_and_a_text_beside_the_live_widget(widget: Sequence) -> None:
     data, _ = widget._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"}
     assert data["text/plain"] == str(widget)
     assert ET.fromstring(data["image/svg+xml"]).tag.endswith("svg")
 
 
-def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequence):
+def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequence) -> None:
     widget.groups = ["replication", "transaction"]
     assert widget.groups == ["transaction", "replication"]
     widget.press("end")
@@ -192,13 +192,13 @@ def test_groups_are_kept_in_order_and_decide_where_the_cursor_stops(widget: Sequ
     assert widget.payload["events"][widget.step]["category"] in ("transaction", "replication")
 
 
-def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence):
+def test_what_is_sent_to_the_browser_is_small_and_plain(widget: Sequence) -> None:
     assert len(Sequence._esm) + len(Sequence._css) < 165_000  # the fault panel in its drawer is 40,000 of it
     assert len(json.dumps(widget.payload)) < 300_000
     assert json.loads(json.dumps(widget.payload)) == widget.payload
 
 
-def test_time_runs_down_or_across_and_the_text_and_the_static_picture_stay(widget: Sequence):
+def test_time_runs_down_or_across_and_the_text_and_the_static_picture_stay(widget: Sequence) -> None:
     text, picture = widget.text(), widget.svg()
     widget.press("time")
     assert widget.time == "across"

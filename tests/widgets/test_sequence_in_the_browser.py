@@ -76,7 +76,7 @@ def walk(page: Page, payload: dict[str, Any], key: str, groups: tuple[str, ...] 
     raise AssertionError("the cursor never stands still")
 
 
-def test_a_crash_that_was_pressed_is_because_of_no_frame(page: Page):
+def test_a_crash_that_was_pressed_is_because_of_no_frame(page: Page) -> None:
     view = Sequence(lab00())
     view.press("right")
     view.press("crash", "b2")
@@ -84,7 +84,7 @@ def test_a_crash_that_was_pressed_is_because_of_no_frame(page: Page):
     assert page.locator(".fold p").inner_text() == "No frame led to this step."
 
 
-def test_what_became_of_a_frame_stands_in_the_heading_of_its_fields(page: Page):
+def test_what_became_of_a_frame_stands_in_the_heading_of_its_fields(page: Page) -> None:
     view = Sequence(lab03())
     view.press("find", "ProduceResponse#1")
     view.press("right")
@@ -100,7 +100,7 @@ def test_what_became_of_a_frame_stands_in_the_heading_of_its_fields(page: Page):
 @pytest.mark.smoke
 def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(
     page: Page, lab_run: dict[str, Any], console_errors: list[str]
-):
+) -> None:
     places = stops(lab_run, SHOWN)
     show(page, lab_run, places[0])
     assert walk(page, lab_run, "ArrowRight") == len(places)
@@ -110,7 +110,9 @@ def test_each_step_of_the_lab_shows_what_the_text_says_forwards_and_backwards(
 
 
 @pytest.mark.parametrize("change", [{"drop": "EndTxn#1"}, {"drop": "EndTxnResponse#1"}, {"crash_b2": True}])
-def test_a_run_with_a_fault_shows_what_the_text_says(page: Page, change: dict[str, Any], console_errors: list[str]):
+def test_a_run_with_a_fault_shows_what_the_text_says(
+    page: Page, change: dict[str, Any], console_errors: list[str]
+) -> None:
     payload = complete(sample(**change))
     show(page, payload, stops(payload, SHOWN)[-12])
     walk(page, payload, "ArrowRight")
@@ -120,7 +122,7 @@ def test_a_run_with_a_fault_shows_what_the_text_says(page: Page, change: dict[st
     assert console_errors == []
 
 
-def test_all_groups_show_what_the_text_says(page: Page, lab_run: dict[str, Any]):
+def test_all_groups_show_what_the_text_says(page: Page, lab_run: dict[str, Any]) -> None:
     places = stops(lab_run, ALL_GROUPS)
     show(page, lab_run, places[40], ALL_GROUPS)
     for _ in range(12):
@@ -130,7 +132,7 @@ def test_all_groups_show_what_the_text_says(page: Page, lab_run: dict[str, Any])
     expect(page.locator('[data-node="controller"]')).to_be_visible()
 
 
-def test_home_end_slider_and_clicks_move_the_cursor(page: Page):
+def test_home_end_slider_and_clicks_move_the_cursor(page: Page) -> None:
     payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[30])
@@ -150,7 +152,7 @@ def test_home_end_slider_and_clicks_move_the_cursor(page: Page):
         expect(page.locator(f'[data-field="{name}"]')).to_have_text(value)
 
 
-def test_seeking_in_many_events_ends_where_stepping_does(page: Page):
+def test_seeking_in_many_events_ends_where_stepping_does(page: Page) -> None:
     payload = complete(sample(transactions=20))
     places = stops(payload, SHOWN)
     show(page, payload, places[0])
@@ -160,7 +162,7 @@ def test_seeking_in_many_events_ends_where_stepping_does(page: Page):
     assert page.locator(".klab *").count() < 2500
 
 
-def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_here(page: Page):
+def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_here(page: Page) -> None:
     payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[3])
@@ -175,7 +177,7 @@ def test_the_cursor_moved_by_the_kernel_is_shown_and_told_back_only_if_moved_her
     assert page.evaluate("[journey.get('step'), journey.saved]") == [places[14], 0]
 
 
-def test_play_steps_on_and_pauses(page: Page):
+def test_play_steps_on_and_pauses(page: Page) -> None:
     payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[-3])
@@ -185,7 +187,7 @@ def test_play_steps_on_and_pauses(page: Page):
     expect(page.locator('[data-action="play"]')).to_have_text("▶")
 
 
-def test_playing_can_be_paused(page: Page):
+def test_playing_can_be_paused(page: Page) -> None:
     payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[5])
@@ -196,7 +198,7 @@ def test_playing_can_be_paused(page: Page):
     assert look(page)["step"] == str(places[6])
 
 
-def test_a_truncated_log_loses_what_follows_the_offset(page: Page):
+def test_a_truncated_log_loses_what_follows_the_offset(page: Page) -> None:
     payload = sample()
     step = payload["events"][-1]["step"]
     payload["events"][step]["patch"].append(["truncate", "b2", "out-0", 2])
@@ -209,7 +211,7 @@ def test_a_truncated_log_loses_what_follows_the_offset(page: Page):
 
 
 @pytest.mark.parametrize(("key", "action"), [("d", "drop"), ("u", "duplicate")])
-def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key: str, action: str):
+def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key: str, action: str) -> None:
     payload = complete(sample())
     sent = payload["frames"]["EndTxn#1"]["sent"]
     show(page, payload, sent)
@@ -224,7 +226,7 @@ def test_a_frame_fault_asks_the_kernel_about_the_frame_sent_here(page: Page, key
     expect(page.locator(f'[data-action="{action}"]')).to_be_enabled()
 
 
-def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
+def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page) -> None:
     payload, other = complete(sample()), complete(sample(drop="EndTxn#1"))
     sent = payload["frames"]["EndTxn#1"]["sent"]
     show(page, payload, sent)
@@ -242,7 +244,7 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page):
     assert page.evaluate("journey.sent.at(-1).action") == "undo"
 
 
-def test_a_disabled_button_says_why(page: Page):
+def test_a_disabled_button_says_why(page: Page) -> None:
     payload = complete(sample(drop="EndTxn#1"))
     frame = payload["frames"]["EndTxn#1"]
     payload["actions"]["reasons"]["drop EndTxn#1"] = [[0, "EndTxn#1 is dropped already"]]
@@ -259,7 +261,7 @@ def test_a_disabled_button_says_why(page: Page):
     assert page.evaluate("journey.sent.filter((message) => message.kind === 'press')") == []
 
 
-def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page):
+def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page) -> None:
     payload = complete(sample())
     step = stops(payload, SHOWN)[10]
     show(page, payload, step)
@@ -271,14 +273,14 @@ def test_a_broker_is_crashed_by_its_button_or_its_number(page: Page):
     assert [m["target"] for m in page.evaluate("journey.sent")] == ["b2", "b3", "app"]
 
 
-def test_keys_that_are_not_the_widgets_reach_the_notebook(page: Page):
+def test_keys_that_are_not_the_widgets_reach_the_notebook(page: Page) -> None:
     show(page, sample(), 5)
     for key in ("a", "d", "Enter", "ArrowDown", "Control+s", "Shift+Enter"):
         page.keyboard.press(key)
     assert [k for k in page.evaluate("window.outside") if k not in ("Control", "Shift")] == ["s", "Enter"]
 
 
-def test_the_help_lists_the_keys_and_closes_with_escape(page: Page):
+def test_the_help_lists_the_keys_and_closes_with_escape(page: Page) -> None:
     show(page, sample(), 5)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Duplicate the frame sent at this step")
@@ -287,7 +289,7 @@ def test_the_help_lists_the_keys_and_closes_with_escape(page: Page):
     assert look(page)["focused"]
 
 
-def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
+def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page) -> None:
     payload, crashed = complete(sample()), complete(sample(crash_b2=True))
     step = next(e["step"] for e in crashed["events"] if e["kind"] == "crash")
     show(page, payload, step - 1)
@@ -299,7 +301,7 @@ def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page):
     assert look(page)["focused"]
 
 
-def test_choosing_groups_keeps_the_cursor(page: Page):
+def test_choosing_groups_keeps_the_cursor(page: Page) -> None:
     payload = complete(sample())
     step = stops(payload, SHOWN)[20]
     show(page, payload, step)
@@ -312,7 +314,7 @@ def test_choosing_groups_keeps_the_cursor(page: Page):
     compare(payload, look(page), step, ("replication",))
 
 
-def test_what_is_hidden_has_neither_lane_nor_arrow_nor_stop(page: Page, lab_run: dict[str, Any]):
+def test_what_is_hidden_has_neither_lane_nor_arrow_nor_stop(page: Page, lab_run: dict[str, Any]) -> None:
     hidden = ["b2", "Produce"]
     places = stops(lab_run, SHOWN, hidden)
     show(page, lab_run, places[-5])
@@ -335,7 +337,7 @@ def test_what_is_hidden_has_neither_lane_nor_arrow_nor_stop(page: Page, lab_run:
     assert look(page)["step"] == str(places[-6])
 
 
-def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, lab_run: dict[str, Any]):
+def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, lab_run: dict[str, Any]) -> None:
     step = lab_run["frames"]["EndTxn#1"]["received"]
     show(page, lab_run, step)
     page.keyboard.press("i")
@@ -345,7 +347,7 @@ def test_a_frame_is_shown_with_all_its_fields_and_what_each_is_for(page: Page, l
         expect(row.locator("p")).to_have_text(MEANINGS[key_of("EndTxn", name)])
 
 
-def test_the_inspector_is_one_line_that_opens_and_stays_open(page: Page, lab_run: dict[str, Any]):
+def test_the_inspector_is_one_line_that_opens_and_stays_open(page: Page, lab_run: dict[str, Any]) -> None:
     places = stops(lab_run, SHOWN)
     show(page, lab_run, lab_run["frames"]["Produce#1"]["sent"])
     expect(page.locator(".fields")).to_have_count(0)
@@ -362,7 +364,7 @@ def test_the_inspector_is_one_line_that_opens_and_stays_open(page: Page, lab_run
     expect(page.locator(".fields")).to_have_count(0)
 
 
-def test_an_arrow_has_its_frames_number_as_the_text_of_a_lab_names_it(page: Page, lab_run: dict[str, Any]):
+def test_an_arrow_has_its_frames_number_as_the_text_of_a_lab_names_it(page: Page, lab_run: dict[str, Any]) -> None:
     show(page, lab_run, 60)
     arrows = "all => all.map((one) => [one.dataset.frame, one.querySelector('.name').textContent])"
     told = page.locator(".arrow").evaluate_all(arrows)
@@ -370,7 +372,7 @@ def test_an_arrow_has_its_frames_number_as_the_text_of_a_lab_names_it(page: Page
     assert [name for name, words in told if words.split()[0] != name] == []
 
 
-def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page):
+def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page) -> None:
     retried = complete(sample(drop="EndTxn#1"))
     show(page, retried, retried["frames"]["EndTxn#2"]["sent"])
     expect(page.locator('[data-frame="EndTxn#2"] .name')).to_have_text("EndTxn#2 attempt 2")
@@ -388,7 +390,7 @@ def test_retries_duplicates_lost_frames_and_crashed_nodes_are_marked(page: Page)
     expect(page.locator(f'[data-frame="{lost[0]["id"]}"] .cross')).to_have_count(1)
 
 
-def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_run: dict[str, Any]):
+def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_run: dict[str, Any]) -> None:
     show(page, lab_run, lab_run["frames"]["EndTxn#1"]["received"])
     page.keyboard.press("i")
     appended = page.locator("h4:text('Appended because of it') + ul button")
@@ -410,14 +412,14 @@ def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_ru
     assert look(page)["step"] == str(append["step"])
 
 
-def test_the_payload_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]):
+def test_the_payload_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]) -> None:
     show(page, lab_run, 3)
     for payload in (lab_run, complete(sample(drop="EndTxn#1"))):
         there = page.evaluate("unpacked", packed(payload))
         assert there == {"actions": {"reasons": {}}, **payload}  # where nothing is noted, no button has a reason
 
 
-def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
+def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page) -> None:
     payload = complete(sample())
     places = stops(payload, SHOWN)
     show(page, payload, places[2])
@@ -430,7 +432,7 @@ def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
     assert page.evaluate(moving) == 0
 
 
-def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, lab_run: dict[str, Any]):
+def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, lab_run: dict[str, Any]) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     show(page, lab_run, stops(lab_run, SHOWN)[-8], size="projector")
     small = page.evaluate(
@@ -444,7 +446,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, lab_run: d
     assert small == []
 
 
-def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page):
+def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page) -> None:
     payload = complete(sample())
     page.set_content(page_of(payload, 20))
     page.wait_for_function("window.ready === true")
@@ -462,7 +464,7 @@ def test_two_widgets_share_a_page_and_closing_one_leaves_no_trace(page: Page):
     assert page.evaluate("Object.values(journey.handlers).flat().length") == 0
 
 
-def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str]):
+def test_texts_of_a_run_are_shown_as_text(page: Page, console_errors: list[str]) -> None:
     payload = sample()
     evil = '<img src=x onerror="document.title=1">'
     payload["title"], payload["faults"] = evil, [evil]
@@ -494,7 +496,7 @@ PLACES = """() => {
 }"""
 
 
-def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run: dict[str, Any]):
+def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run: dict[str, Any]) -> None:
     step = lab_run["frames"]["EndTxn#1"]["received"]
     show(page, lab_run, step)
     page.keyboard.press("f")
@@ -520,7 +522,7 @@ def test_time_runs_downwards_or_across_by_key_and_by_button(page: Page, lab_run:
     assert page.evaluate(PLACES)["marks"] == down
 
 
-def test_across_each_step_shows_what_the_text_says(page: Page, console_errors: list[str]):
+def test_across_each_step_shows_what_the_text_says(page: Page, console_errors: list[str]) -> None:
     payload = complete(sample(drop="EndTxn#1"))
     show(page, payload, stops(payload, SHOWN)[-25], time="across")
     walk(page, payload, "ArrowRight")
@@ -533,7 +535,7 @@ def test_across_each_step_shows_what_the_text_says(page: Page, console_errors: l
     assert console_errors == []
 
 
-def test_across_no_two_marks_and_no_name_and_mark_stand_on_one_another(page: Page, lab_run: dict[str, Any]):
+def test_across_no_two_marks_and_no_name_and_mark_stand_on_one_another(page: Page, lab_run: dict[str, Any]) -> None:
     show(page, lab_run, 0, time="across")
     boxes = """() => [...document.querySelectorAll(".sheet .mark rect, .sheet .arrow > .name")].map((e) => {
       const { left, right, top, bottom } = e.getBoundingClientRect();
@@ -547,7 +549,7 @@ def test_across_no_two_marks_and_no_name_and_mark_stand_on_one_another(page: Pag
         assert [wide for wide in over if wide > 3] == []
 
 
-def test_where_no_transactional_id_exists_no_rail_is_drawn_and_the_diagram_has_its_room(page: Page):
+def test_where_no_transactional_id_exists_no_rail_is_drawn_and_the_diagram_has_its_room(page: Page) -> None:
     show(page, complete(sample()), 40)
     expect(page.locator(".rail")).to_be_visible()
     high = page.locator(".diagram").evaluate("e => e.clientHeight")

@@ -22,14 +22,14 @@ def share() -> Share:
     return share
 
 
-def test_the_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch):
+def test_the_card_is_complete_in_its_first_state(monkeypatch: pytest.MonkeyPatch) -> None:
     first: list[dict[str, Any]] = []
     monkeypatch.setattr(Share, "open", lambda widget: first.append(widget.get_state(["shared"])["shared"]))
     share = Share(lab03())
     assert [(state["code"], state["python"]) for state in first] == [(share.code, share.python)]
 
 
-def test_code_python_and_file_give_the_run_that_is_shown(share: Share, tmp_path: Path):
+def test_code_python_and_file_give_the_run_that_is_shown(share: Share, tmp_path: Path) -> None:
     digest = share.cluster.trace.digest()
     share.save(tmp_path / "mine.klab")
     assert (tmp_path / "mine.klab").read_text() == share.file_text
@@ -42,7 +42,7 @@ def test_code_python_and_file_give_the_run_that_is_shown(share: Share, tmp_path:
     assert digest in share.text()
 
 
-def test_what_is_opened_stands_beside_the_runs_that_there_are(share: Share):
+def test_what_is_opened_stands_beside_the_runs_that_there_are(share: Share) -> None:
     place = share.journey.place
     share.open_code(Share(lab03("4.x/TV1")).code)
     assert (share.payload["profile"], share.journey.can_undo) == ("4.x/TV1", False)
@@ -67,7 +67,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("text", "message"), BAD, ids=range(len(BAD)))
-def test_a_malformed_foreign_or_newer_file_is_told_and_the_run_stays(share: Share, text: str, message: str):
+def test_a_malformed_foreign_or_newer_file_is_told_and_the_run_stays(share: Share, text: str, message: str) -> None:
     before = (share.payload, share.step, share.journey.place, share.journey.tree, share.code)
     with pytest.raises(ValueError, match=message):
         share.open_text(text)
@@ -79,7 +79,7 @@ def test_a_malformed_foreign_or_newer_file_is_told_and_the_run_stays(share: Shar
 
 
 @pytest.mark.campaign
-def test_every_damage_of_a_file_is_told_or_harmless(share: Share):
+def test_every_damage_of_a_file_is_told_or_harmless(share: Share) -> None:
     text = share.file_text
     for cut in range(0, len(text) - 3, 29):
         with pytest.raises(ValueError, match="it is no JSON"):
@@ -92,7 +92,7 @@ def test_every_damage_of_a_file_is_told_or_harmless(share: Share):
     assert share.code
 
 
-def test_a_code_with_a_typo_or_of_a_newer_version_is_told_and_the_run_stays(share: Share):
+def test_a_code_with_a_typo_or_of_a_newer_version_is_told_and_the_run_stays(share: Share) -> None:
     before = share.journey.place
     told: list[Any] = []
     share.send = lambda content, buffers=None: told.append(content)
@@ -106,7 +106,7 @@ def test_a_code_with_a_typo_or_of_a_newer_version_is_told_and_the_run_stays(shar
     assert told[-1] == {"kind": "done", "text": "Shown now: A full commit, one frame at a time."}
 
 
-def test_a_run_whose_program_cannot_be_saved_says_so():
+def test_a_run_whose_program_cannot_be_saved_says_so() -> None:
     async def mine(app: object) -> None:
         pass
 
@@ -116,12 +116,12 @@ def test_a_run_whose_program_cannot_be_saved_says_so():
         assert share.code
 
 
-def test_a_binary_file_is_told(share: Share, tmp_path: Path):
+def test_a_binary_file_is_told(share: Share, tmp_path: Path) -> None:
     (tmp_path / "x.klab").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match="no text in UTF-8"):
         share.open_file(tmp_path / "x.klab")
 
 
-def test_the_picture_shows_the_code(share: Share):
+def test_the_picture_shows_the_code(share: Share) -> None:
     assert share.code in share.svg()
     assert ET.fromstring(share.svg()).tag.endswith("svg")

@@ -23,7 +23,7 @@ def same(page: Page, share: Share) -> None:
 
 
 @pytest.mark.smoke
-def test_a_code_and_a_file_are_shown_saved_and_opened(page: Page, tmp_path: Path, console_errors: list[str]):
+def test_a_code_and_a_file_are_shown_saved_and_opened(page: Page, tmp_path: Path, console_errors: list[str]) -> None:
     share = Share(lab03())
     live = Live(page, share, Sequence(share))
     same(page, share)
@@ -61,7 +61,9 @@ def test_a_code_and_a_file_are_shown_saved_and_opened(page: Page, tmp_path: Path
         (json.dumps({**lab03().to_json(), "version": 2}), "A.klab is a scenario of version 2; this kafkalab reads"),
     ],
 )
-def test_a_file_that_cannot_be_opened_is_told_and_the_run_stays(page: Page, tmp_path: Path, text: str, message: str):
+def test_a_file_that_cannot_be_opened_is_told_and_the_run_stays(
+    page: Page, tmp_path: Path, text: str, message: str
+) -> None:
     share = Share(lab03(), size="projector")
     live = Live(page, share)
     (tmp_path / "a.klab").write_text(text)
@@ -72,7 +74,7 @@ def test_a_file_that_cannot_be_opened_is_told_and_the_run_stays(page: Page, tmp_
     assert len(share.journey.tree) == 1
 
 
-def test_a_typo_in_a_code_is_told_and_the_code_stays_to_be_mended(page: Page):
+def test_a_typo_in_a_code_is_told_and_the_code_stays_to_be_mended(page: Page) -> None:
     share = Share(lab03())
     live = Live(page, share)
     button = page.locator('[data-action="code"]')
@@ -89,7 +91,7 @@ def test_a_typo_in_a_code_is_told_and_the_code_stays_to_be_mended(page: Page):
     same(page, share)
 
 
-def test_copying_without_a_clipboard_selects(page: Page):
+def test_copying_without_a_clipboard_selects(page: Page) -> None:
     share = Share(lab03())
     Live(page, share)
     page.locator('[data-action="copy"]').click()

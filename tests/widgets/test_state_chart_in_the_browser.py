@@ -36,7 +36,9 @@ def active(page: Page) -> list[str]:
     [(lab03(), "coordinator"), (ABORTED, "coordinator"), (lab03(), "producer")],
     ids=["TV2", "aborted", "producer"],
 )
-def test_each_step_shows_what_the_text_says(page: Page, scenario: Scenario, name: str, console_errors: list[str]):
+def test_each_step_shows_what_the_text_says(
+    page: Page, scenario: Scenario, name: str, console_errors: list[str]
+) -> None:
     view = StateChart(scenario, name)
     open_view(page, view)
     for key in ["ArrowRight"] * (len(view.journey.stops()) - 1) + ["ArrowLeft"] * 12:
@@ -50,7 +52,7 @@ def test_each_step_shows_what_the_text_says(page: Page, scenario: Scenario, name
 
 @pytest.mark.parametrize("name", ["coordinator", "producer"])
 @pytest.mark.parametrize("width", [848, 900, 1208])
-def test_it_is_on_one_screen_with_the_present_state_in_it(page: Page, name: str, width: int):
+def test_it_is_on_one_screen_with_the_present_state_in_it(page: Page, name: str, width: int) -> None:
     page.set_viewport_size({"width": width + 16, "height": 800})
     view = StateChart(lab03(), name)
     view.press("end")
@@ -66,7 +68,7 @@ def test_it_is_on_one_screen_with_the_present_state_in_it(page: Page, name: str,
     assert seen[1:] == [True, True]
 
 
-def test_at_a_laptop_with_the_file_browser_the_coordinators_answers_are_beside_its_chart(page: Page):
+def test_at_a_laptop_with_the_file_browser_the_coordinators_answers_are_beside_its_chart(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     view = StateChart(lab03())
     view.press("end")
@@ -75,7 +77,7 @@ def test_at_a_laptop_with_the_file_browser_the_coordinators_answers_are_beside_i
     assert page.locator(".main").evaluate("e => e.scrollHeight - e.clientHeight") == 0
 
 
-def test_a_group_is_followed_through_its_rebalances(page: Page, console_errors: list[str]):
+def test_a_group_is_followed_through_its_rebalances(page: Page, console_errors: list[str]) -> None:
     view = StateChart(two_members(), "group")
     stops = view.journey.stops()
     changes = [p.step for p in view._places()]
@@ -86,7 +88,7 @@ def test_a_group_is_followed_through_its_rebalances(page: Page, console_errors: 
     assert console_errors == []
 
 
-def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
+def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page) -> None:
     view = StateChart(lab03())
     view.step = 150
     open_view(page, view)
@@ -109,7 +111,7 @@ def test_each_press_does_on_the_screen_what_it_does_in_python(page: Page):
 
 
 @pytest.mark.parametrize("action", ["home", "left", "right", "end", "what_if"])
-def test_each_button_does_what_its_press_does(page: Page, action: str):
+def test_each_button_does_what_its_press_does(page: Page, action: str) -> None:
     view = StateChart(lab03(), "producer")
     view.step = 150
     open_view(page, view)
@@ -119,7 +121,7 @@ def test_each_button_does_what_its_press_does(page: Page, action: str):
     agree(page, view, NAME)
 
 
-def test_a_question_is_chosen_by_a_click_and_by_enter(page: Page):
+def test_a_question_is_chosen_by_a_click_and_by_enter(page: Page) -> None:
     view = StateChart(lab03())
     view.step = 150
     open_view(page, view)
@@ -134,7 +136,7 @@ def test_a_question_is_chosen_by_a_click_and_by_enter(page: Page):
     agree(page, view, NAME)
 
 
-def test_pointing_at_an_arrow_and_going_to_it_names_question_answer_and_error(page: Page):
+def test_pointing_at_an_arrow_and_going_to_it_names_question_answer_and_error(page: Page) -> None:
     view = StateChart(lab03())
     view.press("end")
     open_view(page, view)
@@ -151,7 +153,7 @@ def test_pointing_at_an_arrow_and_going_to_it_names_question_answer_and_error(pa
     assert page.locator(".edge:not([aria-label*='→'])").count() == 0
 
 
-def test_the_subject_is_chosen_from_the_list_and_with_a_key(page: Page):
+def test_the_subject_is_chosen_from_the_list_and_with_a_key(page: Page) -> None:
     view = StateChart(Scenario.load(MANY), "producer")
     view.press("end")
     open_view(page, view)
@@ -165,7 +167,7 @@ def test_the_subject_is_chosen_from_the_list_and_with_a_key(page: Page):
     agree(page, view, NAME)
 
 
-def test_the_token_runs_along_the_arrow_that_fires_and_waits_half_way_on_a_pending_one(page: Page):
+def test_the_token_runs_along_the_arrow_that_fires_and_waits_half_way_on_a_pending_one(page: Page) -> None:
     view = StateChart(lab03())
     stops = view.journey.stops()
     prepared = next(p for p in view._places() if p.state == "PrepareCommit" and not p.pending)
@@ -190,7 +192,7 @@ def test_the_token_runs_along_the_arrow_that_fires_and_waits_half_way_on_a_pendi
     assert near < 0.5
 
 
-def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
+def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     view = StateChart(lab03())
     stops = view.journey.stops()
@@ -203,7 +205,7 @@ def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page):
 
 
 @pytest.mark.parametrize("name", ["coordinator", "producer", "group"])
-def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_none_stands_out(page: Page, name: str):
+def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_none_stands_out(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     view = StateChart(two_members() if name == "group" else lab03(), name, size="projector")
     view.press("end")
@@ -215,7 +217,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels_and_none_stands_out(pa
     assert outside(page) == []
 
 
-def test_two_charts_on_a_page_have_ids_of_their_own_and_closing_leaves_no_trace(page: Page):
+def test_two_charts_on_a_page_have_ids_of_their_own_and_closing_leaves_no_trace(page: Page) -> None:
     view = StateChart(lab03())
     open_view(page, view)
     page.evaluate(
@@ -235,7 +237,7 @@ def test_two_charts_on_a_page_have_ids_of_their_own_and_closing_leaves_no_trace(
 
 
 @pytest.mark.parametrize("width", [833, 1100])
-def test_the_whole_chart_of_a_producer_is_seen_and_only_the_table_beside_it_scrolls(page: Page, width: int):
+def test_the_whole_chart_of_a_producer_is_seen_and_only_the_table_beside_it_scrolls(page: Page, width: int) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     view = StateChart(lab03(), "producer")
     view.press("end")

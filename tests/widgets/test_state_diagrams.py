@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("version", TABLES)
-def test_the_picture_is_flat_and_needs_nothing_from_outside(version: str):
+def test_the_picture_is_flat_and_needs_nothing_from_outside(version: str) -> None:
     picture = committed(machine("coordinator", version))
     root = ET.fromstring(picture)
     _, _, width, height = (float(n) for n in root.get("viewBox", "").split())
@@ -24,7 +24,7 @@ def test_the_picture_is_flat_and_needs_nothing_from_outside(version: str):
     assert len(picture) < 12_000
 
 
-def test_questions_between_the_same_states_share_an_arrow():
+def test_questions_between_the_same_states_share_an_arrow() -> None:
     drawn = source(machine("coordinator", "TV1"))
     assert drawn.count('id="e_Ongoing__PrepareAbort"') == 1
     assert 'id="e_Ongoing__PrepareAbort" label="init · abort\\ntimeout"' in drawn

@@ -16,7 +16,7 @@ from kafkalab.widgets.payload.state_machines import ANY, STATES, machine
 
 
 @pytest.mark.parametrize("version", TABLES)
-def test_the_coordinators_machine_is_its_table(version: str):
+def test_the_coordinators_machine_is_its_table(version: str) -> None:
     chart = machine("coordinator", version)
     assert chart.edges() == edges(version)
     for state, row in TABLES[version].items():
@@ -28,13 +28,13 @@ def test_the_coordinators_machine_is_its_table(version: str):
                 assert cell.answer == outcome.error.name
 
 
-def test_init_in_an_open_transaction_aborts_it_and_is_told_to_come_back():
+def test_init_in_an_open_transaction_aborts_it_and_is_told_to_come_back() -> None:
     (cell,) = (c for c in machine("coordinator", "TV2").row("Ongoing") if c.ask == "InitProducerId")
     assert (cell.to, cell.answer) == ("PrepareAbort", "CONCURRENT_TRANSACTIONS")
     assert cell.words().startswith("Ongoing → PrepareAbort: InitProducerId — CONCURRENT_TRANSACTIONS. What is open")
 
 
-def test_the_groups_machine_is_its_table():
+def test_the_groups_machine_is_its_table() -> None:
     chart = machine("group")
     assert chart.edges() == [
         (state.value, ask.value, cell.state.value)
@@ -46,7 +46,7 @@ def test_the_groups_machine_is_its_table():
     assert {c.kind for c in chart.cells} == {"go", "same", "wait", "refuse"}
 
 
-def test_the_producers_machine_has_every_call_and_event_and_one_arrow_to_the_end():
+def test_the_producers_machine_has_every_call_and_event_and_one_arrow_to_the_end() -> None:
     chart = machine("producer")
     assert len(chart.cells) == len(ProducerState) * (len(Call) + len(Happening))
     assert [e for e in chart.edges() if e[2] == "FATAL_ERROR"] == [(ANY, Happening.FATAL.value, "FATAL_ERROR")]
@@ -57,14 +57,14 @@ def test_the_producers_machine_has_every_call_and_event_and_one_arrow_to_the_end
     assert all(c.to == "FATAL_ERROR" for c in chart.cells if "KAFKA-14831" in c.answer)
 
 
-def test_each_state_has_a_sentence():
+def test_each_state_has_a_sentence() -> None:
     assert list(STATES["group"]) == [s.value for s in GroupState]
     assert list(STATES["producer"]) == [s.name for s in ProducerState]
     assert list(STATES["coordinator"]) == [s.label for s in TABLES["TV2"]]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_committed_picture_has_every_state_and_arrow(name: str):
+def test_the_committed_picture_has_every_state_and_arrow(name: str) -> None:
     chart = machine_of(name)
     picture = committed(chart)
     wanted = {f"s_{s}" for s in chart.states} | {f"e_{a}__{b}" for a, _, b in chart.edges()}
@@ -77,12 +77,12 @@ def test_the_committed_picture_has_every_state_and_arrow(name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dot_makes_the_committed_picture(name: str, program: Callable[[str], str]):
+def test_dot_makes_the_committed_picture(name: str, program: Callable[[str], str]) -> None:
     program("dot")
     assert ids(draw(machine_of(name))) == ids(committed(machine_of(name)))
 
 
-def test_what_is_no_machine_is_refused():
+def test_what_is_no_machine_is_refused() -> None:
     with pytest.raises(ValueError, match="there are coordinator, producer, group"):
         machine("broker")
     with pytest.raises(ValueError, match="there are TV1, TV2"):

@@ -28,7 +28,7 @@ def bold(picture: str) -> list[str]:
     return ["".join(t.itertext()) for t in drawn if t.get("font-weight") == "bold"]
 
 
-def test_each_step_gives_a_picture_with_the_facts_of_that_step(lab_run: dict[str, Any]):
+def test_each_step_gives_a_picture_with_the_facts_of_that_step(lab_run: dict[str, Any]) -> None:
     for step in stops(lab_run, SHOWN):
         shown = fold(lab_run, step)
         seen = texts(draw(lab_run, step, SHOWN))
@@ -52,7 +52,7 @@ def following(payload: dict[str, Any], partition: str) -> str:
     return rest[0] if rest else ""
 
 
-def test_it_tells_nothing_of_what_comes_later(lab_run: dict[str, Any]):
+def test_it_tells_nothing_of_what_comes_later(lab_run: dict[str, Any]) -> None:
     step = lab_run["frames"]["EndTxn#1"]["sent"]
     seen = texts(draw(lab_run, step, SHOWN))
     assert "EndTxn#1" in seen
@@ -60,7 +60,7 @@ def test_it_tells_nothing_of_what_comes_later(lab_run: dict[str, Any]):
     assert not [t for t in seen if "EndTxnResponse" in t or "WriteTxnMarkers" in t or "COMMIT to" in t]
 
 
-def test_it_stands_alone_and_is_the_same_each_time(lab_run: dict[str, Any]):
+def test_it_stands_alone_and_is_the_same_each_time(lab_run: dict[str, Any]) -> None:
     picture = draw(lab_run, len(lab_run["events"]) - 1, SHOWN)
     assert picture == draw(lab_run, len(lab_run["events"]) - 1, SHOWN)
     assert not re.search(r"var\(|href|<style|<script|currentColor|\bid=", picture)
@@ -75,12 +75,12 @@ def test_it_stands_alone_and_is_the_same_each_time(lab_run: dict[str, Any]):
 @pytest.mark.parametrize(
     ("change", "word"), [({"drop": "EndTxn#1"}, "dropped"), ({"crash_b2": True}, "lost"), ({}, "CompleteCommit")]
 )
-def test_faults_are_seen(change: dict[str, Any], word: str):
+def test_faults_are_seen(change: dict[str, Any], word: str) -> None:
     payload = sample(**change)
     assert word in texts(draw(payload, len(payload["events"]) - 1, SHOWN))
 
 
-def test_of_a_long_run_the_newest_rows_are_drawn():
+def test_of_a_long_run_the_newest_rows_are_drawn() -> None:
     payload = sample(transactions=12)
     seen = texts(draw(payload, len(payload["events"]) - 1, SHOWN))
     assert [t for t in seen if t.endswith("earlier rows")]
@@ -88,7 +88,7 @@ def test_of_a_long_run_the_newest_rows_are_drawn():
     assert len(draw(payload, len(payload["events"]) - 1, SHOWN)) < 60_000
 
 
-def test_the_row_of_a_fault_has_its_time_and_an_arrow_counts_attempts_as_its_sentence_does():
+def test_the_row_of_a_fault_has_its_time_and_an_arrow_counts_attempts_as_its_sentence_does() -> None:
     view = Sequence(lab03())
     view.press("drop", "EndTxn#1")
     payload = view.payload

@@ -23,7 +23,7 @@ LOOK = """() => {
 
 
 @pytest.mark.smoke
-def test_the_diagram_keeps_its_height_and_its_rows_their_place(page: Page):
+def test_the_diagram_keeps_its_height_and_its_rows_their_place(page: Page) -> None:
     programs = (Program("p0", "transactions", {"transactional_id": "t0", "count": 5}),)
     view = Sequence(Scenario(topics={"out": 2}, programs=programs))
     page.set_viewport_size({"width": 864, "height": 800})

@@ -33,7 +33,7 @@ def payload_of_lab() -> dict[str, Any]:
 
 
 @pytest.mark.smoke
-def test_a_table_shows_which_rows_are_committed(page: Page, console_errors: list[str]):
+def test_a_table_shows_which_rows_are_committed(page: Page, console_errors: list[str]) -> None:
     payload = payload_of_lab()
     steps = [event["step"] for event in payload["events"] if event["name"] == "database"]
     assert [payload["marks"][str(step)] for step in steps] == ["INSERT bookings", "COMMIT"] * 2
@@ -52,7 +52,7 @@ def test_a_table_shows_which_rows_are_committed(page: Page, console_errors: list
     assert console_errors == []
 
 
-def test_a_row_that_was_deleted_is_removed(page: Page, console_errors: list[str]):
+def test_a_row_that_was_deleted_is_removed(page: Page, console_errors: list[str]) -> None:
     cluster = Cluster(lab11("outbox"))
     cluster.run()
     payload = complete(payload_of(cluster))
@@ -64,7 +64,7 @@ def test_a_row_that_was_deleted_is_removed(page: Page, console_errors: list[str]
     assert console_errors == []
 
 
-def test_two_runs_with_a_table_say_what_the_text_says(page: Page, console_errors: list[str]):
+def test_two_runs_with_a_table_say_what_the_text_says(page: Page, console_errors: list[str]) -> None:
     compare = Compare(lab11("database first"), lab11("database first", gap=3))
     Live(page, compare)
     page.locator(".compare").focus()

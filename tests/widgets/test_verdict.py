@@ -25,7 +25,7 @@ def duplicated() -> Scenario:
     return replace(Scenario.load(DATA / "rules" / "deduplication.klab"), rules_off=(DEDUPLICATION.name,))
 
 
-def test_a_clean_run_has_exactly_once_effects_and_is_not_changed_by_looking():
+def test_a_clean_run_has_exactly_once_effects_and_is_not_changed_by_looking() -> None:
     verdict = Verdict(lab03())
     before = verdict.cluster.trace.digest()
     assert verdict.text().splitlines()[:2] == [
@@ -38,7 +38,7 @@ def test_a_clean_run_has_exactly_once_effects_and_is_not_changed_by_looking():
 
 
 @pytest.mark.parametrize("scenario", [duplicated(), kafka_17754()], ids=["duplicated", "torn"])
-def test_the_findings_are_those_of_all_checks_on_a_run_read_to_its_end(scenario: Scenario):
+def test_the_findings_are_those_of_all_checks_on_a_run_read_to_its_end(scenario: Scenario) -> None:
     verdict = Verdict(scenario)
     cluster = Cluster(scenario)
     cluster.run()
@@ -51,7 +51,7 @@ def test_the_findings_are_those_of_all_checks_on_a_run_read_to_its_end(scenario:
     assert verdict.report["verdict"] == ("violated" if report.violated else "ok")
 
 
-def test_a_press_on_a_finding_goes_to_the_step_that_proves_it():
+def test_a_press_on_a_finding_goes_to_the_step_that_proves_it() -> None:
     verdict = Verdict(duplicated())
     finding = verdict.findings()[0]
     assert (finding["name"], finding["policy"]) == ("duplicate", "forbidden")
@@ -65,7 +65,7 @@ def test_a_press_on_a_finding_goes_to_the_step_that_proves_it():
         Verdict(lab03()).press("finding", "0")
 
 
-def test_the_verdict_follows_the_run_that_is_shown():
+def test_the_verdict_follows_the_run_that_is_shown() -> None:
     journey = Journey(lab03())
     verdict = Verdict(journey)
     assert verdict.report["verdict"] == "ok"
@@ -77,7 +77,7 @@ def test_the_verdict_follows_the_run_that_is_shown():
     assert verdict.report["place"] == journey.place
 
 
-def test_a_run_without_an_end_is_judged_by_what_was_read_in_it():
+def test_a_run_without_an_end_is_judged_by_what_was_read_in_it() -> None:
     journey = Journey(lab03(), step=60)
     journey.press("pause", "app")
     verdict = Verdict(journey)
@@ -85,7 +85,7 @@ def test_a_run_without_an_end_is_judged_by_what_was_read_in_it():
     assert "Not judged: exactly-once" in verdict.text()
 
 
-def test_inputs_with_two_effects_are_counted_though_kafka_allows_them():
+def test_inputs_with_two_effects_are_counted_though_kafka_allows_them() -> None:
     verdict = Verdict(lab06(first=None, second=None))
     head, sentence, *lines = verdict.text().splitlines()
     assert head == "Verdict on run 0: ok; exactly-once: not promised"
@@ -96,12 +96,12 @@ def test_inputs_with_two_effects_are_counted_though_kafka_allows_them():
     assert any(line.startswith("– exactly-once (allowed)") for line in lines)
 
 
-def test_the_first_line_says_first_whether_a_promise_is_broken():
+def test_the_first_line_says_first_whether_a_promise_is_broken() -> None:
     assert Verdict(lab00()).report["sentence"].startswith("No promise is broken. Not judged: exactly-once")
     assert Verdict(duplicated()).report["sentence"].startswith("A promise is broken: duplicate")
 
 
-def test_the_picture_has_the_sign_and_the_sentence():
+def test_the_picture_has_the_sign_and_the_sentence() -> None:
     svg = Verdict(duplicated()).svg()
     assert ET.fromstring(svg).tag.endswith("svg")
     assert "✕ violated" in svg

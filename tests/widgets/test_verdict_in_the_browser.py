@@ -33,7 +33,7 @@ def compare(page: Page, verdict: Verdict) -> None:
 
 
 @pytest.mark.smoke
-def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str]):
+def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str]) -> None:
     for scenario in (lab03(), duplicated(), kafka_17754()):
         verdict = Verdict(scenario)
         tried = page.context.new_page()
@@ -43,7 +43,9 @@ def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str
     assert console_errors == []
 
 
-def test_a_finding_takes_the_cursor_of_every_view_to_the_step_that_proves_it(page: Page, console_errors: list[str]):
+def test_a_finding_takes_the_cursor_of_every_view_to_the_step_that_proves_it(
+    page: Page, console_errors: list[str]
+) -> None:
     verdict = Verdict(duplicated(), size="projector")
     live = Live(page, verdict, Sequence(verdict))
     compare(page, verdict)
@@ -62,7 +64,7 @@ def test_a_finding_takes_the_cursor_of_every_view_to_the_step_that_proves_it(pag
     assert console_errors == []
 
 
-def test_another_run_is_looked_at_when_it_is_shown(page: Page):
+def test_another_run_is_looked_at_when_it_is_shown(page: Page) -> None:
     journey = Journey(lab03())
     verdict = Verdict(journey)
     live = Live(page, verdict)
@@ -79,7 +81,7 @@ def test_another_run_is_looked_at_when_it_is_shown(page: Page):
     expect(page.get_by_role("dialog")).to_contain_text("Next, previous finding")
 
 
-def test_the_longest_verdict_of_a_lab_stands_on_one_screen(page: Page):
+def test_the_longest_verdict_of_a_lab_stands_on_one_screen(page: Page) -> None:
     page.set_viewport_size({"width": 864, "height": 800})
     verdict = Verdict(lab06(first="billing-7f3a", second="billing-c01e"))
     Live(page, verdict)

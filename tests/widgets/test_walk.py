@@ -22,7 +22,7 @@ def names(scenario: Scenario) -> list[str]:
     return [chapter["name"] for chapter in Sequence(scenario).payload["chapters"]]
 
 
-def test_a_transactions_chapters_are_its_calls_the_decision_and_the_markers():
+def test_a_transactions_chapters_are_its_calls_the_decision_and_the_markers() -> None:
     view = Sequence(lab03())
     chapters = {chapter["name"]: chapter["step"] for chapter in view.payload["chapters"]}
     frames, events = view.payload["frames"], view.payload["events"]
@@ -63,11 +63,11 @@ def test_a_transactions_chapters_are_its_calls_the_decision_and_the_markers():
     ],
     ids=lambda value: "" if isinstance(value, Scenario) else value[-1],
 )  # fmt: skip
-def test_faults_and_what_they_lead_to_begin_chapters(scenario: Scenario, expected: list[str]):
+def test_faults_and_what_they_lead_to_begin_chapters(scenario: Scenario, expected: list[str]) -> None:
     assert names(scenario) == expected
 
 
-def test_clients_with_chapters_of_the_same_name_are_told_apart_and_a_second_transaction_is_one_chapter():
+def test_clients_with_chapters_of_the_same_name_are_told_apart_and_a_second_transaction_is_one_chapter() -> None:
     found = names(lab05())
     assert {"slow: begin", "quick: begin", "quick: begin 2", "slow: decision", "quick: decision"} <= set(found)
     assert {"abort", "decision to abort", "read"} <= set(found)
@@ -76,7 +76,7 @@ def test_clients_with_chapters_of_the_same_name_are_told_apart_and_a_second_tran
     assert len(set(names(lab06()))) == len(names(lab06()))
 
 
-def test_a_program_may_name_a_chapter_itself():
+def test_a_program_may_name_a_chapter_itself() -> None:
     async def report(app: App) -> None:
         await app.sleep(100)
         app.chapter("the daily report")
@@ -93,7 +93,7 @@ def test_a_program_may_name_a_chapter_itself():
     assert view.payload["events"][view.step]["at"] == 100
 
 
-def test_chapters_follow_from_the_payload_alone_and_their_names_fit_into_a_link():
+def test_chapters_follow_from_the_payload_alone_and_their_names_fit_into_a_link() -> None:
     payload = Sequence(lab06()).payload
     assert chapters_of({key: payload[key] for key in ("nodes", "initial", "events", "frames")}) == payload["chapters"]
     assert slug_of("slow: first write") == "slow-first-write"
@@ -105,7 +105,7 @@ def test_chapters_follow_from_the_payload_alone_and_their_names_fit_into_a_link(
 @pytest.mark.parametrize(
     "scenario", [lab05(), lab02(records=0).with_faults(Crash("b3", at_step=7))], ids=["05", "with folds"]
 )
-def test_a_walk_that_grows_is_that_of_the_whole_run(scenario: Scenario, size: int):
+def test_a_walk_that_grows_is_that_of_the_whole_run(scenario: Scenario, size: int) -> None:
     payload = Sequence(scenario).payload
     events, growing = payload["events"], GrowingWalk()
     known: dict[str, list[Any]] = {name: [] for name in LISTS}
@@ -120,7 +120,7 @@ def test_a_walk_that_grows_is_that_of_the_whole_run(scenario: Scenario, size: in
 
 
 @pytest.mark.parametrize("scenario", [lab02(), lab03(), lab05(), lab06()], ids=["02", "03", "05", "06"])
-def test_a_walk_has_25_stops_and_all_that_it_leaves_out_is_folded_into_them(scenario: Scenario):
+def test_a_walk_has_25_stops_and_all_that_it_leaves_out_is_folded_into_them(scenario: Scenario) -> None:
     view = Sequence(scenario)
     whole, kept = view.journey.every_stop(), view.journey.stops()
     assert 15 < len(kept) <= AT_MOST < len(whole)
@@ -138,7 +138,7 @@ def test_a_walk_has_25_stops_and_all_that_it_leaves_out_is_folded_into_them(scen
 
 
 @pytest.mark.parametrize("scenario", [lab10(), pending_offsets()], ids=["zombie", "pending"])
-def test_a_walk_of_a_group_stops_where_members_read_write_and_are_refused_not_at_each_state(scenario: Scenario):
+def test_a_walk_of_a_group_stops_where_members_read_write_and_are_refused_not_at_each_state(scenario: Scenario) -> None:
     view = Sequence(scenario)
     told = [view.payload["events"][step]["text"] for step in view.journey.stops()]
     assert len(told) <= AT_MOST
@@ -148,13 +148,13 @@ def test_a_walk_of_a_group_stops_where_members_read_write_and_are_refused_not_at
     assert "MEMBER_ID_REQUIRED" not in names(scenario)
 
 
-def test_the_entry_of_a_group_is_its_generation_and_its_members():
+def test_the_entry_of_a_group_is_its_generation_and_its_members() -> None:
     entries = [e["text"] for e in Sequence(lab10()).payload["events"] if "appends group packers" in e["text"]]
     assert entries[0].startswith("b1 appends group packers, generation 0: nobody to __consumer_offsets-9")
     assert "group packers, generation 2: two-0-2" in "".join(entries)
 
 
-def test_a_short_run_is_walked_frame_by_frame_and_a_long_one_at_an_eighth():
+def test_a_short_run_is_walked_frame_by_frame_and_a_long_one_at_an_eighth() -> None:
     assert Sequence(lab00()).journey.stops() == Sequence(lab00()).journey.every_stop()
     many = Sequence(lab05(), groups=["transaction", "verification", "replication", "metadata"])
     whole = many.journey.every_stop()
@@ -164,7 +164,7 @@ def test_a_short_run_is_walked_frame_by_frame_and_a_long_one_at_an_eighth():
     )
 
 
-def test_a_fold_of_one_request_of_a_node_says_once_more():
+def test_a_fold_of_one_request_of_a_node_says_once_more() -> None:
     view = Sequence(lab00())
     view.press("right")
     view.press("crash", "b2")
@@ -173,7 +173,7 @@ def test_a_fold_of_one_request_of_a_node_says_once_more():
     assert not any("1 more times" in text for text in texts)
 
 
-def test_repeated_requests_are_one_stop_that_says_how_many_and_can_be_opened():
+def test_repeated_requests_are_one_stop_that_says_how_many_and_can_be_opened() -> None:
     view = Sequence(lab02(records=0))
     view.press("crash", "b3")
     first, second = view.payload["folds"]
@@ -200,7 +200,7 @@ def test_repeated_requests_are_one_stop_that_says_how_many_and_can_be_opened():
     assert second["from"] > first["to"]
 
 
-def test_a_fault_by_hand_strikes_at_a_step_that_is_folded_and_folds_again_what_was_opened():
+def test_a_fault_by_hand_strikes_at_a_step_that_is_folded_and_folds_again_what_was_opened() -> None:
     view = Sequence(lab03())
     view.press("end")
     view.press("open")
@@ -212,7 +212,7 @@ def test_a_fault_by_hand_strikes_at_a_step_that_is_folded_and_folds_again_what_w
     assert view.step in view.journey.stops()
 
 
-def test_every_frame_is_a_stop_if_one_wants_it():
+def test_every_frame_is_a_stop_if_one_wants_it() -> None:
     view = Sequence(lab03())
     view.press("every")
     assert view.journey.stops() == view.journey.every_stop()
@@ -221,7 +221,7 @@ def test_every_frame_is_a_stop_if_one_wants_it():
     assert len(view.journey.stops()) <= AT_MOST
 
 
-def test_jumps_go_to_the_next_change_chapter_and_frame_and_back():
+def test_jumps_go_to_the_next_change_chapter_and_frame_and_back() -> None:
     view = Sequence(lab03())
     journey, events = view.journey, view.payload["events"]
     whole = journey.every_stop()
@@ -248,7 +248,7 @@ def test_jumps_go_to_the_next_change_chapter_and_frame_and_back():
 
 
 @pytest.mark.parametrize("name", ["EndTxn#9", "chapter:decisions", "decision", ""])
-def test_what_a_run_does_not_have_cannot_be_found(name: str):
+def test_what_a_run_does_not_have_cannot_be_found(name: str) -> None:
     view = Sequence(lab03())
     with pytest.raises(ValueError, match="this run has no"):
         view.press("find", name)
@@ -256,7 +256,7 @@ def test_what_a_run_does_not_have_cannot_be_found(name: str):
     assert view.journey.possible("find", "EndTxn#1") == ""
 
 
-def test_text_and_static_picture_name_the_chapter_and_what_is_folded():
+def test_text_and_static_picture_name_the_chapter_and_what_is_folded() -> None:
     view = Sequence(lab03())
     view.press("find", "chapter:decision")
     lines = view.text().split("\n")
@@ -265,13 +265,13 @@ def test_text_and_static_picture_name_the_chapter_and_what_is_folded():
     assert "decision · step " in view.svg()
 
 
-def test_a_payload_without_ranks_is_walked_frame_by_frame():
+def test_a_payload_without_ranks_is_walked_frame_by_frame() -> None:
     payload: dict[str, Any] = dict(Sequence(lab03()).payload)
     del payload["ranks"]
     assert walk(payload, SHOWN) == Sequence(lab03()).journey.every_stop()
 
 
-def test_a_walk_without_stops_can_be_told_and_its_chapters_found():
+def test_a_walk_without_stops_can_be_told_and_its_chapters_found() -> None:
     view = Sequence(lab03(), groups=())
     assert view.journey.stops() == []
     assert str(view).splitlines()[1].startswith("stop 0 of 0")

@@ -25,7 +25,7 @@ def step(page: Page) -> int:
 @pytest.mark.parametrize("scenario", [lab02(records=0), lab03(), lab05(), lab06()], ids=["02", "03", "05", "06"])
 def test_every_press_of_every_key_of_the_walk_goes_where_it_goes_in_python(
     page: Page, scenario: Scenario, console_errors: list[str]
-):
+) -> None:
     view = Sequence(scenario)
     if view.payload["title"] == lab02().title:
         view.press("crash", "b3")
@@ -48,7 +48,7 @@ def test_every_press_of_every_key_of_the_walk_goes_where_it_goes_in_python(
     assert console_errors == []
 
 
-def test_the_list_names_every_chapter_and_a_click_or_key_there_goes_to_it(page: Page):
+def test_the_list_names_every_chapter_and_a_click_or_key_there_goes_to_it(page: Page) -> None:
     view = Sequence(lab03())
     open_view(page, view)
     names = [chapter["name"] for chapter in view.payload["chapters"]]
@@ -76,7 +76,7 @@ def test_the_list_names_every_chapter_and_a_click_or_key_there_goes_to_it(page: 
     expect(contents).to_be_hidden()
 
 
-def test_each_chapter_has_a_tick_where_it_begins_and_the_slider_says_it_aloud(page: Page):
+def test_each_chapter_has_a_tick_where_it_begins_and_the_slider_says_it_aloud(page: Page) -> None:
     view = Sequence(lab03())
     open_view(page, view)
     ticks = page.locator(".tick")
@@ -97,7 +97,7 @@ def test_each_chapter_has_a_tick_where_it_begins_and_the_slider_says_it_aloud(pa
     assert abs(thumb - tick.evaluate("e => e.getBoundingClientRect().left")) < 8
 
 
-def test_a_fold_says_how_many_steps_it_has_and_opens_by_mouse_and_key(page: Page):
+def test_a_fold_says_how_many_steps_it_has_and_opens_by_mouse_and_key(page: Page) -> None:
     view = Sequence(lab02(records=0))
     view.press("crash", "b3")
     view.step = view.payload["folds"][0]["to"]
@@ -120,7 +120,7 @@ def test_a_fold_says_how_many_steps_it_has_and_opens_by_mouse_and_key(page: Page
     expect(page.locator(".klab")).to_have_attribute("data-stop-count", str(stops))
 
 
-def test_the_kernel_knows_what_is_folded_and_so_do_the_other_views(page: Page):
+def test_the_kernel_knows_what_is_folded_and_so_do_the_other_views(page: Page) -> None:
     view = Sequence(lab03())
     Live(page, view)
     page.locator(".klab").focus()
@@ -135,7 +135,7 @@ def test_the_kernel_knows_what_is_folded_and_so_do_the_other_views(page: Page):
     assert view.journey.stops() == view.journey.every_stop()
 
 
-def test_another_view_of_the_journey_walks_by_the_same_stops(page: Page):
+def test_another_view_of_the_journey_walks_by_the_same_stops(page: Page) -> None:
     view = LogTape(lab03())
     open_view(page, view)
     expect(page.locator(".klab")).to_have_attribute("data-stop-count", str(len(view.journey.stops())))

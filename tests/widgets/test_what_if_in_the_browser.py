@@ -28,7 +28,7 @@ def view() -> Sequence:
 
 
 @pytest.mark.smoke
-def test_w_opens_the_strips_the_kernel_fills_them_and_w_closes_them(page: Page):
+def test_w_opens_the_strips_the_kernel_fills_them_and_w_closes_them(page: Page) -> None:
     view = Sequence(ONE)
     live = Live(page, view)
     root = page.locator(".klab")
@@ -49,7 +49,7 @@ def test_w_opens_the_strips_the_kernel_fills_them_and_w_closes_them(page: Page):
     assert page.evaluate("outside") == []
 
 
-def test_the_words_beside_a_row_are_those_of_the_text_twin_at_every_stop(page: Page, view: Sequence):
+def test_the_words_beside_a_row_are_those_of_the_text_twin_at_every_stop(page: Page, view: Sequence) -> None:
     open_view(page, view)
     places = view.journey.stops()
     page.keyboard.press("Home")
@@ -58,7 +58,9 @@ def test_the_words_beside_a_row_are_those_of_the_text_twin_at_every_stop(page: P
         page.keyboard.press("ArrowRight")
 
 
-def test_a_greater_sign_goes_to_the_next_turn_and_a_click_on_a_row_to_the_stop_below(page: Page, view: Sequence):
+def test_a_greater_sign_goes_to_the_next_turn_and_a_click_on_a_row_to_the_stop_below(
+    page: Page, view: Sequence
+) -> None:
     open_view(page, view)
     places, client = view.journey.stops(), view.futures()[0]
     fates = [entry[1] for entry in at_stops(client, places)]
@@ -79,7 +81,7 @@ def _steps_of(page: Page, key: str, presses: int) -> list[str]:
     return found
 
 
-def test_each_row_is_told_in_words_and_each_fate_differs_in_more_than_its_colour(page: Page, view: Sequence):
+def test_each_row_is_told_in_words_and_each_fate_differs_in_more_than_its_colour(page: Page, view: Sequence) -> None:
     open_view(page, view)
     told = page.locator(".whatif .bars").nth(0).get_attribute("aria-label") or ""
     assert [told.find(fate) for fate in TURNS] == sorted(told.find(fate) for fate in TURNS)
@@ -89,7 +91,7 @@ def test_each_row_is_told_in_words_and_each_fate_differs_in_more_than_its_colour
     assert len({str(one) for one in looks}) == 3
 
 
-def test_strips_that_are_closed_cost_nothing(page: Page):
+def test_strips_that_are_closed_cost_nothing(page: Page) -> None:
     open_view(page, Sequence(ONE))
     page.keyboard.press("ArrowRight")
     assert page.locator(".whatif").evaluate("e => e.innerHTML") == ""
@@ -97,7 +99,7 @@ def test_strips_that_are_closed_cost_nothing(page: Page):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_with_its_strips_a_sequence_still_fits_the_screen(page: Page, view: Sequence, size: str):
+def test_with_its_strips_a_sequence_still_fits_the_screen(page: Page, view: Sequence, size: str) -> None:
     wide, high, room, tall, kind = SIZES[size]
     page.set_viewport_size({"width": wide, "height": high})
     open_view(page, view, size=kind)

@@ -27,7 +27,7 @@ def row(view: Sequence, name: str) -> dict[str, Any]:
     return next(one for one in view.futures() if one["name"] == name)
 
 
-def test_the_client_s_row_turns_where_the_request_to_commit_leaves(view: Sequence):
+def test_the_client_s_row_turns_where_the_request_to_commit_leaves(view: Sequence) -> None:
     places = view.journey.stops()
     fates = [entry[1] for entry in at_stops(row(view, "client crashes"), places)]
     assert list(dict.fromkeys(fates)) == ["nothing", "aborted", "committed"]
@@ -35,7 +35,7 @@ def test_the_client_s_row_turns_where_the_request_to_commit_leaves(view: Sequenc
     assert view.cluster.trace.events[turn].frame == "EndTxn#1"
 
 
-def test_what_a_row_says_of_a_stop_is_what_becomes_of_that_run(view: Sequence):
+def test_what_a_row_says_of_a_stop_is_what_becomes_of_that_run(view: Sequence) -> None:
     places, trace = view.journey.stops(), view.cluster.trace
     for step, (_, fate, node, _) in list(zip(places, at_stops(row(view, "client crashes"), places), strict=True))[1::6]:
         assert ran(ONE.with_faults(Crash(node, at_step=step, sent=True))).outcome().verdict == fate
@@ -46,14 +46,14 @@ def test_what_a_row_says_of_a_stop_is_what_becomes_of_that_run(view: Sequence):
             assert ran(ONE.with_faults(Drop(frame))).outcome().verdict == fate
 
 
-def test_a_stop_shows_a_broken_promise_that_is_folded_into_it():
+def test_a_stop_shows_a_broken_promise_that_is_folded_into_it() -> None:
     folded = {"runs": [[3, "committed", "b1", ""], [6, "broken", "b1", "torn-transaction"], [8, "committed", "b1", ""]]}
     entries = at_stops({"name": "leader crashes", **folded}, [2, 4, 9, 12])
     assert [entry[1] for entry in entries] == ["none", "committed", "broken", "committed"]
     assert fate_words(entries[2]) == "✕ torn-transaction"
 
 
-def test_the_text_twin_names_the_fate_at_the_cursor_and_every_turn(view: Sequence):
+def test_the_text_twin_names_the_fate_at_the_cursor_and_every_turn(view: Sequence) -> None:
     view.step = view.cluster.trace.frames["EndTxn#1"].sent_step
     lines = view.text().split("\n")
     told = lines[lines.index("what if it broke right after this step?") + 1 :]
@@ -62,12 +62,12 @@ def test_the_text_twin_names_the_fate_at_the_cursor_and_every_turn(view: Sequenc
     assert "what if" not in Sequence(view, step=view.step).text()
 
 
-def test_the_static_picture_has_the_strips_only_if_they_are_open(view: Sequence):
+def test_the_static_picture_has_the_strips_only_if_they_are_open(view: Sequence) -> None:
     assert "coordinator crashes" in view.svg()
     assert "coordinator crashes" not in Sequence(view).svg()
 
 
-def test_futures_are_computed_once_a_run_and_anew_for_another(monkeypatch: pytest.MonkeyPatch):
+def test_futures_are_computed_once_a_run_and_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Scenario] = []
     known = what_if_strips.what_if
     monkeypatch.setattr(what_if_strips, "what_if", lambda *args: asked.append(args[0]) or known(*args))
@@ -80,7 +80,7 @@ def test_futures_are_computed_once_a_run_and_anew_for_another(monkeypatch: pytes
     assert view.strips["place"] == 1
 
 
-def test_a_run_that_cannot_be_made_again_or_is_long_says_why(monkeypatch: pytest.MonkeyPatch):
+def test_a_run_that_cannot_be_made_again_or_is_long_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if_strips, "MOST", 50)
     view = Sequence(ONE, what_if=True)
     assert view.futures() == []
@@ -88,7 +88,7 @@ def test_a_run_that_cannot_be_made_again_or_is_long_says_why(monkeypatch: pytest
     assert "what if" not in view.text()
 
 
-def test_what_is_computed_beside_ends_when_the_strips_are_closed():
+def test_what_is_computed_beside_ends_when_the_strips_are_closed() -> None:
     view = Sequence(ONE, what_if=True)
     counts: list[int] = []
 

@@ -43,14 +43,14 @@ def errors(partition: str, epoch: int, fetch: int = 12, listing: int = 7) -> tup
         (ELSEWHERE, 4, Error.NOT_LEADER_OR_FOLLOWER),
     ],
 )
-def test_the_epoch_is_compared_first_by_whoever_has_a_replica(partition: str, epoch: int, error: Error):
+def test_the_epoch_is_compared_first_by_whoever_has_a_replica(partition: str, epoch: int, error: Error) -> None:
     assert errors(partition, epoch) == (error, error)
 
 
-def test_a_negative_epoch_is_none_to_fetch_and_an_old_one_to_list_offsets():
+def test_a_negative_epoch_is_none_to_fetch_and_an_old_one_to_list_offsets() -> None:
     assert errors(LED, -2) == (Error.NONE, Error.FENCED_LEADER_EPOCH)
 
 
-def test_versions_before_kip_320_carry_no_epoch():
+def test_versions_before_kip_320_carry_no_epoch() -> None:
     assert errors(LED, 4, fetch=8, listing=3) == (Error.NONE, Error.NONE)
     assert errors(LED, 4, fetch=9, listing=4) == (Error.UNKNOWN_LEADER_EPOCH,) * 2
