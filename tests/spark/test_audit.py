@@ -89,7 +89,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import read_histories, write_histories
     from kafkalab.spark.synthetic.generator import synthetic
-    from kafkalab.spark.synthetic.scenes.anomalies import SCENES
+    from kafkalab.spark.synthetic.scenes import SCENES
 
     real = by_hand() + stored() + equal_records.histories() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]

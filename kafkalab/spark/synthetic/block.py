@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from kafkalab.spark.synthetic.names import Ints
-from kafkalab.spark.synthetic.scenes.anomalies import Window
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, EPOCHS, Shape
+from kafkalab.spark.synthetic.windows import Window
 
 INPUT, TAKE, BATCH, COMMIT, FILL, END, POLL, WINDOW = range(8)
 """Kinds of items in the order in which they come inside a slot: inputs are written, a processor takes them, batches of

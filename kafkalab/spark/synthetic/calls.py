@@ -19,8 +19,8 @@ from kafkalab.spark.synthetic.rows import (
     leader_of,
     names_of_members,
 )
-from kafkalab.spark.synthetic.scenes.scene import TIMEOUT_MS
 
+TIMEOUT_MS = 60_000
 PRODUCE_VERSIONS = (11, 12)
 """Without and with adding partitions on the way, which transaction version 2 does."""
 

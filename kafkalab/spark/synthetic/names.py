@@ -12,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.source_header import SOURCE
 
 Ints = npt.NDArray[np.int64]
@@ -49,17 +51,27 @@ PRODUCER_CONSUMER, WATCHER, WATCHER_CONSUMER = _space("p{}/consumer-1"), _space(
 VALUE, RESULT, PLAIN_NUMBER = _space("v{}"), _space("+v{}"), _space("{}")
 """An input's or output's value, what a processor makes of it, and a committed offset."""
 
-SOURCE_OF_OWN = [_space(f"{SOURCE}=own-{{}}@{at}") for at in range(4)]
-"""The header of what was made from the record at this offset of a window's own partition."""
-FRAMES = ("Produce", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
+SOURCE_OF_OWN = _space(f"{SOURCE}=own-{{}}@0")
+"""The header of what was made from the first record of a window's own partition."""
+FRAMES = ("Produce", "AddPartitionsToTxn", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
 REQUEST = {name: _space(name + "#{}") for name in FRAMES}
 REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
 
 
-@cache
+_WORDS = {
+    text: _space(text)
+    for text in (
+        "app", "admin", "read_committed", "read_uncommitted", "invoke", "ok", "fail", "info", "COMMIT", "ABORT",
+        "init", "begin", "send", "offsets", "commit", "abort", "assign", "seek", "rebalance", "truncated", "request",
+        "response", "delivered", "dropped", "lost", "in flight", *(state.label for state in TxnState),
+        *(f"{name}{kind}" for name in FRAMES for kind in ("", "Response")), *(error.name for error in Error),
+    )
+}  # fmt: skip
+
+
 def word(text: str) -> int:
-    """The name of a fixed text, which may hold no braces; the same in one process, not in all."""
-    return _space(text) if text else EMPTY
+    """Return the name of a fixed text. KeyError for one that no history has."""
+    return _WORDS[text] if text else EMPTY
 
 
 @cache

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, POLL, TAKE, WINDOW, Block, before, ranks
 from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, word
-from kafkalab.spark.synthetic.scenes.window import READ_COMMITTED, READ_UNCOMMITTED
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, COMMITS_KEY
 
 Columns = dict[str, Ints | int]
 COORDINATOR = names.BROKER + 3
 OFFSETS_KEY = names.OFFSETS + int(COMMITS_KEY.rpartition("-")[2])
+READ_COMMITTED, READ_UNCOMMITTED = word("read_committed"), word("read_uncommitted")
 KINDS = np.array([word("COMMIT"), word("ABORT")])
 
 

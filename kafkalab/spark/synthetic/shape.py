@@ -6,13 +6,14 @@ numbers begin from its own number alone, so every executor can make any block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import ceil
 
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.profiles import Rules
-from kafkalab.spark.synthetic.scenes.anomalies import SCENES, Window, windows_of
-from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES
+from kafkalab.spark.synthetic.scenes import SCENES
+from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, Window, windows_of
 
 KEYS_OF_A_LANE = 4
 BLOCKS_OF_A_LEADER = 16
@@ -44,6 +45,8 @@ class Shape:
     profile: str = "4.x/TV2"
     block: int = 0
     """Records of a block; 0 for BLOCK, or LARGE_BLOCK from a million records on."""
+    kinds: Mapping[str, tuple[Window, ...]] = field(init=False, compare=False, repr=False)
+    """The windows of each anomaly that is injected: their runs are made here, not where blocks are made."""
 
     def __post_init__(self) -> None:
         for name in ("records", "producers", "partitions", "txn_size"):
@@ -57,14 +60,15 @@ class Shape:
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
         Rules(self.profile)
-        self._check_rates()
-
-    def _check_rates(self) -> None:
         for name, rate in self.inject:
             if name not in SCENES:
                 raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(SCENES)}")
             if not 0 <= rate <= 1:
                 raise ValueError(f"the rate of {name!r} is between 0 and 1, not {rate}")
+        object.__setattr__(self, "kinds", {name: windows_of(name, self.bump) for name, rate in self.inject if rate})
+        self._check_room()
+
+    def _check_room(self) -> None:
         injected = [name for name, rate in self.inject if rate]
         if injected and self.partitions < 2:
             raise ValueError("anomalies are injected on two partitions or more: partitions=2")
@@ -124,13 +128,13 @@ class Shape:
         """The windows of a cell: name, number among those of the name, and the window."""
         found = []
         for name, rate in self.inject:
-            each, kinds = rate * self.rows, windows_of(name, self.bump)
+            each, kinds = rate * self.rows, self.kinds.get(name, ())
             for number in range(int(cell * each), int((cell + 1) * each)):
                 found.append((name, number, kinds[number % len(kinds)]))
         return found
 
     def _most(self) -> list[tuple[int, tuple[Window, ...]]]:
-        return [(ceil(rate * self.rows), windows_of(name, self.bump)) for name, rate in self.inject if rate]
+        return [(ceil(rate * self.rows), self.kinds[name]) for name, rate in self.inject if rate]
 
     @property
     def most_windows(self) -> int:

@@ -17,6 +17,7 @@ from kafkalab.spark.synthetic.rows import (
     OFFSETS_KEY,
     Columns,
     commit_offsets,
+    frame_number,
     leader_of,
     leaders,
     log,
@@ -24,9 +25,8 @@ from kafkalab.spark.synthetic.rows import (
     reads,
     watermarks,
 )
-from kafkalab.spark.synthetic.scenes.anomalies import Numbers, Window
-from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES, STARTS, Start
 from kafkalab.spark.synthetic.shape import Shape
+from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, STARTS, Numbers, Start, Window
 
 MANY = {"value", "frame", "id", "of", "copy_of"}
 """Text columns in which most texts are different."""
@@ -174,6 +174,7 @@ def _places(block: Block) -> Ints:
     places[:, Start.KEY_A : Start.KEY_B + 1] = (names.OUT + block.keys.start + block.window_keys).T
     places[:, Start.OFFSET_A : Start.OFFSET_B + 1] = block.window_offset.T
     places[:, Start.NODE_A : Start.NODE_B + 1] = leader_of(block, block.keys.start + block.window_keys).T
+    places[:, Start.FRAME] = frame_number(block.first_of(WINDOW))
     places[:, Start.LEADER_EPOCH] = block.leader_epoch
     places[:, Start.NUMBER] = numbers
     taken = block.rows * len(block.keys) + shape.inputs
@@ -203,7 +204,7 @@ def truth_of(shape: Shape, cell: int) -> pa.RecordBatch:
                     "policy": truth.policy,
                     "keys": [names.text_of(name) for name in _at(truth.keys, place)],
                     "offsets": _at(truth.offsets, place),
-                    "steps": None if truth.steps is None else sorted(_at(truth.steps, place)),
+                    "steps": _at(truth.steps, place),
                 }
             )
     return pa.RecordBatch.from_pylist(rows, TRUTH)

@@ -1,0 +1,149 @@
+"""The scenes of every anomaly that can be injected, by the name of its check; those of one anomaly take turns.
+
+The check says what is found in a scene's history. It may be more than its own anomaly; nothing here says what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from kafkalab.history.history import History
+from kafkalab.protocol import rules
+from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Fault, Heal, Restart
+from kafkalab.spark.synthetic.plays import Scene
+
+
+def _moved(why: str) -> Callable[[History], History]:
+    """Say why a position moved that a seek has moved: no client of the simulator moves one without reason."""
+    return lambda h: replace(h, polls=tuple(p._replace(moved=why) if p.moved == "seek" else p for p in h.polls))
+
+
+def _one_read_less(h: History) -> History:
+    """Leave out the second read: a consumer of the simulator returns all that it goes over."""
+    return replace(h, reads=(h.reads[0], *h.reads[2:]))
+
+
+def _one_read_more(h: History) -> History:
+    """Repeat the last read: a consumer of the simulator returns each record once."""
+    return replace(h, reads=(*h.reads, h.reads[-1]._replace(index=h.reads[-1].index + 1)))
+
+
+def _stable_offset_goes_back(h: History) -> History:
+    """Let the second of three stable offsets lie below the first: a leader of the simulator takes none back."""
+    return replace(h, watermarks=(h.watermarks[0], h.watermarks[1]._replace(last_stable_offset=0), *h.watermarks[2:]))
+
+
+UNVERIFIED = (rules.PRODUCE_EPOCH, rules.VERIFICATION, rules.SEQUENCE_GAPS)
+"""Without these rules a leader takes a transactional batch that came too late."""
+THREE = "i0 send out-0 a; i0 send out-0 b; i0 send out-0 c"
+BEGIN = "p0 init; p0 begin"
+BOTH_BEGIN = f"{BEGIN}; p1 init; p1 begin"
+SKIP = "i0 send out-0 a; c0 poll out-0 out-1; i0 send out-0 b; i0 send out-0 c; c0 seek out-0 2"
+AGAIN = f"{THREE}; c0 poll out-0 out-1; c0 seek out-0 2"
+IN_SYNC = ("b2", "b3")
+FALLEN_BEHIND: tuple[Fault, ...] = (
+    Cut("b1", IN_SYNC, at_ms=2_000),
+    *(Crash(broker, at_ms=90_000) for broker in IN_SYNC),
+    Heal("b1", IN_SYNC, at_ms=91_000),
+    *(Restart(broker, at_ms=100_000) for broker in IN_SYNC),
+)
+"""The replicas in sync are lost, and the one that is elected is not in sync."""
+
+SCENES: dict[str, tuple[Scene, ...]] = {
+    "inconsistent-offsets": (
+        Scene(script="n0 post own-0 a; w0 poll own-0; sleep 20000; n1 send own-0 b; w1 poll own-0",
+            off=(rules.HIGH_WATERMARK,), brokers=3,
+            faults=(Cut("b2", ("b1", "b3"), at_ms=0), Crash("n0", at_ms=4_000), Crash("b2", at_ms=5_000))),
+    ),
+    "G1a": (Scene(script=f"{BEGIN}; p0 send out-0 a; p0 abort", off=(rules.ABORTED_FILTER,)),),
+    "precommitted-read": (
+        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 poll out-0; p0 commit", off=(rules.LSO_BOUND,)),
+    ),
+    "lost-write": (
+        Scene(script="i0 post own-0 a/b; i0 post own-0 c; sleep 60000; w0 poll own-0", off=(rules.OLD_BATCHES,),
+            faults=(Drop("Produce#1"),)),
+        Scene(script="i0 send own-0 a; sleep 60000; i0 send own-0 b; sleep 60000; p0 init; p0 begin; "
+            "p0 send own-0 c; p0 abort; i1 send own-0 d; w0 poll own-0",
+            off=(rules.CLEAN_ELECTION,), brokers=3, faults=FALLEN_BEHIND),
+    ),
+    "unseen": (Scene(script="i0 send own-0 a; w0 poll own-0; i0 send own-0 b"),),
+    "duplicate": (
+        Scene(script="i0 send out-0 a; admin append out-0 a 0 0 1"),
+        Scene(script="i0 send out-0 a; i0 send out-0 a"),
+        Scene(script="i0 send out-0 a; sleep 60000", off=(rules.DEDUPLICATION,), faults=(Drop("ProduceResponse#1"),)),
+    ),
+    "poll-skip": (Scene(script=SKIP, edit=_moved("")), Scene(script=SKIP, edit=_moved("rebalance"))),
+    "int-poll-skip": (Scene(script=THREE, edit=_one_read_less),),
+    "nonmonotonic-poll": (Scene(script=AGAIN, edit=_moved("")), Scene(script=AGAIN)),
+    "int-nonmonotonic-poll": (Scene(script=THREE, edit=_one_read_more),),
+    "nonmonotonic-send": (
+        Scene(script="i0 post out-0 a; i0 post out-0 b; sleep 5000", off=(rules.SEQUENCE_GAPS,),
+            faults=(Delay("Produce#1", 3_000),)),
+        Scene(script="n0 post out-0 a; n0 post out-0 b; sleep 5000", faults=(Delay("Produce#1", 3_000),)),
+    ),
+    "int-nonmonotonic-send": (
+        Scene(script=f"{BEGIN}; p0 post out-0 a; p0 post out-0 b; sleep 5000; p0 commit",
+            off=(rules.SEQUENCE_GAPS, rules.FIRST_SEQUENCE_ZERO, rules.LOWEST_SEQUENCE),
+            faults=(Delay("Produce#1", 3_000),)),
+    ),
+    "int-send-skip": (Scene(script=f"{BEGIN}; p0 send out-0 a; i0 send out-0 b; p0 send out-0 c; p0 commit"),),
+    "G0": (
+        Scene(script=f"{BOTH_BEGIN}; p0 send out-0 a; p1 send out-0 b; p1 send out-1 c; p0 send out-1 d; "
+            "p0 commit; p1 commit"),
+    ),
+    "G1c": (
+        Scene(script=f"{BOTH_BEGIN}; p0 send own-0 a; p1 send own-1 b; p0 poll own-1; p1 poll own-0; "
+            "p0 send out-0 c; p1 send out-0 d; p0 commit; p1 commit", off=(rules.LSO_BOUND,)),
+        Scene(script=f"{BOTH_BEGIN}; p0 send out-0 a; p1 send out-0 b; p1 send own-0 c; p1 commit; p0 poll own-0; "
+            "p0 send out-1 d; p0 commit"),
+    ),
+    "torn transaction": (
+        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; p0 begin; p0 send out-0 c; "
+            "sleep 40000; p0 send out-1 d; p0 abort", off=(rules.EPOCH_PER_TRANSACTION,),
+            faults=(Delay("EndTxn#1", 31_500),)),
+        Scene(script=f"{BEGIN}; p0 send out-0 a; p1 init t0; p1 begin; p1 send out-0 b; p1 send out-1 c; p1 commit",
+            off=(rules.ABORT_ON_INIT,)),
+    ),
+    "partial visibility": (
+        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; c0 poll out-0 out-1; sleep 5000",
+            brokers=3, faults=(Delay("WriteTxnMarkers#2", 3_000),)),
+    ),
+    "zombie write": (
+        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 commit; admin init t0; admin append out-0 b 0 0 1 t0; "
+            "admin mark out-0 ABORT 0 1", off=UNVERIFIED),
+    ),
+    "hanging transaction": (
+        Scene(script="admin append own-0 a 77 0 0 t0", off=(rules.VERIFICATION,)),
+        Scene(script=f"{BEGIN}; p0 send own-0 a; p0 commit; admin append own-0 b 0 0 1 t0",
+            off=UNVERIFIED),
+    ),
+    "offset/output split": (
+        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; i0 send own-0 b; "
+            "p0 offsets own-0 2; p0 commit; w0 poll own-0"),
+        Scene(script=f"i0 send own-0 a; {BOTH_BEGIN}; p0 poll own-0; p1 poll own-0; p0 send out-0 +a own-0@0; "
+            "p1 send out-1 +a own-0@0; p0 offsets own-0 1; p1 offsets own-0 1; p0 commit; p1 commit"),
+        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; p0 offsets own-0 1; "
+            "p0 commit; admin mark out-0 ABORT 1 0; sleep 5000", brokers=3,
+            faults=(Delay("WriteTxnMarkers#2", 3_000),)),
+    ),
+    "sequence gap": (
+        Scene(script="i0 send out-0 a; admin append out-0 b 0 0 2", off=(rules.SEQUENCE_GAPS,)),
+        Scene(script="i0 send out-0 a; admin append out-0 b 0 0 0", off=(rules.SEQUENCE_GAPS, rules.DEDUPLICATION)),
+    ),
+    "LSO regression": (Scene(script=THREE, edit=_stable_offset_goes_back),),
+    "marker without decision": (
+        Scene(script=f"{BEGIN}; p0 send out-0 a; admin mark out-0 COMMIT 0 0; p0 commit"),
+    ),
+    "decision without marker": (
+        Scene(script=f"{BEGIN}; p0 send own-0 a; p0 commit; sleep 60000", off=(rules.REDRIVE_PREPARE,), brokers=3,
+            faults=(Drop("WriteTxnMarkers#1"), Crash("b1", at_ms=5_500))),
+    ),
+    "exactly-once": (
+        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; p0 commit; "
+            "p1 init; p1 begin; p1 poll own-0; p1 send out-1 +a own-0@0; p1 offsets own-0 1; p1 commit"),
+        Scene(script=f"i0 send own-0 a; i0 send own-0 b; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; "
+            "p0 offsets own-0 2; p0 commit"),
+        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; p0 abort"),
+    ),
+}  # fmt: skip
