@@ -55,7 +55,7 @@ def test_what_checks_find_in_the_collected_history_is_the_truth(injected: Synthe
     assert (run, others) == (3, [])
     truth = expected(Shape(records=4000, block=1000, inject=tuple(INJECT.items()), seed=3))
     assert sum(truth.values()) == injected.truth.count()
-    assert found(check_all(history), truth) == truth
+    assert found(check_all(history)) == truth
 
 
 def test_labels_say_how_the_history_was_made(injected: Synthetic) -> None:

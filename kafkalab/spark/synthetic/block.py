@@ -167,8 +167,11 @@ class Block:
         """For each kind of item: its place in the order of all."""
         durations = np.full(len(order), ITEM, np.int64)
         durations[self.place[WINDOW]] = [w.length for _, _, w in self.windows]
-        self.start = self.cell * self.shape.steps + ITEM + before(durations)
-        assert ITEM + durations.sum() <= self.shape.steps, "a block takes no more steps than are kept for it"
+        first = self.cell * self.shape.steps
+        self.inits = first + ITEM * np.arange(len(self.member))
+        self.start = first + ITEM * len(self.member) + before(durations)
+        taken = self.start[-1] + durations[-1] - first
+        assert taken <= self.shape.steps, "a block takes no more steps than are kept for it"
         self._append()
 
     def _append(self) -> None:

@@ -1,7 +1,7 @@
 """Short runs of the simulator from which anomalies are taken: a scene is a script, played by clients of one cluster.
 
-In a script `p0`, `p1` are processes with the transactional ids `t0`, `t1` and a consumer of the group "app"; `i0` has
-an idempotent producer, `n0` one that is not; `c0` and `u0` read out-0 and out-1 under read_committed and
+In a script `p0` is a process with the transactional id `t0` and a consumer of the group "app", and `q0` its successor;
+`i0` has an idempotent producer, `n0` one that is not; `c0` and `u0` read out-0 and out-1 under read_committed and
 read_uncommitted, `w0` reads anything; `admin` sends raw requests. Every command begins a second after the last.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from kafkalab.client.consumer.consumer import Consumer
@@ -87,56 +88,38 @@ async def _play(app: App, commands: list[tuple[int, list[str]]]) -> None:
             await client.do(verb, words)
 
 
+CALLS = {"init": "init_transactions", **{word: f"{word}_transaction" for word in ("begin", "commit", "abort")}}
+
+
 class _Client:
     """One process of a script, with a producer and a consumer as soon as it needs them."""
 
     def __init__(self, app: App) -> None:
-        self.app, self.hand = app, Hand(app)
-        self.kind, self.transactional_id = app.name[0], f"t{app.name[1:]}"
-        self._producer: Producer | None = None
-        self._consumer: Consumer | None = None
+        self.app, self.hand, self.kind = app, Hand(app), app.name[0]
 
     async def do(self, verb: str, words: list[str]) -> None:
         """Do one command of the script."""
-        if self.app.name == "admin":
+        if self.kind == "a":
             await self.hand.do(RAW[verb](*words))
+        elif verb in CALLS:
+            await getattr(self.producer, CALLS[verb])()
         else:
             await getattr(self, verb)(*words)
 
-    @property
+    @cached_property
     def producer(self) -> Producer:
         """Its producer."""
-        if self._producer is None:
-            given: dict[str, Any] = {"linger_ms": 0, "enable_idempotence": self.kind != "n"}
-            if self.kind == "p":
-                given["transactional_id"] = self.transactional_id
-            self._producer = self.app.producer(**given)
-        return self._producer
+        given: dict[str, Any] = {"linger_ms": 0, "enable_idempotence": self.kind != "n"}
+        if self.kind in "pq":
+            given["transactional_id"] = f"t{self.app.name[1:]}"
+        return self.app.producer(**given)
 
-    def consumer(self, *keys: str) -> Consumer:
-        """Its consumer, which reads these partitions from their beginning."""
-        if self._consumer is None:
-            level = "read_uncommitted" if self.kind in "uw" else "read_committed"
-            group = {"group_id": "app"} if self.kind == "p" else {}
-            self._consumer = self.app.consumer(
-                isolation_level=level, auto_offset_reset="earliest", enable_auto_commit=False, **group
-            )
-        if keys and not self._consumer.assignment():
-            self._consumer.assign(keys)
-        return self._consumer
-
-    async def init(self, transactional_id: str = "") -> None:
-        self.transactional_id = transactional_id or self.transactional_id
-        await self.producer.init_transactions()
-
-    async def begin(self) -> None:
-        await self.producer.begin_transaction()
-
-    async def commit(self) -> None:
-        await self.producer.commit_transaction()
-
-    async def abort(self) -> None:
-        await self.producer.abort_transaction()
+    @cached_property
+    def consumer(self) -> Consumer:
+        """Its consumer, which begins to read at the beginning."""
+        level = "read_uncommitted" if self.kind in "uw" else "read_committed"
+        group = {"group_id": "app"} if self.kind == "p" else {}
+        return self.app.consumer(isolation_level=level, auto_offset_reset="earliest", enable_auto_commit=False, **group)
 
     async def post(self, key: str, values: str, source: str = "") -> None:
         """Send a batch, such as "a" or "a/b", and do not wait for an answer; `source` is what it was made from."""
@@ -152,16 +135,18 @@ class _Client:
 
     async def offsets(self, key: str, offset: str) -> None:
         """Commit the offset of an input in the transaction."""
-        await self.producer.send_offsets_to_transaction({key: int(offset)}, self.consumer().group_metadata())
+        await self.producer.send_offsets_to_transaction({key: int(offset)}, self.consumer.group_metadata())
 
     async def poll(self, *keys: str) -> None:
-        """Read what there is."""
+        """Read what there is; the first poll says where."""
+        if not self.consumer.assignment():
+            self.consumer.assign(keys)
         for _ in range(POLLS):
-            await self.consumer(*keys).poll(50)
+            await self.consumer.poll(50)
 
     async def seek(self, key: str, offset: str) -> None:
         """Go on reading there."""
-        self.consumer().seek(key, int(offset))
+        self.consumer.seek(key, int(offset))
 
 
 def _append(

@@ -102,7 +102,7 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene(script=f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; p0 begin; p0 send out-0 c; "
             "sleep 40000; p0 send out-1 d; p0 abort", off=(rules.EPOCH_PER_TRANSACTION,),
             faults=(Delay("EndTxn#1", 31_500),)),
-        Scene(script=f"{BEGIN}; p0 send out-0 a; p1 init t0; p1 begin; p1 send out-0 b; p1 send out-1 c; p1 commit",
+        Scene(script=f"{BEGIN}; p0 send out-0 a; q0 init; q0 begin; q0 send out-0 b; q0 send out-1 c; q0 commit",
             off=(rules.ABORT_ON_INIT,)),
     ),
     "partial visibility": (

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
-from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.profiles import Rules
 from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, Window, windows_of
@@ -21,7 +20,6 @@ BLOCKS_OF_A_LEADER = 16
 BLOCK, LARGE_BLOCK = 10_000, 40_000
 EPOCHS = 32_000
 """A producer id has so many epochs, then the coordinator gives another one."""
-COMMITS_KEY = offsets_partition("app")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,17 +148,12 @@ class Shape:
     @property
     def steps(self) -> int:
         """Steps that are kept for a cell."""
-        return 8 * (5 * self.rows + 64) + sum(n * max(w.length for w in kinds) for n, kinds in self._most())
+        windows = sum(count * max(w.length for w in kinds) for count, kinds in self._most())
+        return 8 * (5 * self.rows + self.producers + 64) + windows
 
     @property
     def values(self) -> int:
         return self.rows + self.inputs + len(self.keys_of(0)) * 8 + MOST_VALUES * self.most_windows + 64
-
-    @property
-    def internal(self) -> int:
-        """Offsets of internal topics that are kept for a cell; what is not used is a gap, as after compaction."""
-        entries = sum(n * max(max(w.entries, w.commits) for w in kinds) for n, kinds in self._most())
-        return 4 * self.rows + entries + self.producers + 64
 
     def window_number(self, cell: int, window: int) -> int:
         """The first of the numbers that a window has for producers, keys and watchers."""

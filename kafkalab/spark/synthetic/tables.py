@@ -11,12 +11,10 @@ from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import WINDOW, Block
-from kafkalab.spark.synthetic.calls import entry_offsets, frames, operations, transactions
+from kafkalab.spark.synthetic.calls import frames, operations, transactions
 from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of_one, lists_of_texts, many_texts
 from kafkalab.spark.synthetic.rows import (
-    OFFSETS_KEY,
     Columns,
-    commit_offsets,
     frame_number,
     leader_of,
     leaders,
@@ -38,7 +36,7 @@ TRUTH = pa.schema(
         pa.field("policy", pa.string(), nullable=False),
         pa.field("keys", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False),
         pa.field("offsets", pa.list_(pa.field("element", pa.int64(), nullable=False)), nullable=False),
-        pa.field("steps", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+        pa.field("steps", pa.list_(pa.field("element", pa.int64(), nullable=False)), nullable=False),
     ]
 )
 
@@ -180,9 +178,6 @@ def _places(block: Block) -> Ints:
     taken = block.rows * len(block.keys) + shape.inputs
     places[:, Start.VALUE] = block.cell * shape.values + taken + np.arange(count) * MOST_VALUES
     places[:, Start.LANE] = block.lane
-    places[:, Start.COMMITS_KEY] = OFFSETS_KEY
-    places[:, Start.COMMITS] = commit_offsets(block)[2]
-    places[:, Start.ENTRIES] = entry_offsets(block)[3]
     for role in range(MOST_ROLES):
         homes = [transaction_partition(f"t{n + role}").rpartition("-")[2] for n in numbers]
         places[:, Start.TXN_LOG + role] = [names.TXN_LOG + int(home) for home in homes]

@@ -19,10 +19,16 @@ from kafkalab.checks.all import check_all
 from kafkalab.checks.check import Finding
 from kafkalab.history.history import History
 from kafkalab.history.schema import ROWS, HistoryRow, Label
-from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of, transaction_partition
-from kafkalab.protocol.source_header import SOURCE
+from kafkalab.protocol.partitions import (
+    INTERNAL_TOPICS,
+    OFFSETS_TOPIC,
+    TRANSACTION_TOPIC,
+    offsets_partition,
+    topic_of,
+    transaction_partition,
+)
 from kafkalab.spark.synthetic import names
-from kafkalab.spark.synthetic.names import NULL, Ints, word
+from kafkalab.spark.synthetic.names import NULL, Ints, name_of
 from kafkalab.spark.synthetic.scenes import SCENES
 
 MOST_ROLES, MOST_VALUES = 4, 8
@@ -45,13 +51,8 @@ class Start(IntEnum):
     """of producers, own keys and watchers: MOST_ROLES for each window"""
     VALUE = 10
     LANE = 11
-    COMMITS_KEY = 12
-    COMMITS = 13
-    """offsets in the partition of __consumer_offsets"""
-    ENTRIES = 14
-    """offsets in the transaction log"""
-    FRAME = 15
-    TXN_LOG = 16
+    FRAME = 12
+    TXN_LOG = 13
     """and the next ones: the partition of the transaction log of each role"""
 
 
@@ -95,8 +96,6 @@ class Window:
 
     length: int
     rows: tuple[int, int]
-    commits: int
-    entries: int
     tables: dict[str, dict[str, Numbers]]
     partitions: tuple[Ints, Numbers]
     truths: tuple[Truth, ...]
@@ -119,8 +118,6 @@ def window_of(whole: History) -> Window:
     return Window(
         length=(max(last, 8 * frames) // 8 + 2) * 8,
         rows=(ends[AB[0]], ends[AB[1]]),
-        commits=len(place.commits),
-        entries=len(place.entries),
         tables={n: {c: _numbers(row[c] for row in rows) for c in rows[0]} for n, rows in tables.items() if rows},
         partitions=(np.array([len(one) for one in lists], np.int64), _numbers(r for one in lists for r in one)),
         truths=tuple(place.truth(finding) for finding in check_all(history).findings),
@@ -131,6 +128,9 @@ def _numbers(refs: Iterable[Ref]) -> Numbers:
     starts, plus = np.array(list(refs), np.int64).reshape(-1, 2).T
     return Numbers(starts.astype(np.int8), plus)
 
+
+COMMITS_KEY = name_of(offsets_partition("app"))
+"""The partition in which the group "app" commits its offsets, in all histories."""
 
 # what of a run becomes a window
 
@@ -158,7 +158,10 @@ def _essential(whole: History) -> History:
 
 
 def _compact(history: History) -> tuple[History, int]:
-    """Return the history with no step left out and eight steps in a millisecond; and its last step."""
+    """Return the history with no step left out and eight steps in a millisecond; and its last step.
+
+    A step is also the offset in internal topics, whose records do not follow each other, as after compaction.
+    """
     tables: dict[str, Any] = {name: history.table(name) for name in ROWS}
     found = {getattr(row, c) for rows in tables.values() for row in rows for c in STEPS if c in row._fields} - {-1}
     rank = {step: number for number, step in enumerate(sorted(found), 1)} | {-1: -1}
@@ -175,6 +178,8 @@ def _timed(row: Any, rank: dict[int, int], kept: dict[int, int]) -> Any:
         given["at_ms"] = given["step"] >> 3
     if "poll" in row._fields:
         given["poll"] = given["step"]
+    if topic_of(getattr(row, "key", "")) in INTERNAL_TOPICS:
+        given["offset"] = given["step"]
     if "start_ms" in row._fields and row.start_ms >= 0:
         given["start_ms"] = 0
     if "invocation" in row._fields:
@@ -184,29 +189,14 @@ def _timed(row: Any, rank: dict[int, int], kept: dict[int, int]) -> Any:
 
 # where its texts and numbers begin
 
-FORMS: dict[str, Ref] = {
-    "own-{}": Ref(Start.NUMBER, names.OWN),
-    "app/own-{}": Ref(Start.NUMBER, names.COMMIT_OF_OWN),
-    f"{SOURCE}=own-{{}}@0": Ref(Start.NUMBER, names.SOURCE_OF_OWN),
-    "t{}": Ref(Start.NUMBER, names.PRODUCER_ID),
-    "p{}": Ref(Start.NUMBER, names.PRODUCER),
-    "p{}/t{}": Ref(Start.NUMBER, names.PRODUCER_CLIENT),
-    "p{}/consumer-{}": Ref(Start.NUMBER, names.PRODUCER_CONSUMER),
-    "i{}": Ref(Start.NUMBER, names.IDEMPOTENT),
-    "i{}/{}": Ref(Start.NUMBER, names.IDEMPOTENT_CLIENT),
-    "n{}": Ref(Start.NUMBER, names.IDEMPOTENT),
-    "n{}/-{}": Ref(Start.NUMBER, names.IDEMPOTENT_CLIENT),
-    "w{}": Ref(Start.NUMBER, names.WATCHER),
-    "w{}/consumer-{}": Ref(Start.NUMBER, names.WATCHER_CONSUMER),
-    "committed{}": Ref(Start.LANE, names.COMMITTED),
-    "committed{}/consumer-{}": Ref(Start.LANE, names.COMMITTED_CONSUMER),
-    "uncommitted{}": Ref(Start.LANE, names.UNCOMMITTED),
-    "uncommitted{}/consumer-{}": Ref(Start.LANE, names.UNCOMMITTED_CONSUMER),
-    "b{}": Ref(Start.ZERO, names.BROKER),
-    **{f"{name}#{{}}": Ref(Start.FRAME, space) for name, space in names.REQUEST.items()},
-    **{f"{name}Response#{{}}": Ref(Start.FRAME, space) for name, space in names.REPLY.items()},
+OF_LANE = (names.COMMITTED, names.COMMITTED_CONSUMER, names.UNCOMMITTED, names.UNCOMMITTED_CONSUMER)
+STARTS_OF = {
+    names.EMPTY: Start.ZERO,
+    names.BROKER: Start.ZERO,
+    **dict.fromkeys(OF_LANE, Start.LANE),
+    **dict.fromkeys((*names.REQUEST.values(), *names.REPLY.values()), Start.FRAME),
 }
-"""Texts with a number, and where the number starts."""
+"""Where the numbers in texts begin, by their space; where it is not said, at `Start.NUMBER`."""
 AT_OFFSETS = ("offset", "start", "end", "high_watermark", "last_stable_offset")
 
 
@@ -219,8 +209,6 @@ class _Places:
         pids = sorted({row.producer_id for row in (*sends, *history.log, *history.transactions)} - {-1})
         self.pids = {pid: number for number, pid in enumerate(pids)}
         self.values = {text: number for number, text in enumerate(dict.fromkeys(t for t in texts if t is not None))}
-        self.commits = sorted({r.offset for r in history.log if topic_of(r.key) == OFFSETS_TOPIC})
-        self.entries = [(entry.key, entry.offset) for entry in history.transactions]
         assert len(self.pids) <= MOST_ROLES, "a window has at most MOST_ROLES producer ids"
         assert len(self.values) <= MOST_VALUES, "a window has at most MOST_VALUES values"
 
@@ -261,25 +249,19 @@ class _Places:
         if text in AB:
             return Ref(Start.KEY_A + AB.index(text))
         if topic_of(text) == OFFSETS_TOPIC:
-            return Ref(Start.COMMITS_KEY)
+            return Ref(Start.ZERO, COMMITS_KEY)
         if topic_of(text) == TRANSACTION_TOPIC:
             return Ref(Start.TXN_LOG + HOMES.index(text))
-        form = FORMS.get(re.sub(r"(?<!@)\d+", "{}", text))
-        if form is None:
-            return Ref(Start.ZERO, word(text))
-        number = int(re.findall(r"\d+", text)[0])
-        assert form.start != Start.NUMBER or number < MOST_ROLES, f"a window has at most MOST_ROLES of {text}"
-        return Ref(form.start, form.plus + number)
+        name = name_of(text)
+        start = STARTS_OF.get(name & ~names.NUMBER, Start.NUMBER if any(map(str.isdigit, text)) else Start.ZERO)
+        assert start != Start.NUMBER or name & names.NUMBER < MOST_ROLES, f"a window has at most MOST_ROLES of {text}"
+        return Ref(start, name)
 
     def offset(self, key: str, offset: int) -> Ref:
         """Return an offset of a partition."""
         if key in AB:
             return Ref(Start.OFFSET_A + AB.index(key), offset)
-        if topic_of(key) == OFFSETS_TOPIC:
-            return Ref(Start.COMMITS, self.commits.index(offset))
-        if topic_of(key) == TRANSACTION_TOPIC:
-            return Ref(Start.ENTRIES, self.entries.index((key, offset)))
-        return Ref(Start.ZERO, offset)
+        return Ref(Start.STEP if topic_of(key) in INTERNAL_TOPICS else Start.ZERO, offset)
 
     def node(self, node: str, key: str) -> Ref:
         """Return the leader of a partition; those of internal ones are the same in all synthetic histories."""
@@ -292,7 +274,7 @@ class _Places:
         """Return a finding as columns; one of the transaction log has its offset there, others one for each key."""
         keys: list[str] = [*finding.keys]
         if finding.anomaly == "decision without marker":
-            keys = [key for key, offset in self.entries if offset in finding.offsets][-1:]
+            keys = HOMES[:1]
         elif len(keys) != len(finding.offsets):
             keys = keys[:1] * len(finding.offsets)
         return Truth(
