@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.checks.check import FORBIDDEN
+from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.spark.synthetic.relocation import windows_of
 from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
-from kafkalab.spark.synthetic.windows import windows_of
 from tests.spark.whole import expected, found, history_of
 
 PROFILES = ("4.x/TV1", "4.x/TV2")
@@ -75,6 +78,18 @@ def test_a_window_says_what_the_checks_find_in_the_whole_run_of_its_scene(anomal
         whole = Counter((f.anomaly, f.policy) for f in check_all(scene.history(bump)).findings)
         assert Counter((truth.anomaly, truth.policy) for truth in window.truths) == whole
         assert anomaly in {name for name, _ in whole}
+
+
+OFF = [(name, number) for name, scenes in SCENES.items() for number, scene in enumerate(scenes) if scene.off]
+
+
+@pytest.mark.parametrize("bump", [0, 1])
+@pytest.mark.parametrize(("anomaly", "number"), OFF)
+def test_with_all_rules_on_a_scene_does_not_show_its_anomaly(anomaly: str, number: int, bump: int) -> None:
+    scene = SCENES[anomaly][number]
+    findings = BY_NAME[anomaly](replace(scene, off=()).history(bump)).findings
+    nothing_protects = bump == 0 and EPOCH_PER_TRANSACTION in scene.off  # it protects version 2 only
+    assert any(f.policy == FORBIDDEN for f in findings) == nothing_protects
 
 
 def test_stories_of_an_anomaly_take_turns() -> None:

@@ -1,15 +1,15 @@
 """Short runs of the simulator from which anomalies are taken: a scene is a script, played by clients of one cluster.
 
 In a script `p0` is a process with the transactional id `t0` and a consumer of the group "app", and `q0` its successor;
-`i0` has an idempotent producer, `n0` one that is not; `c0` and `u0` read out-0 and out-1 under read_committed and
-read_uncommitted, `w0` reads anything; `admin` sends raw requests. Every command begins a second after the last.
+`i0` has an idempotent producer, `n0` one that is not; `committed0` and `uncommitted0` read out-0 and out-1, `w0` reads
+anything; `admin` sends raw requests. Every command begins a second after the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,14 +29,14 @@ from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 
 SLOT_MS = 1_000
-READ_ALL = "c0 poll out-0 out-1; u0 poll out-0 out-1"
-"""How every scene ends, so that the two readers of A and B have read everything."""
-READERS = {"c": "committed", "u": "uncommitted"}
+READ = "committed0 poll out-0 out-1"
+READ_ALL = f"{READ}; un{READ}"
+"""How every scene ends, so that the two readers of out-0 and out-1 have read everything."""
 POLLS = 3
 """So many calls make a poll of the script: one may bring no more than the end of an aborted transaction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Scene:
     """A run with protocol rules off or faults; `edit` changes its history where no broker and client can make one.
 
@@ -44,6 +44,7 @@ class Scene:
     """
 
     script: str
+    _: KW_ONLY
     off: tuple[Rule, ...] = ()
     faults: tuple[Fault, ...] = ()
     brokers: int = 1
@@ -65,19 +66,14 @@ class Scene:
                 brokers=self.brokers,
                 rules_off=tuple(rule.name for rule in self.off),
                 topics={"out": 2, "own": 2},
-                programs=tuple(Program(name_of(node), _play, {"commands": plan[node]}) for node in plan),
+                programs=tuple(Program(node, _play, {"commands": plan[node]}) for node in plan),
                 faults=self.faults,
             )
         )
         cluster.run()
         history = history_of(cluster)
-        known = tuple(o for o in history.operations if o.process != "admin")  # whose requests nobody has noted down
-        return self.edit(replace(history, operations=known))
-
-
-def name_of(node: str) -> str:
-    """Return the process of a node in a script: `name_of("c0") == "committed0"`."""
-    return READERS.get(node[0], node[0]) + node[1:] if node[1:].isdigit() else node
+        noted = tuple(o for o in history.operations if o.process != "admin")  # no application asked for what it sends
+        return self.edit(replace(history, operations=noted))
 
 
 async def _play(app: App, commands: list[tuple[int, list[str]]]) -> None:

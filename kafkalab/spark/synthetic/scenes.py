@@ -11,7 +11,7 @@ from dataclasses import replace
 from kafkalab.history.history import History
 from kafkalab.protocol import rules
 from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Fault, Heal, Restart
-from kafkalab.spark.synthetic.plays import Scene
+from kafkalab.spark.synthetic.plays import READ, Scene
 
 
 def _moved(why: str) -> Callable[[History], History]:
@@ -39,8 +39,12 @@ UNVERIFIED = (rules.PRODUCE_EPOCH, rules.VERIFICATION, rules.SEQUENCE_GAPS)
 THREE = "i0 send out-0 a; i0 send out-0 b; i0 send out-0 c"
 BEGIN = "p0 init; p0 begin"
 BOTH_BEGIN = f"{BEGIN}; p1 init; p1 begin"
-SKIP = "i0 send out-0 a; c0 poll out-0 out-1; i0 send out-0 b; i0 send out-0 c; c0 seek out-0 2"
-AGAIN = f"{THREE}; c0 poll out-0 out-1; c0 seek out-0 2"
+TAKEN = f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0"
+ALSO_TAKEN = "p1 init; p1 begin; p1 poll own-0; p1 send out-1 +a own-0@0"
+"""A program reads the first record of own-0 and writes what it makes of it; it has yet to commit."""
+OVERTAKEN = (Delay("Produce#1", 3_000),)
+SKIP = f"i0 send out-0 a; {READ}; i0 send out-0 b; i0 send out-0 c; committed0 seek out-0 2"
+AGAIN = f"{THREE}; {READ}; committed0 seek out-0 2"
 IN_SYNC = ("b2", "b3")
 FALLEN_BEHIND: tuple[Fault, ...] = (
     Cut("b1", IN_SYNC, at_ms=2_000),
@@ -51,99 +55,93 @@ FALLEN_BEHIND: tuple[Fault, ...] = (
 """The replicas in sync are lost, and the one that is elected is not in sync."""
 
 SCENES: dict[str, tuple[Scene, ...]] = {
-    "inconsistent-offsets": (
-        Scene(script="n0 post own-0 a; w0 poll own-0; sleep 20000; n1 send own-0 b; w1 poll own-0",
+    "inconsistent-offsets": (  # a reader sees what only the leader has, and the leader is lost
+        Scene("n0 post own-0 a; w0 poll own-0; sleep 20000; n1 send own-0 b; w1 poll own-0",
             off=(rules.HIGH_WATERMARK,), brokers=3,
             faults=(Cut("b2", ("b1", "b3"), at_ms=0), Crash("n0", at_ms=4_000), Crash("b2", at_ms=5_000))),
     ),
-    "G1a": (Scene(script=f"{BEGIN}; p0 send out-0 a; p0 abort", off=(rules.ABORTED_FILTER,)),),
-    "precommitted-read": (
-        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 poll out-0; p0 commit", off=(rules.LSO_BOUND,)),
-    ),
+    "G1a": (Scene(f"{BEGIN}; p0 send out-0 a; p0 abort", off=(rules.ABORTED_FILTER,)),),
+    "precommitted-read": (Scene(f"{BEGIN}; p0 send out-0 a; p0 poll out-0; p0 commit", off=(rules.LSO_BOUND,)),),
     "lost-write": (
-        Scene(script="i0 post own-0 a/b; i0 post own-0 c; sleep 60000; w0 poll own-0", off=(rules.OLD_BATCHES,),
+        # A batch that no log holds is acknowledged as one that was there long ago.
+        Scene("i0 post own-0 a/b; i0 post own-0 c; sleep 60000; w0 poll own-0", off=(rules.OLD_BATCHES,),
             faults=(Drop("Produce#1"),)),
-        Scene(script="i0 send own-0 a; sleep 60000; i0 send own-0 b; sleep 60000; p0 init; p0 begin; "
-            "p0 send own-0 c; p0 abort; i1 send own-0 d; w0 poll own-0",
-            off=(rules.CLEAN_ELECTION,), brokers=3, faults=FALLEN_BEHIND),
+        # An acknowledged record is lost with its leaders; an aborted one takes its place.
+        Scene(f"i0 send own-0 a; sleep 60000; i0 send own-0 b; sleep 60000; {BEGIN}; p0 send own-0 c; p0 abort; "
+            "i1 send own-0 d; w0 poll own-0", off=(rules.CLEAN_ELECTION,), brokers=3, faults=FALLEN_BEHIND),
     ),
-    "unseen": (Scene(script="i0 send own-0 a; w0 poll own-0; i0 send own-0 b"),),
+    "unseen": (Scene("i0 send own-0 a; w0 poll own-0; i0 send own-0 b"),),
     "duplicate": (
-        Scene(script="i0 send out-0 a; admin append out-0 a 0 0 1"),
-        Scene(script="i0 send out-0 a; i0 send out-0 a"),
-        Scene(script="i0 send out-0 a; sleep 60000", off=(rules.DEDUPLICATION,), faults=(Drop("ProduceResponse#1"),)),
+        Scene("i0 send out-0 a; admin append out-0 a 0 0 1"),  # a copy under the next sequence
+        Scene("i0 send out-0 a; i0 send out-0 a"),  # the application's own
+        Scene("i0 send out-0 a; sleep 60000", off=(rules.DEDUPLICATION,), faults=(Drop("ProduceResponse#1"),)),
     ),
-    "poll-skip": (Scene(script=SKIP, edit=_moved("")), Scene(script=SKIP, edit=_moved("rebalance"))),
-    "int-poll-skip": (Scene(script=THREE, edit=_one_read_less),),
-    "nonmonotonic-poll": (Scene(script=AGAIN, edit=_moved("")), Scene(script=AGAIN)),
-    "int-nonmonotonic-poll": (Scene(script=THREE, edit=_one_read_more),),
+    "poll-skip": (Scene(SKIP, edit=_moved("")), Scene(SKIP, edit=_moved("rebalance"))),
+    "int-poll-skip": (Scene(THREE, edit=_one_read_less),),
+    "nonmonotonic-poll": (Scene(AGAIN, edit=_moved("")), Scene(AGAIN)),
+    "int-nonmonotonic-poll": (Scene(THREE, edit=_one_read_more),),
     "nonmonotonic-send": (
-        Scene(script="i0 post out-0 a; i0 post out-0 b; sleep 5000", off=(rules.SEQUENCE_GAPS,),
-            faults=(Delay("Produce#1", 3_000),)),
-        Scene(script="n0 post out-0 a; n0 post out-0 b; sleep 5000", faults=(Delay("Produce#1", 3_000),)),
+        Scene("i0 post out-0 a; i0 post out-0 b; sleep 5000", off=(rules.SEQUENCE_GAPS,), faults=OVERTAKEN),
+        Scene("n0 post out-0 a; n0 post out-0 b; sleep 5000", faults=OVERTAKEN),
     ),
     "int-nonmonotonic-send": (
-        Scene(script=f"{BEGIN}; p0 post out-0 a; p0 post out-0 b; sleep 5000; p0 commit",
-            off=(rules.SEQUENCE_GAPS, rules.FIRST_SEQUENCE_ZERO, rules.LOWEST_SEQUENCE),
-            faults=(Delay("Produce#1", 3_000),)),
+        Scene(f"{BEGIN}; p0 post out-0 a; p0 post out-0 b; sleep 5000; p0 commit", faults=OVERTAKEN,
+            off=(rules.SEQUENCE_GAPS, rules.FIRST_SEQUENCE_ZERO, rules.LOWEST_SEQUENCE)),
     ),
-    "int-send-skip": (Scene(script=f"{BEGIN}; p0 send out-0 a; i0 send out-0 b; p0 send out-0 c; p0 commit"),),
+    "int-send-skip": (Scene(f"{BEGIN}; p0 send out-0 a; i0 send out-0 b; p0 send out-0 c; p0 commit"),),
     "G0": (
-        Scene(script=f"{BOTH_BEGIN}; p0 send out-0 a; p1 send out-0 b; p1 send out-1 c; p0 send out-1 d; "
-            "p0 commit; p1 commit"),
+        Scene(f"{BOTH_BEGIN}; p0 send out-0 a; p1 send out-0 b; p1 send out-1 c; p0 send out-1 d; p0 commit; "
+            "p1 commit"),
     ),
     "G1c": (
-        Scene(script=f"{BOTH_BEGIN}; p0 send own-0 a; p1 send own-1 b; p0 poll own-1; p1 poll own-0; "
-            "p0 send out-0 c; p1 send out-0 d; p0 commit; p1 commit", off=(rules.LSO_BOUND,)),
-        Scene(script=f"{BOTH_BEGIN}; p0 send out-0 a; p1 send out-0 b; p1 send own-0 c; p1 commit; p0 poll own-0; "
+        Scene(f"{BOTH_BEGIN}; p0 send own-0 a; p1 send own-1 b; p0 poll own-1; p1 poll own-0; p0 send out-0 c; "
+            "p1 send out-0 d; p0 commit; p1 commit", off=(rules.LSO_BOUND,)),
+        # Only the order of the log closes the circle.
+        Scene(f"{BOTH_BEGIN}; p0 send out-0 a; p1 send out-0 b; p1 send own-0 c; p1 commit; p0 poll own-0; "
             "p0 send out-1 d; p0 commit"),
     ),
     "torn transaction": (
-        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; p0 begin; p0 send out-0 c; "
-            "sleep 40000; p0 send out-1 d; p0 abort", off=(rules.EPOCH_PER_TRANSACTION,),
-            faults=(Delay("EndTxn#1", 31_500),)),
-        Scene(script=f"{BEGIN}; p0 send out-0 a; q0 init; q0 begin; q0 send out-0 b; q0 send out-1 c; q0 commit",
+        # An EndTxn that is late ends a part of the next transaction (KAFKA-17754).
+        Scene(f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; p0 begin; p0 send out-0 c; sleep 40000; "
+            "p0 send out-1 d; p0 abort", off=(rules.EPOCH_PER_TRANSACTION,), faults=(Delay("EndTxn#1", 31_500),)),
+        # What a producer left behind is committed with its successor's transaction.
+        Scene(f"{BEGIN}; p0 send out-0 a; q0 init; q0 begin; q0 send out-0 b; q0 send out-1 c; q0 commit",
             off=(rules.ABORT_ON_INIT,)),
     ),
-    "partial visibility": (
-        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; c0 poll out-0 out-1; sleep 5000",
-            brokers=3, faults=(Delay("WriteTxnMarkers#2", 3_000),)),
+    "partial visibility": (  # a poll between the two markers
+        Scene(f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; {READ}; sleep 5000", brokers=3,
+            faults=(Delay("WriteTxnMarkers#2", 3_000),)),
     ),
-    "zombie write": (
-        Scene(script=f"{BEGIN}; p0 send out-0 a; p0 commit; admin init t0; admin append out-0 b 0 0 1 t0; "
+    "zombie write": (  # which an administrator aborts
+        Scene(f"{BEGIN}; p0 send out-0 a; p0 commit; admin init t0; admin append out-0 b 0 0 1 t0; "
             "admin mark out-0 ABORT 0 1", off=UNVERIFIED),
     ),
     "hanging transaction": (
-        Scene(script="admin append own-0 a 77 0 0 t0", off=(rules.VERIFICATION,)),
-        Scene(script=f"{BEGIN}; p0 send own-0 a; p0 commit; admin append own-0 b 0 0 1 t0",
-            off=UNVERIFIED),
+        Scene("admin append own-0 a 77 0 0 t0", off=UNVERIFIED),  # no coordinator has heard of the producer
+        Scene(f"{BEGIN}; p0 send own-0 a; p0 commit; admin append own-0 b 0 0 1 t0", off=UNVERIFIED),
     ),
     "offset/output split": (
-        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; i0 send own-0 b; "
-            "p0 offsets own-0 2; p0 commit; w0 poll own-0"),
-        Scene(script=f"i0 send own-0 a; {BOTH_BEGIN}; p0 poll own-0; p1 poll own-0; p0 send out-0 +a own-0@0; "
-            "p1 send out-1 +a own-0@0; p0 offsets own-0 1; p1 offsets own-0 1; p0 commit; p1 commit"),
-        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; p0 offsets own-0 1; "
-            "p0 commit; admin mark out-0 ABORT 1 0; sleep 5000", brokers=3,
+        # The offset is that of a record which came after the poll.
+        Scene(f"{TAKEN}; i0 send own-0 b; p0 offsets own-0 2; p0 commit; w0 poll own-0"),
+        # Two process the same input.
+        Scene(f"{TAKEN}; {ALSO_TAKEN}; p0 offsets own-0 1; p0 commit; p1 offsets own-0 1; p1 commit"),
+        # The markers of one transaction say COMMIT for the offsets and ABORT for the output.
+        Scene(f"{TAKEN}; p0 offsets own-0 1; p0 commit; admin mark out-0 ABORT 1 0; sleep 5000", brokers=3,
             faults=(Delay("WriteTxnMarkers#2", 3_000),)),
     ),
     "sequence gap": (
-        Scene(script="i0 send out-0 a; admin append out-0 b 0 0 2", off=(rules.SEQUENCE_GAPS,)),
-        Scene(script="i0 send out-0 a; admin append out-0 b 0 0 0", off=(rules.SEQUENCE_GAPS, rules.DEDUPLICATION)),
+        Scene("i0 send out-0 a; admin append out-0 b 0 0 2", off=(rules.SEQUENCE_GAPS,)),
+        Scene("i0 send out-0 a; admin append out-0 b 0 0 0", off=(rules.SEQUENCE_GAPS, rules.DEDUPLICATION)),
     ),
-    "LSO regression": (Scene(script=THREE, edit=_stable_offset_goes_back),),
-    "marker without decision": (
-        Scene(script=f"{BEGIN}; p0 send out-0 a; admin mark out-0 COMMIT 0 0; p0 commit"),
-    ),
+    "LSO regression": (Scene(THREE, edit=_stable_offset_goes_back),),
+    "marker without decision": (Scene(f"{BEGIN}; p0 send out-0 a; admin mark out-0 COMMIT 0 0; p0 commit"),),
     "decision without marker": (
-        Scene(script=f"{BEGIN}; p0 send own-0 a; p0 commit; sleep 60000", off=(rules.REDRIVE_PREPARE,), brokers=3,
+        Scene(f"{BEGIN}; p0 send own-0 a; p0 commit; sleep 60000", off=(rules.REDRIVE_PREPARE,), brokers=3,
             faults=(Drop("WriteTxnMarkers#1"), Crash("b1", at_ms=5_500))),
     ),
     "exactly-once": (
-        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; p0 commit; "
-            "p1 init; p1 begin; p1 poll own-0; p1 send out-1 +a own-0@0; p1 offsets own-0 1; p1 commit"),
-        Scene(script=f"i0 send own-0 a; i0 send own-0 b; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; "
-            "p0 offsets own-0 2; p0 commit"),
-        Scene(script=f"i0 send own-0 a; {BEGIN}; p0 poll own-0; p0 send out-0 +a own-0@0; p0 abort"),
+        Scene(f"{TAKEN}; p0 commit; {ALSO_TAKEN}; p1 offsets own-0 1; p1 commit"),  # twice
+        Scene(f"i1 send own-0 b; {TAKEN}; p0 offsets own-0 2; p0 commit"),  # one of two not at all
+        Scene(f"{TAKEN}; p0 abort"),  # not yet
     ),
 }  # fmt: skip

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
+from kafkalab.checks.needs import NEEDS
 from kafkalab.protocol.profiles import Rules
-from kafkalab.spark.synthetic.scenes import SCENES
-from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, Window, windows_of
+from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, Window
 
 KEYS_OF_A_LANE = 4
 BLOCKS_OF_A_LEADER = 16
@@ -59,19 +59,26 @@ class Shape:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
         Rules(self.profile)
         for name, rate in self.inject:
-            if name not in SCENES:
-                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(SCENES)}")
+            if name not in NEEDS:
+                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(NEEDS)}")
             if not 0 <= rate <= 1:
                 raise ValueError(f"the rate of {name!r} is between 0 and 1, not {rate}")
-        object.__setattr__(self, "kinds", {name: windows_of(name, self.bump) for name, rate in self.inject if rate})
+        object.__setattr__(self, "kinds", self._kinds())
         self._check_room()
 
-    def _check_room(self) -> None:
+    def _kinds(self) -> dict[str, tuple[Window, ...]]:
         injected = [name for name, rate in self.inject if rate]
-        if injected and self.partitions < 2:
+        if not injected:
+            return {}
+        from kafkalab.spark.synthetic.relocation import windows_of  # the simulator, which no task needs
+
+        return {name: windows_of(name, self.bump) for name in injected}
+
+    def _check_room(self) -> None:
+        if self.kinds and self.partitions < 2:
             raise ValueError("anomalies are injected on two partitions or more: partitions=2")
         room = min(self.rows_of_a_key(lane) for lane in range(self.lanes)) * 3 // 4
-        if injected and self.most_window_rows > room:
+        if self.kinds and self.most_window_rows > room:
             raise ValueError(
                 f"the rates of inject need {self.most_window_rows} of the {room} records that a partition has for it "
                 f"in one block: lower the rates, or ask for more records"
