@@ -71,16 +71,10 @@ def places(shape: Shape) -> dict[str, list[Place]]:
 
 def torn_in(shape: Shape) -> list[tuple[int, int]]:
     """Return producer id and epoch of the markers of the torn transaction."""
-    found, waiting = set(), dict[str, int]()
     torn = set(places(shape)["torn transaction"])
-    names = ("key", "offset", "producer_id", "producer_epoch", "control")
-    columns = [table(shape, "log").column(name).to_pylist() for name in names]
-    for key, offset, producer, epoch, control in sorted(zip(*columns, strict=True)):
-        if (key, offset) in torn:
-            waiting[key] = producer
-        elif control and waiting.get(key) == producer:
-            found.add((waiting.pop(key), epoch))
-    return sorted(found)
+    names = ("key", "offset", "producer_id", "producer_epoch")
+    rows = zip(*(table(shape, "log").column(name).to_pylist() for name in names), strict=True)
+    return sorted({(producer, epoch + 1) for key, offset, producer, epoch in rows if (key, offset) in torn})
 
 
 def folder_of(shape: Shape, names: tuple[str, ...] = TABLES) -> str:

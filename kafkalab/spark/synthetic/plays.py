@@ -2,7 +2,8 @@
 
 In a script `p0` is a process with the transactional id `t0` and a consumer of the group "app", and `q0` its successor;
 `i0` has an idempotent producer, `n0` one that is not; `committed0` and `uncommitted0` read out-0 and out-1, `w0` reads
-anything; `admin` sends raw requests. Every command begins a second after the last.
+anything; `admin` sends raw requests. BUMP is 1 for transaction version 2, else 0. Every command begins a second after
+the last.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Scene:
         """Return what a run shows; `bump` is 1 for transaction version 2, else 0."""
         plan: dict[str, list[tuple[int, list[str]]]] = {}
         at_ms = 0
-        for command in f"{self.script}; {READ_ALL}".split(";"):
+        for command in f"{self.script}; {READ_ALL}".replace("BUMP", str(bump)).split(";"):
             node, *words = command.split()
             if node == "sleep":
                 at_ms += int(words[0])

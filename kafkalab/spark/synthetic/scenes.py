@@ -101,6 +101,9 @@ SCENES: dict[str, tuple[Scene, ...]] = {
             "p0 send out-1 d; p0 commit"),
     ),
     "torn transaction": (
+        # While a COMMIT marker is on its way, an administrator takes its transaction for a hanging one.
+        Scene(f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; admin mark out-1 ABORT 0 BUMP; sleep 5000",
+            brokers=3, faults=(Delay("WriteTxnMarkers#2", 3_000),)),
         # An EndTxn that is late ends a part of the next transaction (KAFKA-17754).
         Scene(f"{BEGIN}; p0 send out-0 a; p0 send out-1 b; p0 commit; p0 begin; p0 send out-0 c; sleep 40000; "
             "p0 send out-1 d; p0 abort", off=(rules.EPOCH_PER_TRANSACTION,), faults=(Delay("EndTxn#1", 31_500),)),
