@@ -5,7 +5,6 @@ The checks say what there is to find in a window.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -76,14 +75,13 @@ MS_LATER = 3_600_000
 
 def _essential(whole: History) -> History:
     """Return what a synthetic history shows of such a time, of which the two readers saw the beginning long before."""
-    name = re.compile(rf"({'|'.join(names.FRAMES)})(Response)?")
     polls = [p._replace(moved="" if p.process in READERS and p.moved == "assign" else p.moved) for p in whole.polls]
     return History(
         operations=tuple(o for o in whole.operations if o.function in SPOKEN),
         log=whole.log,
         reads=whole.reads,
         polls=tuple(p for p in polls if p.start != p.end or p.moved),
-        frames=tuple(f for f in whole.frames if name.fullmatch(f.name)),
+        frames=tuple(f for f in whole.frames if f.name.removesuffix("Response") in names.FRAMES),
         transactions=whole.transactions,
         watermarks=tuple(w for w in whole.watermarks if w.leads and topic_of(w.key) in ("out", "own")),
         leaders=tuple(leader for leader in whole.leaders if leader.key.startswith("own-")),
@@ -205,10 +203,8 @@ class _Places:
 
     def truth(self, finding: Finding) -> Truth:
         """Return a finding as columns; one of the transaction log has its offset there, others one for each key."""
-        keys: list[str] = [*finding.keys]
-        if finding.anomaly == "decision without marker":
-            keys = HOMES[:1]
-        elif len(keys) != len(finding.offsets):
+        keys = HOMES[:1] if finding.anomaly == "decision without marker" else finding.keys
+        if len(keys) != len(finding.offsets):
             keys = keys[:1] * len(finding.offsets)
         return Truth(
             finding.anomaly,
@@ -219,4 +215,4 @@ class _Places:
         )
 
 
-HOMES = [transaction_partition(f"t{role}") for role in range(MOST_ROLES)]
+HOMES = tuple(transaction_partition(f"t{role}") for role in range(MOST_ROLES))

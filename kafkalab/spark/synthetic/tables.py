@@ -188,20 +188,19 @@ def truth_of(shape: Shape, cell: int) -> pa.RecordBatch:
     """The findings that a cell's windows lead to."""
     block = Block(shape, cell)
     places = _places(block) if block.windows else np.zeros((0, STARTS), np.int64)
-    rows: list[dict[str, object]] = []
-    for (anomaly, _, window), place in zip(block.windows, places, strict=True):
-        for truth in window.truths:
-            rows.append(
-                {
-                    "run": shape.seed,
-                    "inject": anomaly,
-                    "anomaly": truth.anomaly,
-                    "policy": truth.policy,
-                    "keys": [names.text_of(name) for name in _at(truth.keys, place)],
-                    "offsets": _at(truth.offsets, place),
-                    "steps": _at(truth.steps, place),
-                }
-            )
+    rows = [
+        {
+            "run": shape.seed,
+            "inject": injected,
+            "anomaly": truth.anomaly,
+            "policy": truth.policy,
+            "keys": [names.text_of(name) for name in _at(truth.keys, place)],
+            "offsets": _at(truth.offsets, place),
+            "steps": _at(truth.steps, place),
+        }
+        for (injected, _, window), place in zip(block.windows, places, strict=True)
+        for truth in window.truths
+    ]
     return pa.RecordBatch.from_pylist(rows, TRUTH)
 
 
