@@ -75,6 +75,7 @@ MS_LATER = 3_600_000
 
 def _essential(whole: History) -> History:
     """Return what a synthetic history shows of such a time, of which the two readers saw the beginning long before."""
+    own = {record.key for record in whole.log if record.key.startswith("own-")}
     polls = [p._replace(moved="" if p.process in READERS and p.moved == "assign" else p.moved) for p in whole.polls]
     return History(
         operations=tuple(o for o in whole.operations if o.function in SPOKEN),
@@ -84,7 +85,7 @@ def _essential(whole: History) -> History:
         frames=tuple(f for f in whole.frames if f.name.removesuffix("Response") in names.FRAMES),
         transactions=whole.transactions,
         watermarks=tuple(w for w in whole.watermarks if w.leads and topic_of(w.key) in ("out", "own")),
-        leaders=tuple(leader for leader in whole.leaders if leader.key.startswith("own-")),
+        leaders=tuple(leader for leader in whole.leaders if leader.key in own),
     )
 
 
