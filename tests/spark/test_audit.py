@@ -90,7 +90,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import read_histories, write_histories
     from kafkalab.spark.synthetic.generator import synthetic
-    from kafkalab.spark.synthetic.scenes.anomalies import SCENES
+    from kafkalab.spark.synthetic.scenes import SCENES
 
     real = by_hand() + stored() + equal_records.histories() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
@@ -132,12 +132,9 @@ def test_an_audit_equals_its_check_on_every_history(everything: Everything, name
 @pytest.mark.smoke
 def test_every_injected_anomaly_is_found_and_nothing_else(everything: Everything) -> None:
     truth = Counter(
-        (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), None if r.steps is None else tuple(r.steps))
-        for r in everything.truth
+        (r.anomaly, r.policy, tuple(r["keys"]), tuple(r.offsets), tuple(r.steps)) for r in everything.truth
     )
-    without_steps = {row[:4] for row in truth if row[4] is None}
-    rows = [row[1:6] for row in everything.findings if row[0] == INJECTED]
-    found = Counter((*row[:4], None) if row[:4] in without_steps else row for row in rows)
+    found = Counter(row[1:6] for row in everything.findings if row[0] == INJECTED)
     assert {row[0] for row in truth} == set(ALL)
     assert found == truth
 

@@ -18,7 +18,7 @@ from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
 from kafkalab.spark.key_pass.splits import Splits
 from kafkalab.spark.storage.schemas import arrow_batch
-from kafkalab.spark.synthetic.scenes.anomalies import SCENES
+from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.checks import equal_records
 from tests.checks.made import Made

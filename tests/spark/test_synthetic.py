@@ -10,7 +10,7 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.spark.storage.schemas import TABLES, spark_schema
 from kafkalab.spark.synthetic.generator import Synthetic, synthetic
-from kafkalab.spark.synthetic.scenes.anomalies import SCENES
+from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import expected, found
 
@@ -55,7 +55,7 @@ def test_what_checks_find_in_the_collected_history_is_the_truth(injected: Synthe
     assert (run, others) == (3, [])
     truth = expected(Shape(records=4000, block=1000, inject=tuple(INJECT.items()), seed=3))
     assert sum(truth.values()) == injected.truth.count()
-    assert found(check_all(history), truth) == truth
+    assert found(check_all(history)) == truth
 
 
 def test_labels_say_how_the_history_was_made(injected: Synthetic) -> None:

@@ -12,7 +12,7 @@ from kafkalab.spark.synthetic.generator import MADE, labels_of
 from kafkalab.spark.synthetic.shape import Shape
 from kafkalab.spark.synthetic.tables import batch_of, truth_of
 
-Found = tuple[str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...] | None]
+Found = tuple[str, str, tuple[str, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def history_of(shape: Shape) -> History:
@@ -30,22 +30,14 @@ def history_of(shape: Shape) -> History:
 
 
 def expected(shape: Shape) -> Counter[Found]:
-    """The truth, as findings; steps are None where the truth does not know them."""
+    """The truth, as findings."""
     rows = [row for cell in range(shape.cells) for row in truth_of(shape, cell).to_pylist()]
     return Counter(
-        (
-            row["anomaly"],
-            row["policy"],
-            tuple(row["keys"]),
-            tuple(row["offsets"]),
-            None if row["steps"] is None else tuple(row["steps"]),
-        )
+        (row["anomaly"], row["policy"], tuple(row["keys"]), tuple(row["offsets"]), tuple(row["steps"]))
         for row in rows
     )
 
 
-def found(report: Report, truth: Counter[Found]) -> Counter[Found]:
-    """What checks found, without steps where the truth has none."""
-    without = {row[:4] for row in truth if row[4] is None}
-    rows = [(f.anomaly, f.policy, f.keys, f.offsets, f.steps) for f in report.findings]
-    return Counter((*row[:4], None) if row[:4] in without else row for row in rows)
+def found(report: Report) -> Counter[Found]:
+    """What checks found."""
+    return Counter((f.anomaly, f.policy, f.keys, f.offsets, f.steps) for f in report.findings)

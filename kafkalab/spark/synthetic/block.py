@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from kafkalab.spark.synthetic.names import Ints
-from kafkalab.spark.synthetic.scenes.anomalies import Window
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, EPOCHS, Shape
+from kafkalab.spark.synthetic.windows import Window
 
 INPUT, TAKE, BATCH, COMMIT, FILL, END, POLL, WINDOW = range(8)
 """Kinds of items in the order in which they come inside a slot: inputs are written, a processor takes them, batches of
@@ -167,8 +167,11 @@ class Block:
         """For each kind of item: its place in the order of all."""
         durations = np.full(len(order), ITEM, np.int64)
         durations[self.place[WINDOW]] = [w.length for _, _, w in self.windows]
-        self.start = self.cell * self.shape.steps + ITEM + before(durations)
-        assert ITEM + durations.sum() <= self.shape.steps, "a block takes no more steps than are kept for it"
+        first = self.cell * self.shape.steps
+        self.inits = first + ITEM * np.arange(len(self.member))
+        self.start = first + ITEM * len(self.member) + before(durations)
+        taken = self.start[-1] + durations[-1] - first
+        assert taken <= self.shape.steps, "a block takes no more steps than are kept for it"
         self._append()
 
     def _append(self) -> None:

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.spark.synthetic import names
-from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, WINDOW, Block, before, ranks
-from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, word
+from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, Block, ranks
+from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, name_of
 from kafkalab.spark.synthetic.rows import (
     COORDINATOR,
-    OFFSETS_KEY,
     Columns,
     Records,
     frame_number,
     leader_of,
     names_of_members,
 )
-from kafkalab.spark.synthetic.scenes.scene import TIMEOUT_MS
+from kafkalab.spark.synthetic.windows import COMMITS_KEY
 
+TIMEOUT_MS = 60_000
 PRODUCE_VERSIONS = (11, 12)
 """Without and with adding partitions on the way, which transaction version 2 does."""
 
 
 def operations(block: Block) -> list[Columns]:
     """init, begin, send, offsets, commit and abort: all invokes first, then their ends in the same order."""
-    parts = [_inits(block), _begins(block), _sends(block), _offsets(block), _ends(block)]
-    invokes = [part | {"type": word("invoke"), "error": EMPTY, "offset": part["offset"]} for part, _, _ in parts]
-    places = np.cumsum([0, *(len(steps) for _, steps, _ in parts)])
-    found: list[Columns] = [
-        one | {"step": steps, "invocation": -1} for one, (_, steps, _) in zip(invokes, parts, strict=True)
-    ]
-    for (part, steps, ends), place in zip(parts, places[:-1], strict=True):
-        told = part | {"offset": part["told"]} if "told" in part else part
-        found.append(
-            told
-            | {"type": word("ok"), "error": word("NONE"), "step": ends, "invocation": place + np.arange(len(steps))}
-        )
-    return [{name: column for name, column in one.items() if name != "told"} for one in found]
+    invoke = {"type": name_of("invoke"), "error": EMPTY, "invocation": -1}
+    ok = {"type": name_of("ok"), "error": name_of("NONE")}
+    invokes: list[Columns] = []
+    ends: list[Columns] = []
+    place = 0
+    for part, begun, ended in (_inits(block), _begins(block), _sends(block), _offsets(block), _ends(block)):
+        told = part.pop("told", part["offset"])
+        invokes.append(part | invoke | {"step": begun})
+        ends.append(part | ok | {"offset": told, "step": ended, "invocation": place + np.arange(len(begun))})
+        place += len(begun)
+    return [*invokes, *ends]
 
 
 _NOTHING: Columns = {
@@ -66,13 +62,12 @@ def _called(block: Block, who: Ints, function: int | Ints, **given: Ints | int) 
 
 
 def _inits(block: Block) -> tuple[Columns, Ints, Ints]:
-    first = np.full(len(block.member), block.cell * block.shape.steps)
-    return _called(block, np.arange(len(first)), word("init")), first + 1, first + 4
+    return _called(block, np.arange(len(block.inits)), name_of("init")), block.inits + 1, block.inits + 4
 
 
 def _begins(block: Block) -> tuple[Columns, Ints, Ints]:
     start = first_batches(block)
-    return _called(block, block.producer, word("begin"), transaction=block.txn_number), start, start
+    return _called(block, block.producer, name_of("begin"), transaction=block.txn_number), start, start
 
 
 def first_batches(block: Block) -> Ints:
@@ -85,7 +80,7 @@ def _sends(block: Block) -> tuple[Columns, Ints, Ints]:
     records = Records(block)
     of_txn, others = records.sizes[0], sum(records.sizes[1:])
     txn, same = records.txn[:of_txn], np.ones(others, np.int64)
-    columns = _called(block, block.producer[txn], word("send"), key=records.key, told=records.offset)
+    columns = _called(block, block.producer[txn], name_of("send"), key=records.key, told=records.offset)
     for name, space in (("process", names.IDEMPOTENT), ("client", names.IDEMPOTENT_CLIENT)):
         columns[name] = np.r_[columns[name], same * (space + block.filler)]
     columns |= {
@@ -106,60 +101,46 @@ def _offsets(block: Block) -> tuple[Columns, Ints, Ints]:
     columns = _called(
         block,
         who,
-        word("offsets"),
+        name_of("offsets"),
         transaction=block.txn_number[takes],
         producer_id=block.pid[who],
         producer_epoch=block.epoch[takes],
         key=names.IN + block.lane,
         offset=block.number * block.shape.inputs + np.cumsum(block.granted[takes]),
-        value=word("app"),
+        value=name_of("app"),
     )
     return columns, start + 1, start + 4
 
 
 def _ends(block: Block) -> tuple[Columns, Ints, Ints]:
-    function = np.array([word("commit"), word("abort")])[block.aborted.astype(np.int64)]
+    function = np.array([name_of("commit"), name_of("abort")])[block.aborted.astype(np.int64)]
     start = block.first_of(END)
     return _called(block, block.producer, function, transaction=block.txn_number), start, start + 3
 
 
-def entry_offsets(block: Block) -> tuple[Ints, Ints, Ints, Ints]:
-    """Offsets in the transaction log: of initialising, beginning and ending, and the first one of each window."""
-    uses = np.zeros(len(block.start), np.int64)
-    begins = block.place[BATCH][ranks(block.batch.slot) == 0]
-    uses[begins], uses[block.place[END]] = 1, 2
-    uses[block.place[WINDOW]] = [w.entries for _, _, w in block.windows]
-    first = block.cell * block.shape.internal
-    offsets = first + len(block.member) + before(uses)
-    place = block.place
-    return first + np.arange(len(block.member)), offsets[begins], offsets[place[END]], offsets[place[WINDOW]]
-
-
 def transactions(block: Block) -> tuple[Columns, Ints, Ints]:
     """Empty, Ongoing, Prepare and Complete; with the partitions of each entry as a flat column and counts."""
-    inits, begins, ends, _ = entry_offsets(block)
     who = np.r_[np.arange(len(block.member)), *[block.producer] * 3]
     ids = names_of_members(block, "id")
     homes = np.array([_home(name) for name in ids.tolist()])
-    started, end_of = first_batches(block), block.first_of(END)
+    inits, started, end_of = block.inits, first_batches(block), block.first_of(END)
+    step = np.concatenate([inits + 2, started + 1, end_of + 1, end_of + 6])
     kind = block.aborted.astype(np.int64)
-    states = [np.array([word(f"{when}Commit"), word(f"{when}Abort")])[kind] for when in ("Prepare", "Complete")]
-    initial, bump = np.full(len(block.member), word("Empty")), block.shape.bump
+    states = [np.array([name_of(f"{when}Commit"), name_of(f"{when}Abort")])[kind] for when in ("Prepare", "Complete")]
+    initial, bump = np.full(len(block.member), name_of("Empty")), block.shape.bump
     columns: Columns = {
         "key": homes[who],
-        "offset": np.concatenate([inits, begins, ends, ends + 1]),
+        "offset": step,
         "transactional_id": ids[who],
-        "state": np.concatenate([initial, np.full(block.txns, word("Ongoing")), *states]),
+        "state": np.concatenate([initial, np.full(block.txns, name_of("Ongoing")), *states]),
         "producer_id": block.pid[who],
         "producer_epoch": np.concatenate([block.first_epoch, block.epoch, block.epoch + bump, block.epoch + bump]),
         "timeout_ms": TIMEOUT_MS,
-        "started": np.concatenate([-np.ones_like(inits), started, started, -np.ones_like(ends)]),
+        "started": np.concatenate([-np.ones_like(inits), started, started, -np.ones_like(end_of)]),
         "coordinator_epoch": 0,
         "node": COORDINATOR,
         "removed": EMPTY,
-        "step": np.concatenate(
-            [np.full(len(inits), block.cell * block.shape.steps + 2), started + 1, end_of + 1, end_of + 6]
-        ),
+        "step": step,
     }
     partitions, sizes = _partitions(block)
     none, nothing = np.zeros(len(inits), np.int64), np.zeros(block.txns, np.int64)
@@ -177,7 +158,7 @@ def _partitions(block: Block) -> tuple[Ints, Ints]:
     key = names.OUT + block.keys.start + block.batch.key
     txn = np.r_[block.batch.slot, block.takes]
     order = np.argsort(txn, kind="stable")
-    flat = np.r_[key, np.full(len(block.takes), OFFSETS_KEY)][order]
+    flat = np.r_[key, np.full(len(block.takes), COMMITS_KEY)][order]
     return flat, np.bincount(txn, minlength=block.txns).astype(np.int64)
 
 
@@ -191,7 +172,7 @@ def frames(block: Block) -> list[Columns]:
     app, some = names.APP + lane, np.ones(len(block.takes), np.int64)
     batch, fill = out + block.batch.key, out + block.filling.key
     writer = owner[block.batch.slot]
-    parts = [
+    parts: list[tuple[str, Ints | int, Ints | int, int, Ints]] = [
         ("Produce", writer, leader_of(block, batch), version, block.first_of(BATCH) + 1),
         ("Produce", filler, leader_of(block, fill), version, block.first_of(FILL) + 1),
         ("Produce", filler, some * leader_of(block, lane), version, block.first_of(INPUT) + 1),
@@ -201,23 +182,13 @@ def frames(block: Block) -> list[Columns]:
     ]  # fmt: skip
     found: list[Columns] = []
     for name, sender, receiver, number, sent in parts:
-        request = names.REQUEST[name] + frame_number(sent)
-        response = names.REPLY[name] + frame_number(sent)
-        same: dict[str, Any] = {"version": number, "copy_of": EMPTY, "attempt": 1, "fate": word("delivered")}
-        found.append(
-            same
-            | {"id": request, "name": word(name), "kind": word("request"), "sender": sender, "receiver": receiver}
-            | {"error": EMPTY, "of": EMPTY, "sent_step": sent, "received_step": sent + 1}
-        )
-        found.append(
-            same
-            | {
-                "id": response,
-                "name": word(f"{name}Response"),
-                "kind": word("response"),
-                "sender": receiver,
-                "receiver": sender,
-            }
-            | {"error": word("NONE"), "of": request, "sent_step": sent + 2, "received_step": sent + 3}
-        )
+        request, response = names.REQUEST[name] + frame_number(sent), names.REPLY[name] + frame_number(sent)
+        same: Columns = {"version": number, "copy_of": EMPTY, "attempt": 1, "fate": name_of("delivered")}
+        asked: Columns = {"name": name_of(name), "kind": name_of("request"), "sender": sender, "receiver": receiver}
+        told: Columns = {
+            "name": name_of(f"{name}Response"), "kind": name_of("response"), "sender": receiver, "receiver": sender
+        }  # fmt: skip
+        asked |= {"id": request, "of": EMPTY, "error": EMPTY, "sent_step": sent, "received_step": sent + 1}
+        told |= {"id": response, "of": request, "error": name_of("NONE")}
+        found += [same | asked, same | told | {"sent_step": sent + 2, "received_step": sent + 3}]
     return found

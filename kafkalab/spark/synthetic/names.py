@@ -5,6 +5,7 @@ A name is `space << 44 | number`: its text is the space's pattern, filled with t
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalab.broker.transaction_coordinator.metadata import TxnState
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.source_header import SOURCE
 
 Ints = npt.NDArray[np.int64]
@@ -20,11 +23,20 @@ NUMBER = (1 << SHIFT) - 1
 NULL = -1
 
 _PATTERNS: list[str] = []
+_SPACES: dict[str, int] = {}
+"""The spaces by what `_form` makes of their texts."""
+
+
+def _form(text: str) -> str:
+    """`_form("p3/consumer-1") == "p{}/consumer-{}"`; an offset stays: "source=own-3@0"."""
+    return re.sub(r"(?<!@)\d+", "{}", text)
 
 
 def _space(pattern: str) -> int:
+    space = len(_PATTERNS) << SHIFT
     _PATTERNS.append(pattern)
-    return (len(_PATTERNS) - 1) << SHIFT
+    _SPACES.setdefault(_form(pattern.format(0)), space)
+    return space
 
 
 EMPTY = _space("")
@@ -35,12 +47,14 @@ BROKER = _space("b{}")
 
 # Processes, the clients in them, and transactional ids.
 PRODUCER, PRODUCER_CLIENT, PRODUCER_ID = _space("p{}"), _space("p{0}/t{0}"), _space("t{}")
+SUCCESSOR, SUCCESSOR_CLIENT = _space("q{}"), _space("q{0}/t{0}")
 APP, APP_CLIENT, APP_ID, APP_CONSUMER = (
     _space("app{}"),
     _space("app{0}/a{0}"),
     _space("a{}"),
     _space("app{}/consumer-1"),
 )
+NOT_IDEMPOTENT, NOT_IDEMPOTENT_CLIENT = _space("n{}"), _space("n{0}/-1")
 IDEMPOTENT, IDEMPOTENT_CLIENT = _space("i{}"), _space("i{0}/{0}")
 COMMITTED, COMMITTED_CONSUMER = _space("committed{}"), _space("committed{}/consumer-1")
 UNCOMMITTED, UNCOMMITTED_CONSUMER = _space("uncommitted{}"), _space("uncommitted{}/consumer-1")
@@ -49,17 +63,26 @@ PRODUCER_CONSUMER, WATCHER, WATCHER_CONSUMER = _space("p{}/consumer-1"), _space(
 VALUE, RESULT, PLAIN_NUMBER = _space("v{}"), _space("+v{}"), _space("{}")
 """An input's or output's value, what a processor makes of it, and a committed offset."""
 
-SOURCE_OF_OWN = [_space(f"{SOURCE}=own-{{}}@{at}") for at in range(4)]
-"""The header of what was made from the record at this offset of a window's own partition."""
-FRAMES = ("Produce", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
+SOURCE_OF_OWN = _space(f"{SOURCE}=own-{{}}@0")
+"""The header of what was made from the first record of a window's own partition."""
+FRAMES = ("Produce", "AddPartitionsToTxn", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
 REQUEST = {name: _space(name + "#{}") for name in FRAMES}
 REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
 
 
-@cache
-def word(text: str) -> int:
-    """The name of a fixed text, which may hold no braces; the same in one process, not in all."""
-    return _space(text) if text else EMPTY
+for _text in (
+    "app", "admin", "read_committed", "read_uncommitted", "invoke", "ok", "fail", "info", "COMMIT", "ABORT",
+    "init", "begin", "send", "offsets", "commit", "abort", "assign", "seek", "rebalance", "truncated", "request",
+    "response", "delivered", "dropped", "lost", "in flight", *(state.label for state in TxnState),
+    *(f"{name}{kind}" for name in FRAMES for kind in ("", "Response")), *(error.name for error in Error),
+):  # fmt: skip
+    _space(_text)
+
+
+def name_of(text: str) -> int:
+    """Return the name of a text: `name_of("out-3") == OUT + 3`. KeyError for one that no synthetic history has."""
+    number = re.search(r"\d+", text)
+    return _SPACES[_form(text)] + (int(number[0]) if number else 0)
 
 
 @cache
@@ -81,21 +104,16 @@ def few_texts(names: Ints) -> pa.Array:
 
 def many_texts(names: Ints) -> pa.Array:
     """The texts of a column in which most are different."""
-    spaces = names >> SHIFT
-    first = int(spaces[0]) if len(spaces) else 0
+    coded = pa.array(names >> SHIFT).dictionary_encode()
+    spaces = coded.dictionary.to_pylist() or [NULL]
+    patterns = [(None,) * 3 if space < 0 else _PATTERNS[space].partition("{}") for space in spaces]
+    before, place, behind = (pa.array(part, pa.string()) for part in zip(*patterns, strict=True))
     numbers = pa.array(names & NUMBER).cast(pa.string())
-    if first > 0 and (spaces == first).all() and _PATTERNS[first].endswith("{}"):
-        return pc.binary_join_element_wise(_PATTERNS[first].removesuffix("{}"), numbers, "")
-    coded = pa.array(spaces).dictionary_encode()
-    patterns = [None if space < 0 else _PATTERNS[space] for space in coded.dictionary.to_pylist()]
-    prefixes = pa.array([p and p.partition("{}")[0] for p in patterns], pa.string()).take(coded.indices)
-    if not all(p is None or "{}" in p for p in patterns):
-        numbered = pa.array([p is None or "{}" in p for p in patterns]).take(coded.indices)
-        numbers = pc.if_else(numbered, numbers, pa.scalar("", pa.string()))
-    if all(p is None or not p.partition("{}")[2] for p in patterns):
-        return pc.binary_join_element_wise(prefixes, numbers, "")
-    suffixes = pa.array([p and p.partition("{}")[2] for p in patterns], pa.string()).take(coded.indices)
-    return pc.binary_join_element_wise(prefixes, numbers, suffixes, "")
+    if not pc.all(pc.equal(place, "{}")).as_py():
+        numbers = pc.if_else(pc.equal(place, "{}").take(coded.indices), numbers, "")
+    if pc.max(pc.utf8_length(behind)).as_py():
+        numbers = pc.binary_join_element_wise(numbers, behind.take(coded.indices), "")
+    return pc.binary_join_element_wise(before.take(coded.indices), numbers, "")
 
 
 def lists_of_one(names: Ints) -> pa.Array:

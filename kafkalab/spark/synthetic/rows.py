@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kafkalab.spark.synthetic import names
-from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, POLL, TAKE, WINDOW, Block, before, ranks
-from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, word
-from kafkalab.spark.synthetic.scenes.window import READ_COMMITTED, READ_UNCOMMITTED
-from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, COMMITS_KEY
+from kafkalab.spark.synthetic.block import BATCH, COMMIT, END, FILL, INPUT, POLL, TAKE, WINDOW, Block, ranks
+from kafkalab.spark.synthetic.names import EMPTY, NULL, Ints, name_of
+from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER
+from kafkalab.spark.synthetic.windows import COMMITS_KEY
 
 Columns = dict[str, Ints | int]
 COORDINATOR = names.BROKER + 3
-OFFSETS_KEY = names.OFFSETS + int(COMMITS_KEY.rpartition("-")[2])
-KINDS = np.array([word("COMMIT"), word("ABORT")])
+READ_COMMITTED, READ_UNCOMMITTED = name_of("read_committed"), name_of("read_uncommitted")
+KINDS = np.array([name_of("COMMIT"), name_of("ABORT")])
 
 
 class Records:
@@ -92,22 +92,11 @@ def frame_number(steps: Ints) -> Ints:
     return steps >> 3
 
 
-def commit_offsets(block: Block) -> tuple[Ints, Ints, Ints]:
-    """Where things lie in the internal topics: committed offsets, their markers, and the entries of each item."""
-    uses = np.zeros(len(block.start), np.int64)
-    uses[block.place[COMMIT]] = 1
-    ends = block.place[END][block.takes]
-    uses[ends] = 1
-    uses[block.place[WINDOW]] = [w.commits for _, _, w in block.windows]
-    offsets = block.cell * block.shape.internal + before(uses)
-    return offsets[block.place[COMMIT]], offsets[ends], offsets[block.place[WINDOW]]
-
-
 def log(block: Block) -> Columns:
     """Records, markers, and the offsets that the processor commits."""
     records, batch = Records(block), block.batch
     markers, takes = len(batch.key), block.takes
-    committed, ended, _ = commit_offsets(block)
+    committed, ended = block.first_of(COMMIT) + 2, block.first_of(END)[takes] + 4
     control = KINDS[block.aborted[batch.slot].astype(np.int64)]
     end_of = block.first_of(END)
     bump, app = block.shape.bump, np.full(len(takes), block.active)
@@ -120,7 +109,7 @@ def log(block: Block) -> Columns:
     write = names.REQUEST["WriteTxnMarkers"] + frame_number(end_of)
     commit_frame = names.REQUEST["TxnOffsetCommit"] + frame_number(block.first_of(COMMIT))
     return {
-        "key": np.concatenate([records.key, marker_key, some * OFFSETS_KEY, some * OFFSETS_KEY]),
+        "key": np.concatenate([records.key, marker_key, some * COMMITS_KEY, some * COMMITS_KEY]),
         "offset": np.concatenate([records.offset, block.marker_offset, committed, ended]),
         "record_key": np.concatenate([data * NULL, mark * NULL, some * (names.COMMIT_OF_IN + block.lane), some * NULL]),
         "value": np.concatenate([records.value, mark * NULL, names.PLAIN_NUMBER + input_end, some * NULL]),
@@ -130,7 +119,7 @@ def log(block: Block) -> Columns:
         ),
         "sequence": np.concatenate([records.sequence, -mark, some * 0, -some]),
         "transactional": np.concatenate([records.txn >= 0, mark, some, some]),
-        "control": np.concatenate([data * EMPTY, control, some * EMPTY, some * word("COMMIT")]),
+        "control": np.concatenate([data * EMPTY, control, some * EMPTY, some * name_of("COMMIT")]),
         "coordinator_epoch": np.concatenate([-data, mark * 0, -some, some * 0]),
         "leader_epoch": np.concatenate([data, mark, some * 0, some * 0]) * block.leader_epoch,
         "node": np.concatenate(
@@ -140,9 +129,7 @@ def log(block: Block) -> Columns:
         "removed": EMPTY,
         "removed_step": -1,
         "headers": np.concatenate([records.headers, mark * NULL, some * NULL, some * NULL]),
-        "step": np.concatenate(
-            [records.start + 2, end_of[batch.slot] + 4, block.first_of(COMMIT) + 2, end_of[takes] + 4]
-        ),
+        "step": np.concatenate([records.start + 2, end_of[batch.slot] + 4, committed, ended]),
     }
 
 
@@ -175,7 +162,7 @@ def polls(block: Block) -> list[Columns]:
         step = block.start[places[item]] + later
         moved = np.full(len(key), EMPTY)
         if block.number == 0:
-            moved[ranks(key) == 0] = word("assign")
+            moved[ranks(key) == 0] = name_of("assign")
         found.append(
             who
             | {"group": NULL, "isolation_level": level, "poll": step, "key": names.OUT + block.keys.start + key}
@@ -184,9 +171,9 @@ def polls(block: Block) -> list[Columns]:
     step, taken = block.first_of(TAKE) + 1, block.granted[block.takes]
     end = block.number * block.shape.inputs + np.cumsum(taken)
     moved = np.full(len(step), EMPTY)
-    moved[:1] = word("assign") if block.number == 0 else EMPTY
+    moved[:1] = name_of("assign") if block.number == 0 else EMPTY
     app: Columns = {"consumer": names.APP_CONSUMER + block.lane, "process": names.APP + block.lane}
-    app |= {"group": word("app"), "isolation_level": READ_COMMITTED, "poll": step, "key": names.IN + block.lane}
+    app |= {"group": name_of("app"), "isolation_level": READ_COMMITTED, "poll": step, "key": names.IN + block.lane}
     return [*found, app | {"start": end - taken, "end": end, "moved": moved, "step": step}]
 
 
@@ -243,7 +230,7 @@ def leaders(block: Block) -> Columns:
     key, leader = np.r_[names.OUT + numbers, names.IN + block.lane], leader_of(block, np.r_[numbers, block.lane])
     epoch = np.full(len(key), block.leader_epoch)
     if block.cell == 0:
-        internal = np.r_[names.TXN_LOG + np.arange(50), OFFSETS_KEY]
+        internal = np.r_[names.TXN_LOG + np.arange(50), COMMITS_KEY]
         key, epoch = np.r_[key, internal], np.r_[epoch, np.zeros_like(internal)]
         leader = np.r_[leader, np.full(50, COORDINATOR), names.BROKER + 1]
     return {"key": key, "leader": leader, "leader_epoch": epoch, "step": block.cell * block.shape.steps}

@@ -6,13 +6,13 @@ numbers begin from its own number alone, so every executor can make any block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import ceil
 
-from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.checks.needs import NEEDS
 from kafkalab.protocol.profiles import Rules
-from kafkalab.spark.synthetic.scenes.anomalies import SCENES, Window, windows_of
-from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES
+from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, Window
 
 KEYS_OF_A_LANE = 4
 BLOCKS_OF_A_LEADER = 16
@@ -20,7 +20,6 @@ BLOCKS_OF_A_LEADER = 16
 BLOCK, LARGE_BLOCK = 10_000, 40_000
 EPOCHS = 32_000
 """A producer id has so many epochs, then the coordinator gives another one."""
-COMMITS_KEY = offsets_partition("app")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +43,8 @@ class Shape:
     profile: str = "4.x/TV2"
     block: int = 0
     """Records of a block; 0 for BLOCK, or LARGE_BLOCK from a million records on."""
+    kinds: Mapping[str, tuple[Window, ...]] = field(init=False, compare=False, repr=False)
+    """The windows of each anomaly that is injected: their runs are made here, not where blocks are made."""
 
     def __post_init__(self) -> None:
         for name in ("records", "producers", "partitions", "txn_size"):
@@ -57,19 +58,27 @@ class Shape:
         if self.seed < 0:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
         Rules(self.profile)
-        self._check_rates()
-
-    def _check_rates(self) -> None:
         for name, rate in self.inject:
-            if name not in SCENES:
-                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(SCENES)}")
+            if name not in NEEDS:
+                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(NEEDS)}")
             if not 0 <= rate <= 1:
                 raise ValueError(f"the rate of {name!r} is between 0 and 1, not {rate}")
+        object.__setattr__(self, "kinds", self._kinds())
+        self._check_room()
+
+    def _kinds(self) -> dict[str, tuple[Window, ...]]:
         injected = [name for name, rate in self.inject if rate]
-        if injected and self.partitions < 2:
+        if not injected:
+            return {}
+        from kafkalab.spark.synthetic.relocation import windows_of  # the simulator, which no task needs
+
+        return {name: windows_of(name, self.bump) for name in injected}
+
+    def _check_room(self) -> None:
+        if self.kinds and self.partitions < 2:
             raise ValueError("anomalies are injected on two partitions or more: partitions=2")
         room = min(self.rows_of_a_key(lane) for lane in range(self.lanes)) * 3 // 4
-        if injected and self.most_window_rows > room:
+        if self.kinds and self.most_window_rows > room:
             raise ValueError(
                 f"the rates of inject need {self.most_window_rows} of the {room} records that a partition has for it "
                 f"in one block: lower the rates, or ask for more records"
@@ -124,13 +133,13 @@ class Shape:
         """The windows of a cell: name, number among those of the name, and the window."""
         found = []
         for name, rate in self.inject:
-            each, kinds = rate * self.rows, windows_of(name, self.bump)
+            each, kinds = rate * self.rows, self.kinds.get(name, ())
             for number in range(int(cell * each), int((cell + 1) * each)):
                 found.append((name, number, kinds[number % len(kinds)]))
         return found
 
     def _most(self) -> list[tuple[int, tuple[Window, ...]]]:
-        return [(ceil(rate * self.rows), windows_of(name, self.bump)) for name, rate in self.inject if rate]
+        return [(ceil(rate * self.rows), self.kinds[name]) for name, rate in self.inject if rate]
 
     @property
     def most_windows(self) -> int:
@@ -146,17 +155,12 @@ class Shape:
     @property
     def steps(self) -> int:
         """Steps that are kept for a cell."""
-        return 8 * (5 * self.rows + 64) + sum(n * max(w.length for w in kinds) for n, kinds in self._most())
+        windows = sum(count * max(w.length for w in kinds) for count, kinds in self._most())
+        return 8 * (5 * self.rows + self.producers + 64) + windows
 
     @property
     def values(self) -> int:
         return self.rows + self.inputs + len(self.keys_of(0)) * 8 + MOST_VALUES * self.most_windows + 64
-
-    @property
-    def internal(self) -> int:
-        """Offsets of internal topics that are kept for a cell; what is not used is a gap, as after compaction."""
-        entries = sum(n * max(max(w.entries, w.commits) for w in kinds) for n, kinds in self._most())
-        return 4 * self.rows + entries + self.producers + 64
 
     def window_number(self, cell: int, window: int) -> int:
         """The first of the numbers that a window has for producers, keys and watchers."""

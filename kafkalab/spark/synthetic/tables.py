@@ -11,12 +11,11 @@ from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import WINDOW, Block
-from kafkalab.spark.synthetic.calls import entry_offsets, frames, operations, transactions
+from kafkalab.spark.synthetic.calls import frames, operations, transactions
 from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of_one, lists_of_texts, many_texts
 from kafkalab.spark.synthetic.rows import (
-    OFFSETS_KEY,
     Columns,
-    commit_offsets,
+    frame_number,
     leader_of,
     leaders,
     log,
@@ -24,9 +23,8 @@ from kafkalab.spark.synthetic.rows import (
     reads,
     watermarks,
 )
-from kafkalab.spark.synthetic.scenes.anomalies import Numbers, Window
-from kafkalab.spark.synthetic.scenes.window import MOST_ROLES, MOST_VALUES, STARTS, Start
 from kafkalab.spark.synthetic.shape import Shape
+from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, STARTS, Numbers, Start, Window
 
 MANY = {"value", "frame", "id", "of", "copy_of"}
 """Text columns in which most texts are different."""
@@ -38,7 +36,7 @@ TRUTH = pa.schema(
         pa.field("policy", pa.string(), nullable=False),
         pa.field("keys", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False),
         pa.field("offsets", pa.list_(pa.field("element", pa.int64(), nullable=False)), nullable=False),
-        pa.field("steps", pa.list_(pa.field("element", pa.int64(), nullable=False))),
+        pa.field("steps", pa.list_(pa.field("element", pa.int64(), nullable=False)), nullable=False),
     ]
 )
 
@@ -174,14 +172,12 @@ def _places(block: Block) -> Ints:
     places[:, Start.KEY_A : Start.KEY_B + 1] = (names.OUT + block.keys.start + block.window_keys).T
     places[:, Start.OFFSET_A : Start.OFFSET_B + 1] = block.window_offset.T
     places[:, Start.NODE_A : Start.NODE_B + 1] = leader_of(block, block.keys.start + block.window_keys).T
+    places[:, Start.FRAME] = frame_number(block.first_of(WINDOW))
     places[:, Start.LEADER_EPOCH] = block.leader_epoch
     places[:, Start.NUMBER] = numbers
     taken = block.rows * len(block.keys) + shape.inputs
     places[:, Start.VALUE] = block.cell * shape.values + taken + np.arange(count) * MOST_VALUES
     places[:, Start.LANE] = block.lane
-    places[:, Start.COMMITS_KEY] = OFFSETS_KEY
-    places[:, Start.COMMITS] = commit_offsets(block)[2]
-    places[:, Start.ENTRIES] = entry_offsets(block)[3]
     for role in range(MOST_ROLES):
         homes = [transaction_partition(f"t{n + role}").rpartition("-")[2] for n in numbers]
         places[:, Start.TXN_LOG + role] = [names.TXN_LOG + int(home) for home in homes]
@@ -192,20 +188,19 @@ def truth_of(shape: Shape, cell: int) -> pa.RecordBatch:
     """The findings that a cell's windows lead to."""
     block = Block(shape, cell)
     places = _places(block) if block.windows else np.zeros((0, STARTS), np.int64)
-    rows: list[dict[str, object]] = []
-    for (anomaly, _, window), place in zip(block.windows, places, strict=True):
-        for truth in window.truths:
-            rows.append(
-                {
-                    "run": shape.seed,
-                    "inject": anomaly,
-                    "anomaly": truth.anomaly,
-                    "policy": truth.policy,
-                    "keys": [names.text_of(name) for name in _at(truth.keys, place)],
-                    "offsets": _at(truth.offsets, place),
-                    "steps": None if truth.steps is None else sorted(_at(truth.steps, place)),
-                }
-            )
+    rows = [
+        {
+            "run": shape.seed,
+            "inject": injected,
+            "anomaly": truth.anomaly,
+            "policy": truth.policy,
+            "keys": [names.text_of(name) for name in _at(truth.keys, place)],
+            "offsets": _at(truth.offsets, place),
+            "steps": _at(truth.steps, place),
+        }
+        for (injected, _, window), place in zip(block.windows, places, strict=True)
+        for truth in window.truths
+    ]
     return pa.RecordBatch.from_pylist(rows, TRUTH)
 
 
