@@ -16,6 +16,9 @@ from kafkalab.spark.key_pass.sends import Owners, Sends, value_codes
 from kafkalab.spark.key_pass.suspects import Suspected, plain, views
 from kafkalab.spark.storage.schemas import arrow_schema
 
+Passages = dict[tuple[int, int], list[tuple[int, int, int]]]
+"""For each run and key what was read in one go: first position, last offset seen and its step; in order."""
+
 
 class Told:
     """Sends and then reads: `sent` and `read` number the places (run, key, offset) that both speak of."""
@@ -23,8 +26,8 @@ class Told:
     def __init__(self, sends: Sends, reads: Reads) -> None:
         told = self.told = np.flatnonzero(sends.offset >= 0)
         pairs = ((sends.run[told], reads.run), (sends.key[told], reads.key), (sends.offset[told], reads.offset))
-        self.run, self.key, self.offset = (np.concatenate(pair) for pair in pairs)
-        place = groups(self.run, self.key, self.offset)
+        self.run, *where = (np.concatenate(pair) for pair in pairs)
+        place = groups(self.run, *where)
         self.sent, self.read = place[: len(told)], place[len(told) :]
         values = value_codes(sends.table.column("value"), reads.table.column("value"))
         self.sent_value, self.read_value = values[0][told], values[1]
@@ -46,12 +49,9 @@ def nonmonotonic_sends(sends: Sends) -> Suspected:
     together = groups(sends.run[told], sends.client[told], sends.key[told], sends.pid[told])
     order = np.lexsort((told, together))
     at, together = told[order], together[order]
-    first = starts(together)
-    reach = np.maximum.accumulate(together * PLACE + sends.offset[at]) if len(at) else at
-    new = np.ones(len(at), np.bool_)
-    new[1:] = reach[1:] > reach[:-1]
-    furthest = np.maximum.accumulate(np.where(new | first, np.arange(len(at)), 0)) if len(at) else at
-    later = np.flatnonzero(~first)
+    reach = np.maximum.accumulate(together * PLACE + sends.offset[at])
+    furthest = np.searchsorted(reach, reach)
+    later = np.flatnonzero(~starts(together))
     now, before = at[later], at[furthest[later - 1]]
     same = (sends.transaction[now] >= 1) & (sends.transaction[now] == sends.transaction[before])
     back = sends.offset[now] < sends.offset[before]
@@ -87,29 +87,19 @@ def _apart(log: Log, owners: Owners, pairs: Longs, rows: Longs) -> Iterator[tupl
         yield run, view
 
 
-class Passages:
-    """What was read in one go: for each run and key the spans (start, last, step), in order."""
-
-    def __init__(self, walk: Walk, reads: Reads) -> None:
-        size = len(walk.each)
-        highest, at = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
-        step = reads.step[walk.reads]
-        order = np.lexsort((step, -walk.offset, walk.of_read))
-        stretch = walk.of_read[order]
-        first = order[starts(stretch)] if len(order) else order
-        highest[walk.of_read[first]], at[walk.of_read[first]] = walk.offset[first], step[first]
-        begins = starts(walk.each) | walk.has_moved
-        part = np.cumsum(begins) - 1
-        top = np.lexsort((np.arange(size), -highest, part))
-        top = top[starts(part[top])] if size else top
-        begin = np.maximum(walk.start[begins], 0)
-        self.of: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for row in np.flatnonzero(highest[top] >= 0).tolist():
-            one = top[row]
-            span = (int(begin[row]), int(highest[one]), int(at[one]))
-            self.of.setdefault((int(walk.run[one]), int(walk.key[one])), []).append(span)
-        for spans in self.of.values():
-            spans.sort()
+def passages_of(walk: Walk, reads: Reads) -> Passages:
+    """Return what was read in one go."""
+    begins = starts(walk.each) | walk.has_moved
+    part = np.cumsum(begins) - 1
+    order = np.lexsort((-walk.offset, part[walk.of_read]))
+    furthest = order[starts(part[walk.of_read[order]])]
+    at = walk.of_read[furthest]
+    start = np.maximum(walk.start[begins], 0)[part[at]]
+    columns = (walk.run[at], walk.key[at], start, walk.offset[furthest], reads.step[walk.reads[furthest]])
+    found: Passages = {}
+    for run, key, *span in zip(*(column.tolist() for column in columns), strict=True):
+        found.setdefault((run, key), []).append(tuple(span))
+    return {place: sorted(spans) for place, spans in found.items()}
 
 
 COUNTS = pa.schema({"run": pa.int64(), "client": pa.string(), "number": pa.int64(), "examined": pa.int64()})
@@ -134,7 +124,7 @@ class LostWrites:
         told = both.told
         read = groups(sends.run[told], sends.key[told])
         first = told[np.unique(read, return_index=True)[1]].tolist()
-        polled = np.array([(int(sends.run[at]), int(sends.key[at])) in passages.of for at in first], np.bool_)
+        polled = np.array([(int(sends.run[at]), int(sends.key[at])) in passages for at in first], np.bool_)
         in_log = _in_log(log, sends)
         self.held = in_log == 1
         self.number = np.where(self.held | (sends.transaction < 1), -1, sends.transaction)
@@ -163,7 +153,7 @@ class LostWrites:
 
     def _passage(self, at: int, offset: int) -> tuple[int, int, int] | None:
         """Return the first passage that begins at or before the offset and comes by it, if any does."""
-        spans = self.passages.of.get((int(self.sends.run[at]), int(self.sends.key[at])), ())
+        spans = self.passages.get((int(self.sends.run[at]), int(self.sends.key[at])), ())
         return next((span for span in spans if span[0] <= offset <= span[1]), None)
 
     def _gone(self, at: Longs) -> dict[int, list[int]]:
