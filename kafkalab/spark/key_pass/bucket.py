@@ -14,7 +14,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass import acknowledgements as told
 from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
-from kafkalab.spark.key_pass.acknowledgements import LostWrites, Told, passages_of
+from kafkalab.spark.key_pass.acknowledgements import Told
 from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs
 from kafkalab.spark.key_pass.files import POLLS, SENDS
 from kafkalab.spark.key_pass.log import Labels, Reads
@@ -25,10 +25,12 @@ from kafkalab.spark.storage.rows import histories_from
 
 
 class Bucket:
-    """`elsewhere` gives rows of tables that are not laid out by key."""
+    """`elsewhere` gives rows of tables not laid out by key, `committed` what clients were told is committed."""
 
-    def __init__(self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table]) -> None:
-        self.tables, self.elsewhere, self.names = tables, elsewhere, Names()
+    def __init__(
+        self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table], committed: Callable[[], pa.Table]
+    ) -> None:
+        self.tables, self.elsewhere, self.committed, self.names = tables, elsewhere, committed, Names()
         self.log = Log(tables["log"], self.names)
 
     @cached_property
@@ -51,10 +53,6 @@ class Bucket:
     def told(self) -> Told:
         return Told(self.sends, self.reads)
 
-    @cached_property
-    def lost_writes(self) -> LostWrites:
-        return LostWrites(self.log, self.sends, self.told, passages_of(self.walk, self.reads))
-
     def families(self, labels: Labels) -> dict[tuple[str, ...], Callable[[], Suspected]]:
         """The audits by their names, those together that suspect the same."""
         log = self.log
@@ -68,6 +66,9 @@ class Bucket:
             ("int-send-skip",): lambda: told.skips_inside(log, self.owners),
             SENDS: lambda: told.nonmonotonic_sends(self.sends),
             ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
+            ("lost-write",): lambda: told.lost_writes(
+                log, self.sends, self.told, told.passages_of(self.walk, self.reads), self.committed
+            ),
         }
 
     def _sent_with(self, rows: Longs) -> tuple[dict[int, History], dict[int, list[int]]]:

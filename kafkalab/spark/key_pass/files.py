@@ -24,13 +24,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "watermarks": ("run", "key", "node", "leads", "leader_epoch", "last_stable_offset", "step"),
 }
 ONLY_FOR: dict[str, dict[str, tuple[str, ...]]] = {
-    "log": {"record_key": ("int-send-skip",), "removed_step": (), "frame": (), "headers": ()},
+    "log": {"record_key": ("int-send-skip",), "removed_step": ("lost-write",), "frame": (), "headers": ()},
     "polls": {"process": (), "group": ()},
     "reads": {
         "process": (),
         "at_ms": (),
-        "poll": POLLS,
-        "index": (*POLLS, "inconsistent-offsets"),
+        "poll": (*POLLS, "lost-write"),
+        "index": (*POLLS, "lost-write", "inconsistent-offsets"),
     },
 }
 """Columns that no other audit looks at; the tables that the pass leaves need them all."""
