@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
 from kafkalab.checks.check import UNKNOWN, Check, verdict_of
+from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.needs import LACKS, NEEDS
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
@@ -122,14 +123,14 @@ def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, file
     require_memory(store.spark, [*map(bucket_mb, layout.rows.values())], "partitions")
     into = None
     with quick(store.spark, FOR_SMALL if layout.records <= QUICK else {}):
-        if names.intersection(NAMES):
+        if names.intersection((*NAMES, lost_write.name)):
             store.say("clients and their producer ids …")
-            into = Handover(folder, splits_of(store.spark, layout.files, layout.records))
+            into = Handover(folder, splits_of(store.spark, layout.files, layout.records, folder))
             share = into.splits.largest
             require_memory(store.spark, [split_mb(int(share * layout.records))] * into.splits.count, "producers")
         found = key_pass(store.spark, layout, names, into)
         parts = [store.keep("key pass", found, title="audits key by key")]
-        if into is not None:
+        if into is not None and names.intersection(NAMES):
             found = client_pass(store.spark, layout.files, into, names)
             parts.append(store.keep("client pass", found, title="audits client by client"))
         if into is not None and names.intersection(SEARCHES):

@@ -17,7 +17,6 @@ import pyarrow as pa
 from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
 from kafkalab.checks.g0 import g0
 from kafkalab.checks.g1c import g1c
-from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.offset_output_split import offset_output_split
 from kafkalab.checks.view import END_MS
 from kafkalab.history.schema import TOO_FEW_IN_SYNC
@@ -28,10 +27,8 @@ from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
 from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
-from kafkalab.spark.client_pass.lost_writes import lost_writes
 from kafkalab.spark.client_pass.split import Labels, Split
 from kafkalab.spark.key_pass import handover
-from kafkalab.spark.key_pass.acknowledgements import COUNTS, SUSPECTS
 from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.key_pass.handover import Handover
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
 
 JUDGES: dict[str, Callable[[Split], Judged]] = {
     "G1a": told_aborted,
-    lost_write.name: lost_writes,
     "precommitted-read": precommitted,
     "torn transaction": torn,
     "partial visibility": partly_visible,
@@ -65,8 +61,6 @@ SCHEMAS = {
     "seen": SEEN,
     "calls": handover.CALLS,
     "entries": arrow_schema("transactions"),
-    "acknowledged": COUNTS,
-    "unread": SUSPECTS,
     "taken": SEEN,
     "edges": EDGES,
     "commits": handover.COMMITS,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from kafkalab.checks.transactions import ClientTxn
-from kafkalab.checks.view import Place, View
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, starts
+from kafkalab.checks.view import Place, Stretch, View
+from kafkalab.history.schema import Operation, Read
+from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, longs, starts
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, value_codes
-from kafkalab.spark.key_pass.suspects import Suspected, plain, views
-from kafkalab.spark.storage.schemas import arrow_schema
+from kafkalab.spark.key_pass.suspects import Suspected, views
+
+Passages = dict[tuple[int, int], list[tuple[int, int, int]]]
+"""For each run and key what was read in one go: first position, last offset seen and its step; in order."""
 
 
 class Told:
@@ -23,8 +26,8 @@ class Told:
     def __init__(self, sends: Sends, reads: Reads) -> None:
         told = self.told = np.flatnonzero(sends.offset >= 0)
         pairs = ((sends.run[told], reads.run), (sends.key[told], reads.key), (sends.offset[told], reads.offset))
-        self.run, self.key, self.offset = (np.concatenate(pair) for pair in pairs)
-        place = groups(self.run, self.key, self.offset)
+        self.run, *where = (np.concatenate(pair) for pair in pairs)
+        place = groups(self.run, *where)
         self.sent, self.read = place[: len(told)], place[len(told) :]
         values = value_codes(sends.table.column("value"), reads.table.column("value"))
         self.sent_value, self.read_value = values[0][told], values[1]
@@ -46,12 +49,9 @@ def nonmonotonic_sends(sends: Sends) -> Suspected:
     together = groups(sends.run[told], sends.client[told], sends.key[told], sends.pid[told])
     order = np.lexsort((told, together))
     at, together = told[order], together[order]
-    first = starts(together)
-    reach = np.maximum.accumulate(together * PLACE + sends.offset[at]) if len(at) else at
-    new = np.ones(len(at), np.bool_)
-    new[1:] = reach[1:] > reach[:-1]
-    furthest = np.maximum.accumulate(np.where(new | first, np.arange(len(at)), 0)) if len(at) else at
-    later = np.flatnonzero(~first)
+    reach = np.maximum.accumulate(together * PLACE + sends.offset[at])
+    furthest = np.searchsorted(reach, reach)
+    later = np.flatnonzero(~starts(together))
     now, before = at[later], at[furthest[later - 1]]
     same = (sends.transaction[now] >= 1) & (sends.transaction[now] == sends.transaction[before])
     back = sends.offset[now] < sends.offset[before]
@@ -87,103 +87,88 @@ def _apart(log: Log, owners: Owners, pairs: Longs, rows: Longs) -> Iterator[tupl
         yield run, view
 
 
-class Passages:
-    """What was read in one go: for each run and key the spans (start, last, step), in order."""
-
-    def __init__(self, walk: Walk, reads: Reads) -> None:
-        size = len(walk.each)
-        highest, at = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
-        step = reads.step[walk.reads]
-        order = np.lexsort((step, -walk.offset, walk.of_read))
-        stretch = walk.of_read[order]
-        first = order[starts(stretch)] if len(order) else order
-        highest[walk.of_read[first]], at[walk.of_read[first]] = walk.offset[first], step[first]
-        begins = starts(walk.each) | walk.has_moved
-        part = np.cumsum(begins) - 1
-        top = np.lexsort((np.arange(size), -highest, part))
-        top = top[starts(part[top])] if size else top
-        begin = np.maximum(walk.start[begins], 0)
-        self.of: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        for row in np.flatnonzero(highest[top] >= 0).tolist():
-            one = top[row]
-            span = (int(begin[row]), int(highest[one]), int(at[one]))
-            self.of.setdefault((int(walk.run[one]), int(walk.key[one])), []).append(span)
-        for spans in self.of.values():
-            spans.sort()
+def passages_of(walk: Walk, reads: Reads) -> Passages:
+    """Return what was read in one go."""
+    begins = starts(walk.each) | walk.has_moved
+    part = np.cumsum(begins) - 1
+    order = np.lexsort((-walk.offset, part[walk.of_read]))
+    furthest = order[starts(part[walk.of_read[order]])]
+    at = walk.of_read[furthest]
+    start = np.maximum(walk.start[begins], 0)[part[at]]
+    columns = (walk.run[at], walk.key[at], start, walk.offset[furthest], reads.step[walk.reads[furthest]])
+    found: Passages = {}
+    for run, key, *span in zip(*(column.tolist() for column in columns), strict=True):
+        found.setdefault((run, key), []).append(tuple(span))
+    return {place: sorted(spans) for place, spans in found.items()}
 
 
-COUNTS = pa.schema({"run": pa.int64(), "client": pa.string(), "number": pa.int64(), "examined": pa.int64()})
-_LONGS = pa.list_(pa.int64())
-_OWN = ("run", "client", "key", "value", "producer_id", "transaction", "step")
-_MORE = {"number": pa.int64(), "held": pa.bool_(), "end_step": pa.int64(), "offset": pa.int64()}
-_LISTS = dict.fromkeys(("passage", "before", "gone"), _LONGS)
-SUSPECTS = pa.schema([*(arrow_schema("operations").field(name) for name in _OWN), *(_MORE | _LISTS).items()])
-"""A send that may be lost, and how it ended. `held`: the log has it, committed. `passage` came by: start, last offset
-and step. `before`, of what no log has: offset and step of the last record before. `gone`: when it was truncated."""
+def lost_writes(
+    log: Log, sends: Sends, both: Told, passages: Passages, committed: Callable[[], pa.Table]
+) -> Suspected:
+    """Suspect what was acknowledged and committed, and nobody was given though a poll came past it.
 
-
-class LostWrites:
-    """What was acknowledged on keys that were polled: `counts` says how much, `suspects` what may be lost.
-
-    Where the log does not show that a write of a transaction is committed, its client's commit decides: then `number`
-    is that of the transaction, else it is -1.
+    Where the log does not show that a write of a transaction is committed, its client's commit decides.
     """
+    told, in_log, linked = both.told, _in_log(log, sends), np.zeros(len(sends.offset), np.bool_)
+    linked[sends.link_send] = True
+    by_client = (in_log != 1) & (sends.transaction >= 1)
+    final = (in_log != 0) & ~by_client
+    asked = np.flatnonzero(by_client & sends.ok)
+    final[asked] = _told_committed(sends, asked, committed()) if len(asked) else False
+    read = groups(sends.run[told], sends.key[told])
+    keys = told[np.unique(read, return_index=True)[1]].tolist()
+    polled = np.array([(int(sends.run[at]), int(sends.key[at])) in passages for at in keys], np.bool_)
+    examined = polled[read] & final[told] if len(read) else read.astype(np.bool_)
+    lost = told[examined & ~_given(both) & ~_cleaned(log, sends)[told]]
+    places = list(zip(lost.tolist(), sends.offset[lost].tolist(), strict=True))
+    before = [np.array([], np.int64)]
+    for at in np.flatnonzero(sends.ok & (sends.offset < 0) & (sends.pid >= 0) & ~linked & final).tolist():
+        before.append(np.flatnonzero((log.group == sends.group[at]) & (log.step < sends.step[at]))[-1:])
+        places.append((at, int(log.offset[before[-1]].max(initial=-1)) + 1))
+    spans = {at: span for at, offset in places if (span := _passage(sends, passages, at, offset))}
+    found = _lost(log, sends, spans, np.concatenate(before), by_client) if spans else ()
+    return found, {"lost-write": sends.run[told[examined]]}
 
-    def __init__(self, log: Log, sends: Sends, both: Told, passages: Passages) -> None:
-        self.log, self.sends, self.passages = log, sends, passages
-        told = both.told
-        read = groups(sends.run[told], sends.key[told])
-        first = told[np.unique(read, return_index=True)[1]].tolist()
-        polled = np.array([(int(sends.run[at]), int(sends.key[at])) in passages.of for at in first], np.bool_)
-        in_log = _in_log(log, sends)
-        self.held = in_log == 1
-        self.number = np.where(self.held | (sends.transaction < 1), -1, sends.transaction)
-        asked = polled[read] & ((in_log != 0) | (self.number >= 1))[told] if len(read) else read.astype(np.bool_)
-        self.counts = self._counts(told[asked])
-        self.suspects = self._suspects(told[asked & ~_given(both) & ~_cleaned(log, sends)[told]])
 
-    def _counts(self, at: Longs) -> pa.Table:
-        named = self.sends.table.select(["run", "client"]).take(pa.array(at))
-        named = plain(named.append_column("number", pa.array(self.number[at])))
-        return named.group_by(named.column_names).aggregate([([], "count_all")]).rename_columns(COUNTS.names)
+def _passage(sends: Sends, passages: Passages, at: int, offset: int) -> tuple[int, int, int] | None:
+    """Return the first passage over a send's key that begins at or before the offset and comes by it, if any does."""
+    spans = passages.get((int(sends.run[at]), int(sends.key[at])), ())
+    return next((span for span in spans if span[0] <= offset <= span[1]), None)
 
-    def _suspects(self, told: Longs) -> pa.Table:
-        sends = self.sends
-        places: list[tuple[int, int, tuple[int, ...]]] = [(at, int(sends.offset[at]), ()) for at in told.tolist()]
-        places += [(at, offset + 1, (offset, step)) for at, offset, step in self._unwritten()]
-        came_by = ((at, self._passage(at, offset), before) for at, offset, before in places)
-        found = [one for one in came_by if one[1]]
-        at = np.array([one[0] for one in found], np.int64)
-        gone = self._gone(at)
-        more = (self.number[at], self.held[at], sends.end_step[at], sends.offset[at])
-        lists = ([one[1] for one in found], [one[2] for one in found], [gone.get(one[0], ()) for one in found])
-        own = plain(sends.table.select(_OWN).take(pa.array(at))).columns
-        columns = [*own, *map(pa.array, more), *(pa.array(each, _LONGS) for each in lists)]
-        return pa.table(columns, SUSPECTS.names).cast(SUSPECTS)
 
-    def _passage(self, at: int, offset: int) -> tuple[int, int, int] | None:
-        """Return the first passage that begins at or before the offset and comes by it, if any does."""
-        spans = self.passages.of.get((int(self.sends.run[at]), int(self.sends.key[at])), ())
-        return next((span for span in spans if span[0] <= offset <= span[1]), None)
+def _lost(
+    log: Log, sends: Sends, spans: dict[int, tuple[int, int, int]], before: Longs, by_client: Flags
+) -> Iterator[tuple[int, View]]:
+    """Yield these sends and their records, with the passages that came by and what their clients were told."""
+    at = np.array(sorted(spans), np.int64)
+    rows = sends.link_row[np.isin(sends.link_send, at)]
+    there = rows[rows < len(log.offset)]
+    ends = log.ended_by[there]
+    there = np.unique(np.concatenate([there, ends[ends >= 0], before]))
+    gone = log.truncated.take(pa.array(rows[rows >= len(log.offset)] - len(log.offset)))
+    texts = sends.names.texts
+    told = {(int(sends.run[i]), texts[sends.client[i]], int(sends.transaction[i])) for i in at[by_client[at]].tolist()}
+    for run, view in views(operations=sends.rows(at), log=pa.concat_tables([log.rows(there), gone])):
+        for transaction in view.transactions:
+            if (run, transaction.client, transaction.number) in told:
+                transaction.ends.append(Operation(function="commit", type="ok"))
+        for i in at[sends.run[at] == run].tolist():
+            key, (start, last, step) = texts[sends.key[i]], spans[i]
+            passage = Stretch("", -1, key, "", step, start, moved="seek", reads=[Read(offset=last, step=step)])
+            view.stretches.setdefault(("", key), []).append(passage)
+        yield run, view
 
-    def _gone(self, at: Longs) -> dict[int, list[int]]:
-        """By send the steps at which records that it led to were truncated."""
-        sends, size = self.sends, len(self.log.offset)
-        found: dict[int, list[int]] = {}
-        links = np.flatnonzero(np.isin(sends.link_send, at) & (sends.link_row >= size))
-        steps = self.log.truncated.column("removed_step").take(pa.array(sends.link_row[links] - size)).to_pylist()
-        for send, step in zip(sends.link_send[links].tolist(), steps, strict=True):
-            found.setdefault(send, []).append(step)
-        return found
 
-    def _unwritten(self) -> Iterator[tuple[int, int, int]]:
-        """Yield sends of which no log has a record, though they were acknowledged, with the last record before."""
-        sends, log = self.sends, self.log
-        linked = np.zeros(len(sends.offset), np.bool_)
-        linked[sends.link_send] = True
-        for at in np.flatnonzero(sends.ok & (sends.offset < 0) & (sends.pid >= 0) & ~linked).tolist():
-            before = np.flatnonzero((log.group == sends.group[at]) & (log.step < sends.step[at]))[-1:]
-            yield at, int(log.offset[before].max(initial=-1)), int(log.step[before].max(initial=-1))
+def _told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
+    """Whether the transactions of these sends are among those that clients were told are committed."""
+    pairs = (
+        (sends.run[at], longs(committed, "run")),
+        (sends.client[at], sends.names.codes(committed.column("client"))),
+        (sends.transaction[at], longs(committed, "transaction")),
+    )
+    same = groups(*(np.concatenate(pair) for pair in pairs))
+    found: Flags = np.isin(same[: len(at)], same[len(at) :])
+    return found
 
 
 def _given(both: Told) -> Flags:

@@ -6,26 +6,31 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalab.history.history import History
 from kafkalab.spark.key_pass import acknowledgements as told
 from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
-from kafkalab.spark.key_pass.acknowledgements import LostWrites, Passages, Told
+from kafkalab.spark.key_pass.acknowledgements import Told
 from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs
 from kafkalab.spark.key_pass.files import POLLS, SENDS
 from kafkalab.spark.key_pass.log import Labels, Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, find
 from kafkalab.spark.key_pass.suspects import Suspected
+from kafkalab.spark.storage.rows import histories_from
 
 
 class Bucket:
-    """`elsewhere` gives rows of tables that are not laid out by key."""
+    """`elsewhere` gives rows of tables not laid out by key, `committed` what clients were told is committed."""
 
-    def __init__(self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table]) -> None:
-        self.tables, self.elsewhere, self.names = tables, elsewhere, Names()
+    def __init__(
+        self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table], committed: Callable[[], pa.Table]
+    ) -> None:
+        self.tables, self.elsewhere, self.committed, self.names = tables, elsewhere, committed, Names()
         self.log = Log(tables["log"], self.names)
 
     @cached_property
@@ -48,16 +53,12 @@ class Bucket:
     def told(self) -> Told:
         return Told(self.sends, self.reads)
 
-    @cached_property
-    def lost_writes(self) -> LostWrites:
-        return LostWrites(self.log, self.sends, self.told, Passages(self.walk, self.reads))
-
     def families(self, labels: Labels) -> dict[tuple[str, ...], Callable[[], Suspected]]:
         """The audits by their names, those together that suspect the same."""
         log = self.log
         return {
             ("duplicate",): lambda: logs.duplicates(log, lambda: self.tables["operations"]),
-            ("sequence gap",): lambda: logs.sequence_gaps(log, lambda: self.sends, self._frames, labels),
+            ("sequence gap",): lambda: logs.sequence_gaps(log, self._sent_with, labels),
             ("G1a",): lambda: logs.aborted_reads(log, self.reads),
             ("unseen",): lambda: logs.unseen(log, self.reads),
             ("LSO regression",): lambda: logs.lso_regressions(self.tables["watermarks"], self.names),
@@ -65,13 +66,22 @@ class Bucket:
             ("int-send-skip",): lambda: told.skips_inside(log, self.owners),
             SENDS: lambda: told.nonmonotonic_sends(self.sends),
             ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
+            ("lost-write",): lambda: told.lost_writes(
+                log, self.sends, self.told, told.passages_of(self.walk, self.reads), self.committed
+            ),
         }
 
-    def _frames(self, steps: Longs) -> pa.Table:
-        """The frames that left at one of these steps, of any run."""
-        left = pc.field("sent_step").isin(steps.tolist())
-        found: Any = self.elsewhere("frames", ("run", "name", "version", "sent_step"), left)
-        return found
+    def _sent_with(self, rows: Longs) -> tuple[dict[int, History], dict[int, list[int]]]:
+        """The steps of the sends in transactions that led to each row, and by run the frames that left at these."""
+        sends, sent = self.sends, dict[int, list[int]]()
+        by = np.flatnonzero(np.isin(sends.link_row, rows) & sends.transactional[sends.link_send])
+        step = sends.step[sends.link_send[by]].tolist()
+        for row, one in zip(sends.link_row[by].tolist(), step, strict=True):
+            sent.setdefault(row, []).append(one)
+        if not sent:
+            return {}, sent
+        left = self.elsewhere("frames", ("run", "name", "version", "sent_step"), pc.field("sent_step").isin(step))
+        return dict(histories_from({"frames": left})), sent
 
     def _decisions(self, producers: list[int]) -> pa.Table:
         wanted = pc.field("producer_id").isin(producers) & (pc.field("removed") != "truncated")

@@ -14,7 +14,7 @@ from kafkalab.spark.key_pass import records
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.edges import writes_between
-from kafkalab.spark.key_pass.splits import Splits
+from kafkalab.spark.key_pass.splits import COMMITTED, TOLD, Splits
 from kafkalab.spark.storage.schemas import arrow_schema
 
 
@@ -94,10 +94,14 @@ class Handover:
         run, who = longs(calls, "run"), of_calls.codes(calls.column("client"))
         self._write(calls, self.splits.of_rows(of_calls, run, who, run), "calls", task)
         self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
-        for name, told in (("acknowledged", bucket.lost_writes.counts), ("unread", bucket.lost_writes.suspects)):
-            run, who = longs(told, "run"), names.codes(told.column("client"))
-            self._write(told, self.splits.of_rows(names, run, who, run), name, task)
         self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
+
+    def committed(self) -> pa.Table:
+        """Return the transactions that clients were told are committed, as `splits_of` has left them."""
+        import pyarrow.parquet as pq
+
+        paths = sorted((self.folder / COMMITTED).rglob("[!_]*.parquet"))
+        return pa.concat_tables([TOLD.empty_table(), *(pq.read_table(path, partitioning=None) for path in paths)])
 
     def _write_inputs(self, bucket: Bucket, taken: Longs, task: str) -> None:
         """Write, by key, what readers may know, these reads, and where processes were moved."""

@@ -2,7 +2,7 @@
 
 Workers read the files themselves, so nothing is shuffled; each holds one bucket at a time. Numpy says what is suspect,
 the checks judge that (`kafkalab.spark.key_pass.suspects`). For the audits that look at more than one key the pass
-writes tables: records with their transactions, reads with their records, and what may be a lost write.
+writes tables, such as records with their transactions, and reads with their records.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
 from kafkalab.spark.key_pass.handover import Handover, paths_of
 from kafkalab.spark.key_pass.log import Labels
+from kafkalab.spark.key_pass.splits import TOLD, WAS_COMMITTED
 from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 ONE_KEY = (
     "inconsistent-offsets",
     "G1a",
+    "lost-write",
     "unseen",
     "duplicate",
     "poll-skip",
@@ -151,7 +153,8 @@ def bucket_rows(
     number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """Yield findings and counts of one bucket, rows of COUNTED."""
-    bucket, rows = Bucket(tables, elsewhere), []
+    asked = partial(elsewhere, "operations", tuple(TOLD.names), WAS_COMMITTED)
+    bucket, rows = Bucket(tables, elsewhere, into.committed if into is not None else asked), []
     for family, suspect in bucket.families(labels).items():
         if mine := [name for name in family if name in names]:
             found, examined = suspect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +13,15 @@ from kafkalab.checks.sequence_gap import expiration_ms
 from kafkalab.checks.transactions import Send
 from kafkalab.checks.view import View
 from kafkalab.history.history import History
-from kafkalab.history.schema import FrameRow, Label, LogRecord, Operation
+from kafkalab.history.schema import Label, Operation
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
-from kafkalab.spark.key_pass.sends import Sends, value_codes
+from kafkalab.spark.key_pass.sends import value_codes
 from kafkalab.spark.key_pass.suspects import Suspected, plain, views
 from kafkalab.spark.storage.rows import rows_of_table
 
-Frames = Callable[[Longs], pa.Table]
-"""The frames that left at these steps."""
+SentWith = Callable[[Longs], tuple[dict[int, History], dict[int, list[int]]]]
+"""The steps of the sends in transactions that led to each of these rows, and by run the frames that left at these."""
 Labels = Mapping[int, tuple[Label, ...]]
 """The labels of each run that checks of one key look at."""
 
@@ -65,7 +66,7 @@ def duplicates(log: Log, operations: Callable[[], pa.Table]) -> Suspected:
     return views(log=copies, operations=sent), examined
 
 
-def sequence_gaps(log: Log, sends: Callable[[], Sends], frames: Frames, labels: Labels) -> Suspected:
+def sequence_gaps(log: Log, sent_with: SentWith, labels: Labels) -> Suspected:
     """Suspect records of producers whose sequence does not follow the one before."""
     numbered = (log.pid >= 0) & ~log.of_topics(OFFSETS_TOPIC)
     chosen = np.flatnonzero(numbered)
@@ -83,55 +84,29 @@ def sequence_gaps(log: Log, sends: Callable[[], Sends], frames: Frames, labels: 
     jump = (log.sequence[r] - log.sequence[b] - 1) & 0x7FFFFFFF
     limit = min([expiration_ms(History()), *(expiration_ms(History(labels=mine)) for mine in labels.values())])
     anew = ~had | (log.at_ms[r] - log.at_ms[b] >= limit)
-    strange = np.where(same, jump > unknown[r] - unknown[b], log.sequence[r] != 0) & had
+    jumped = (jump > unknown[r] - unknown[b]) | (log.sequence[b] < 0)
+    strange = np.where(same, jumped, log.sequence[r] != 0) & had
     strange |= anew & (log.sequence[r] > 0) & (unknown[r] == 0)
     at = np.flatnonzero(strange & ~log.marker[r])
     pairs = np.where(had, b, -1)[at], r[at], anew[at]
-    found = _sequences(log, sends, frames, labels, pairs, unknown) if len(at) else ()
+    found = _sequences(log, sent_with, labels, pairs, unknown) if len(at) else ()
     return found, {"sequence gap": log.run[numbered & ~log.marker]}
 
 
 def _sequences(
-    log: Log,
-    sends: Callable[[], Sends],
-    frames: Frames,
-    labels: Labels,
-    pairs: tuple[Longs, Longs, Flags],
-    unknown: Longs,
+    log: Log, sent_with: SentWith, labels: Labels, pairs: tuple[Longs, Longs, Flags], unknown: Longs
 ) -> Iterator[tuple[int, View]]:
-    """Yield each pair of rows, the first -1 for none; of those that may be without one, the second's sends, too."""
+    """Yield pairs of rows, the first -1 for none; of `anew`, whose second may be a first one, its sends, too."""
     before, rows, anew = pairs
-    records: list[LogRecord] = rows_of_table("log", plain(log.rows(rows)))
-    earlier: list[LogRecord] = rows_of_table("log", plain(log.rows(np.maximum(before, 0))))
-    sent = _sent_with(sends(), frames, rows[anew]) if anew.any() else {}
+    records, earlier = (rows_of_table("log", plain(log.rows(at))) for at in (rows, np.maximum(before, 0)))
+    left, sent = sent_with(rows[anew]) if anew.any() else ({}, {})
     for record, first, a, b in zip(records, earlier, before.tolist(), rows.tolist(), strict=True):
-        run, (steps, left) = int(log.run[b]), sent.get(b, ([], []))
-        view = View(History(frames=tuple(left), labels=labels.get(run, ())))
+        run = int(log.run[b])
+        view = View(replace(left.get(run, History()), labels=labels.get(run, ())))
         view.logs[record.key] = [first, record] if a >= 0 else [record]
         view.unknown[record.key] = [int(unknown[at]) for at in (a, b) if at >= 0]
-        view.sends = [Send(Operation(transactional_id="", step=step), None, [record]) for step in steps]
+        view.sends = [Send(Operation(transactional_id="", step=step), None, [record]) for step in sent.get(b, ())]
         yield run, view
-
-
-def _sent_with(
-    sends: Sends, frames: Frames, rows: Longs
-) -> dict[int, tuple[list[int], list[FrameRow]]]:
-    """Return for each row of the log the steps of its sends in transactions, and the frames that left at these."""
-    by = np.flatnonzero(np.isin(sends.link_row, rows) & sends.transactional[sends.link_send])
-    if not len(by):
-        return {}
-    send = sends.link_send[by]
-    found = frames(np.unique(sends.step[send]))
-    left: dict[tuple[int, int], list[FrameRow]] = {}
-    for run, frame in zip(found.column("run").to_pylist(), rows_of_table("frames", found), strict=True):
-        left.setdefault((run, frame.sent_step), []).append(frame)
-    sent: dict[int, tuple[list[int], list[FrameRow]]] = {}
-    places = zip(sends.link_row[by].tolist(), sends.run[send].tolist(), sends.step[send].tolist(), strict=True)
-    for row, run, step in places:
-        steps, mine = sent.setdefault(row, ([], []))
-        steps.append(step)
-        mine += left.get((run, step), ())
-    return sent
 
 
 def aborted_reads(log: Log, reads: Reads) -> Suspected:
@@ -148,20 +123,21 @@ def unseen(log: Log, reads: Reads) -> Suspected:
     known = log.known & np.isin(log.group, reads.group)
     missed = known.copy()
     missed[reads.at[reads.at >= 0]] = False
-    return _unseen(log, reads, missed), {"unseen": log.run[known]}
+    return _unseen(log, reads, np.flatnonzero(missed)), {"unseen": log.run[known]}
 
 
-def _unseen(log: Log, reads: Reads, missed: Flags) -> Iterator[tuple[int, View]]:
-    """Yield what was missed, with one read of each key, and those that returned something else from the same place."""
-    parts = np.split(places := np.flatnonzero(missed), np.flatnonzero(np.diff(log.group[places])) + 1)
+def _unseen(log: Log, reads: Reads, missed: Longs) -> Iterator[tuple[int, View]]:
+    """Yield where values were missed; of these records the first of each key, and those whose place was read."""
     known: dict[int, dict[str, list[int]]] = {}
-    for part in parts if len(places) else ():
-        known.setdefault(int(log.run[part[0]]), {})[log.names.texts[log.key[part[0]]]] = log.offset[part].tolist()
-    others = np.flatnonzero(missed[reads.place] & (reads.place >= 0)) if len(missed) else places
-    of_keys = np.unique(reads.group, return_index=True)[1]
-    of_keys = of_keys[np.isin(reads.group[of_keys], log.group[places])]
-    rows = np.unique(np.concatenate([[part[0] for part in parts if len(part)], reads.place[others]]).astype(np.int64))
-    for run, view in views(log=log.rows(rows), reads=reads.rows(np.union1d(of_keys, others))):
+    first = missed[starts(log.group[missed])]
+    for row in first.tolist():
+        offsets = log.offset[missed[log.group[missed] == log.group[row]]].tolist()
+        known.setdefault(int(log.run[row]), {})[log.names.texts[log.key[row]]] = offsets
+    one_each = np.unique(reads.group, return_index=True)[1]
+    chosen = np.isin(reads.place, missed)
+    chosen[one_each] |= np.isin(reads.group[one_each], log.group[first])
+    rows = np.union1d(first, np.intersect1d(reads.place, missed))
+    for run, view in views(log=log.rows(rows), reads=reads.rows(np.flatnonzero(chosen))):
         view.known = known[run]
         yield run, view
 

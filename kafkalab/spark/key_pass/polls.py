@@ -8,7 +8,7 @@ import pyarrow as pa
 from kafkalab.checks.view import Stretch, View
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Read
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs, starts
+from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.files import POLLS
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.suspects import Suspected
@@ -53,8 +53,8 @@ class Walk:
         read, moved = self.count > 0, self.moved != self.names.number("")
         begins = starts(self.each)
         known = read | (self.start >= 0) | (self.end >= 0)
-        seen = _running_count(known, begins)
-        anew = read | (moved & (self.start >= 0)) | (known & (seen == 1))
+        anew = read | (moved & (self.start >= 0))
+        anew[np.flatnonzero(known)[starts(self.each[known])]] = True
         there = np.where(read, np.maximum(self.last + 1, self.end), np.where(anew, np.maximum(self.start, self.end), self.end))  # fmt: skip  # noqa: E501
         part = np.cumsum(anew | begins)
         after = np.maximum.accumulate(part * PLACE + there + 1) - part * PLACE - 1 if len(part) else there
@@ -93,15 +93,6 @@ class Walk:
         found.expected, found.before = int(self.expected[at]), int(self.before_step[at])
         found.reads = [Read(key=key, offset=offset) for offset in self.offset[begin:end].tolist()]
         return found
-
-
-def _running_count(chosen: Flags, begins: Flags) -> Longs:
-    """How many were chosen since the beginning of the group, this row included."""
-    total = np.cumsum(chosen)
-    first = np.flatnonzero(begins)
-    before = np.concatenate([[0], total[first[1:] - 1]]) if len(first) else total
-    counted: Longs = total - np.repeat(before, np.diff(np.append(first, len(chosen))))
-    return counted
 
 
 def jumps(log: Log, walk: Walk) -> Suspected:

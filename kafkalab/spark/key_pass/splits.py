@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups
+from kafkalab.spark.key_pass.records import write
+from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +27,9 @@ FEWEST, RECORDS_OF_A_SPLIT = 2, 100_000
 NAMED = {"operations": ("client", "process"), "transactions": ("transactional_id",)}
 """The columns whose texts name the owner of a producer id."""
 LINKS = "run bigint, names array<string>, producer bigint, rows bigint"
+COMMITTED, WAS_COMMITTED = "committed", (pc.field("function") == "commit") & (pc.field("type") == "ok")
+TOLD = pa.schema([arrow_schema("operations").field(name) for name in ("run", "client", "transaction")])
+"""The columns of the table COMMITTED: transactions that clients were told are committed."""
 Node = tuple[int, str | int]
 
 
@@ -70,24 +76,39 @@ class Splits:
         return self.of.get((run, name), (run + (name if isinstance(name, int) else 0)) % self.count)
 
 
-def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]], records: int) -> Splits:
-    """Return splits of nearly equal size for a history of so many records."""
+def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]], records: int, folder: Path) -> Splits:
+    """Return splits of nearly equal size for a history of so many records; leave the table COMMITTED in `folder`."""
     paths = [(table, path) for table in NAMED for found in files.get(table, {}).values() for path in found]
     if not paths:
         return Splits(1)
     tasks = spark.range(0, len(paths), 1, min(len(paths), spark.sparkContext.defaultParallelism))
-    rows = tasks.mapInArrow(_worker(paths), LINKS).collect()
+    rows = tasks.mapInArrow(_worker(paths, folder), LINKS).collect()
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
     return joined(links, max(FEWEST, records // RECORDS_OF_A_SPLIT))
 
 
-def _worker(paths: list[tuple[str, str]]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _worker(
+    paths: list[tuple[str, str]], folder: Path
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                yield from links_in(*paths[place]).to_batches()
+                table, path = paths[place]
+                if table == "operations":
+                    write_committed(path, folder, place)
+                yield from links_in(table, path).to_batches()
 
     return work
+
+
+def write_committed(path: str, folder: Path, number: int) -> None:
+    """Write which transactions a file of operations says are committed."""
+    import pyarrow.parquet as pq
+
+    few = ["client", "function", "type"]
+    rows = pq.read_table(path, columns=[*TOLD.names, *few[1:]], partitioning=None, read_dictionary=few)
+    rows = rows.filter(WAS_COMMITTED).select(TOLD.names).cast(TOLD)
+    write(rows, np.zeros(rows.num_rows, np.int64), folder / COMMITTED, f"operations-{number:05}")
 
 
 def links_in(table: str, path: str) -> pa.Table:
