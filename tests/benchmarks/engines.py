@@ -78,11 +78,12 @@ def spark_sql(path: Path) -> Timed:
 
 
 def spark_key_pass(path: Path) -> Timed:
-    """kafkalab's pass over the files: the audits of one key, in their full meaning, at once."""
+    """kafkalab's pass over the files: the audits of one key at once, but for the one that needs clients' commits."""
     from kafkalab.spark.key_pass.key_pass import ONE_KEY
 
     _spark, walk = _walking(path)
-    yield timed(f"{len(ONE_KEY)} audits in one pass", lambda: walk(ONE_KEY))
+    names = tuple(name for name in ONE_KEY if name != "lost-write")
+    yield timed(f"{len(names)} audits in one pass", lambda: walk(names))
 
 
 def spark_five(path: Path) -> Timed:
