@@ -34,6 +34,7 @@ from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ARROW_SCHEMA, Files, labels_of, rows_where
 from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT, write
+from kafkalab.spark.storage.places import Place, each, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def rows_of_inputs(tables: Mapping[str, pa.Table], labels: Labels, names: Iterab
     return rows
 
 
-def with_edges(split: Split, folder: Path, number: int) -> list[dict[str, object]]:
+def with_edges(split: Split, folder: Path | Place, number: int) -> list[dict[str, object]]:
     """Write the edges from who wrote to who read, for the task that looks for cycles; return what was examined."""
     edges, examined = reads_between(split)
     write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
@@ -222,8 +223,8 @@ def _lost_writes(split: Split) -> Iterator[dict[str, object]]:
 class Handed(Mapping[str, pa.Table]):
     """The tables of a split that the key pass has written to `folder`; each is read when it is first asked for."""
 
-    def __init__(self, folder: Path, number: int) -> None:
-        self.folder, self.number = folder, number
+    def __init__(self, folder: Path | Place, number: int) -> None:
+        self.folder, self.number = place_of(folder), number
         self._read: dict[str, pa.Table] = {}
 
     def __getitem__(self, name: str) -> pa.Table:
@@ -235,10 +236,10 @@ class Handed(Mapping[str, pa.Table]):
         import pyarrow.parquet as pq
 
         at = self.folder / name / f"{SPLIT}={0 if name in SHARED else self.number}"
-        paths = sorted(at.glob("[!_]*.parquet"))
+        paths = [at / path for path in at.files() if not path.startswith("_")]
         if not paths:
             return SCHEMAS[name].empty_table()
-        parts = [pq.read_table(path, partitioning=None, use_threads=False) for path in paths]
+        parts = each(lambda path: pq.read_table(path.open(), partitioning=None, use_threads=False), paths, at)
         return pa.concat_tables(parts).unify_dictionaries()
 
     def __iter__(self) -> Iterator[str]:

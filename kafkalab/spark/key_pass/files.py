@@ -76,12 +76,15 @@ def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
     """These columns of all these files, one after the other."""
     import pyarrow.parquet as pq
 
+    from kafkalab.spark.storage.places import place_of
     from kafkalab.spark.storage.schemas import arrow_schema
 
     few = [name for name in columns if name in FEW_TEXTS]
     parts = []
     for path in paths:
-        file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False, page_checksum_verification=True)
+        place = place_of(path)
+        elsewhere = place.local is None  # a request for many columns at once is worth the memory
+        file = pq.ParquetFile(place.open(), read_dictionary=few, pre_buffer=elsewhere, page_checksum_verification=True)
         part = file.read(columns=list(columns), use_threads=False)
         if "headers" in columns and "headers" not in part.column_names:  # written before records had any
             part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))

@@ -15,6 +15,7 @@ from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.edges import writes_between
 from kafkalab.spark.key_pass.splits import Splits
+from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 
@@ -67,7 +68,7 @@ TIMES = pa.schema({"run": pa.int64(), "at_ms": pa.int64()})
 class Handover:
     """Where the tables go: `folder` is one that all workers see."""
 
-    folder: Path
+    folder: Path | Place
     splits: Splits
 
     def write_bucket(self, bucket: Bucket, number: int) -> None:
@@ -140,7 +141,7 @@ class Handover:
         """Write what one file of the transaction log holds."""
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path, partitioning=None, use_threads=False)
+        table = pq.read_table(place_of(path).open(), partitioning=None, use_threads=False)
         self._write(times_of([table]), None, "times", f"entries-{number:05}")
         names, table = Names(), table.filter(pc.not_equal(table.column("removed"), "truncated"))
         self._write(table.select(["run"]).group_by(["run"]).aggregate([]), None, "logged", f"entries-{number:05}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
 from kafkalab.spark.key_pass.handover import Handover, paths_of
 from kafkalab.spark.key_pass.log import FIRST
 from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
+from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Layout:
     records: int
 
 
-def layout_of(path: str | Path) -> Layout:
+def layout_of(path: Where) -> Layout:
     """Return the layout of the history at `path`, as its list of files says."""
     _, listed = read_list(path)
     files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
@@ -81,7 +81,7 @@ def layout_of(path: str | Path) -> Layout:
         if file.table in BY_KEY:
             rows[bucket_in(file.path)] = rows.get(bucket_in(file.path), 0) + file.rows
         else:
-            files.setdefault(file.table, {0: []})[0].append(str(Path(path).absolute() / file.path))
+            files.setdefault(file.table, {0: []})[0].append((place_of(path) / file.path).text)
     buckets = sorted(rows, key=lambda number: (-rows[number], number))
     return Layout(files, buckets, sum(file.rows for file in listed if file.table == "log"))
 
@@ -121,7 +121,8 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
     schema = arrow_schema(table)
     if not (paths := paths_of(files, table)):
         return pa.schema([schema.field(name) for name in columns]).empty_table()
-    found = ds.dataset(paths, partitioning=None)
+    opened = [place_of(path).opened() for path in paths]
+    found = ds.dataset([path for _, path in opened], filesystem=opened[0][0], partitioning=None)
     return found.to_table(columns=list(columns), filter=wanted, use_threads=False)
 
 

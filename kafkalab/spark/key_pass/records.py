@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.sends import Owners
+from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 _TEXT, _LONG, _INT = pa.string(), pa.int64(), pa.int32()
@@ -111,7 +110,7 @@ def rows_read(reads: Reads, log: Log) -> Longs:
     return np.where((reads.at >= 0) & ~log.marker[reads.at], reads.at, -1) if len(log.offset) else reads.at
 
 
-def write(table: pa.Table, split: Longs, folder: Path, task: str) -> None:
+def write(table: pa.Table, split: Longs, folder: Where, task: str) -> None:
     """Write the rows of each split to a file of its own, whole or not at all: a task may be tried again."""
     import pyarrow.parquet as pq
 
@@ -119,11 +118,8 @@ def write(table: pa.Table, split: Longs, folder: Path, task: str) -> None:
     numbers, begins = np.unique(split[order], return_index=True)
     ends = np.append(begins, len(order))[1:]
     for number, begin, end in zip(numbers.tolist(), begins, ends, strict=True):
-        into = folder / f"{SPLIT}={number}"
-        into.mkdir(parents=True, exist_ok=True)
-        mine = into / f"_{task}-{os.getpid()}.tmp"
-        pq.write_table(table.take(pa.array(order[begin:end])), mine)
-        mine.replace(into / f"{task}.parquet")
+        with (place_of(folder) / f"{SPLIT}={number}/{task}.parquet").whole() as file:
+            pq.write_table(table.take(pa.array(order[begin:end])), file)
 
 
 def _texts(codes: Longs, texts: list[str], there: Flags | None = None) -> Any:

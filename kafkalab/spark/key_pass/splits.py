@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups
+from kafkalab.spark.storage.places import place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,8 +72,7 @@ def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]],
     paths = [(table, path) for table in NAMED for found in files.get(table, {}).values() for path in found]
     if not paths:
         return Splits(1)
-    tasks = spark.range(0, len(paths), 1, min(len(paths), spark.sparkContext.defaultParallelism))
-    rows = tasks.mapInArrow(_worker(paths), LINKS).collect()
+    rows = spark.range(len(paths)).mapInArrow(_worker(paths), LINKS).collect()
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
     return joined(links, max(FEWEST, records // RECORDS_OF_A_SPLIT))
 
@@ -92,7 +92,7 @@ def links_in(table: str, path: str) -> pa.Table:
 
     columns = ["run", *NAMED[table], "producer_id"]
     more = ["transaction"] if table == "operations" else []
-    rows = pq.read_table(path, columns=[*columns, *more], partitioning=None, use_threads=False)
+    rows = pq.read_table(place_of(path).open(), columns=[*columns, *more], partitioning=None, use_threads=False)
     if more:
         rows = rows.filter(pc.greater_equal(rows.column("transaction"), 1))
     each = rows.group_by(columns).aggregate([([], "count_all")]).to_pylist()
