@@ -11,7 +11,7 @@ from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.sends import Owners
-from kafkalab.spark.storage.places import Where, place_of
+from kafkalab.spark.storage.places import Where, each, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 _TEXT, _LONG, _INT = pa.string(), pa.int64(), pa.int32()
@@ -117,9 +117,14 @@ def write(table: pa.Table, split: Longs, folder: Where, task: str) -> None:
     order = np.argsort(split, kind="stable")
     numbers, begins = np.unique(split[order], return_index=True)
     ends = np.append(begins, len(order))[1:]
-    for number, begin, end in zip(numbers.tolist(), begins, ends, strict=True):
-        with (place_of(folder) / f"{SPLIT}={number}/{task}.parquet").whole() as file:
+    place = place_of(folder)
+
+    def write_one(split: tuple[int, int, int]) -> None:
+        number, begin, end = split
+        with (place / f"{SPLIT}={number}/{task}.parquet").whole() as file:
             pq.write_table(table.take(pa.array(order[begin:end])), file)
+
+    each(write_one, zip(numbers.tolist(), begins, ends, strict=True), place)
 
 
 def _texts(codes: Longs, texts: list[str], there: Flags | None = None) -> Any:
