@@ -59,6 +59,9 @@ def act(options: argparse.Namespace, root: Path) -> int:
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
     if page is not None and page.is_dir():
         raise CommandLineError(f"cannot write {page}: it is a folder; --html takes the name of a new file")
+    scratch = history_place(options.scratch) if options.scratch else None
+    if isinstance(scratch, Path) and not scratch.is_dir():
+        raise CommandLineError(f"cannot use --scratch {scratch}: there is no such folder")
     lacking = lacking_of(path)
     asked = [name for name in only or BY_NAME if name not in lacking]
     if not asked:
@@ -69,8 +72,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
         from kafkalab.spark.audits.audit import audit as run_audits
 
         files = path if history is None else None
-        histories, place = _read(spark, path, history), options.scratch or None
-        summary = run_audits(histories, only=asked, progress=not options.quiet, files=files, scratch=place)
+        histories = _read(spark, path, history)
+        summary = run_audits(histories, only=asked, progress=not options.quiet, files=files, scratch=scratch)
         summary = with_unknown(summary, lacking, only)
         first = _first(summary, LISTED if page is None else ON_A_PAGE)
         print(summary)

@@ -62,6 +62,7 @@ def test_a_place_below_a_uri_keeps_its_options() -> None:
     assert (night / "log/bucket=0").text == "s3://lab/made/night/log/bucket=0?region=eu-west-1"
     assert night.parent.text == "s3://lab/made?region=eu-west-1"
     assert (str(night / "a"), night.name, night.local) == ("s3://lab/made/night/a", "night", None)
+    assert place_of("s3://lab?region=eu-west-1").parent.text == "s3://lab?region=eu-west-1"
     assert pickle.loads(pickle.dumps(night)) == place_of(night) == night
 
 

@@ -73,8 +73,12 @@ class Place:
 
     @property
     def parent(self) -> Place:
-        head, mark, options = self.text.partition("?") if self.local is None else (self.text, "", "")
-        return Place(head.rstrip("/").rpartition("/")[0] + mark + options)
+        """The folder above; a store's own root is above itself."""
+        if self.local is not None:
+            return Place(str(self.local.parent))
+        head, mark, options = self.text.partition("?")
+        above = head.rstrip("/").rpartition("/")[0]
+        return self if above.endswith(":/") else Place(above + mark + options)
 
     def opened(self) -> tuple[FileSystem, str]:
         """Return the file system, and the path by which it knows this place."""

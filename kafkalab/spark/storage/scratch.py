@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from kafkalab.spark.storage.places import Place, Where, place_of
+from kafkalab.spark.storage.places import Place, PlaceError, Where, place_of
 
 LOCK = ".lock"
 NEW_S = 86_400
@@ -47,7 +47,7 @@ class ScratchElsewhere:
             if name.startswith(prefix) and time.time() - (parent / name).newest() > NEW_S:
                 (parent / name).remove()
         self.folder = parent / f"{prefix}{secrets.token_hex(6)}"
-        self.remove = weakref.finalize(self, self.folder.remove)
+        self.remove = weakref.finalize(self, _remove_elsewhere, self.folder)
         self.remove.atexit = False
         atexit.register(self.remove)  # before pyarrow, which was there first, closes its file systems
 
@@ -61,6 +61,11 @@ def scratch_at(parent: Where | None, prefix: str) -> Scratch | ScratchElsewhere:
 def _remove(folder: Path, lock: IO[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     lock.close()
+
+
+def _remove_elsewhere(folder: Place) -> None:
+    with suppress(PlaceError):  # out of reach at the end: the next one removes it after a day
+        folder.remove()
 
 
 def _remove_if_left(folder: Path) -> None:
