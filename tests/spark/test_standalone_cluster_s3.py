@@ -58,6 +58,11 @@ def night(store: Store, expected: list[Row]) -> str:
     return place
 
 
+def new(name: str) -> str:
+    """The name of a folder that is not there, also when a test is run again."""
+    return f"{name}-{time.monotonic_ns()}"
+
+
 def run(*words: str, env: Mapping[str, str] = {}, **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *words], cwd=ROOT, env={**os.environ, **env}, capture_output=True, text=True,
@@ -77,13 +82,14 @@ def audited(
 
 def test_a_cluster_writes_and_finds_the_same_and_leaves_nothing(store: Store, expected: list[Row]) -> None:
     """The workers' own environment has no credentials: Spark's setting gives them to the executors."""
-    place = store.uri("by-cluster/night")
+    folder = new("by-cluster")
+    place = store.uri(f"{folder}/night")
     with standalone(workers=2, memory="600m") as here:
         settings = here.settings | {f"spark_executorEnv_{name}": value for name, value in CREDENTIALS.items()}
         done = audited(here.master, place, settings, CREDENTIALS, RECORDS)
     assert without_scratch(done) == expected
-    assert scratch(done) == [f"s3://{BUCKET}/by-cluster"]
-    assert store.names("by-cluster/kafkalab-audit") == []
+    assert scratch(done) == [f"s3://{BUCKET}/{folder}"]
+    assert store.names(f"{folder}/kafkalab-audit") == []
 
 
 def test_spark_connect_finds_the_same_and_leaves_nothing(
@@ -122,19 +128,20 @@ def begun(store: Store, name: str) -> subprocess.Popen[bytes]:
 
 
 def test_a_workload_that_is_killed_leaves_no_history_and_one_that_is_stopped_leaves_nothing(store: Store) -> None:
-    process = begun(store, "killed")
+    killed, stopped = new("killed"), new("stopped")
+    process = begun(store, killed)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=MINUTES)
-    done = run("kafkalab", "audit", store.uri("killed"), env=CREDENTIALS)
-    said = f"s3://{BUCKET}/killed has no history.json: it is no history, or writing it did not come to its end"
+    done = run("kafkalab", "audit", store.uri(killed), env=CREDENTIALS)
+    said = f"s3://{BUCKET}/{killed} has no history.json: it is no history, or writing it did not come to its end"
     assert (done.returncode, done.stderr) == (2, f"kafkalab audit: {said}\n")
-    again = run("kafkalab", "workload", "synthetic", "--out", store.uri("killed"), env=CREDENTIALS)
+    again = run("kafkalab", "workload", "synthetic", "--out", store.uri(killed), env=CREDENTIALS)
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "is there already; give --out a new folder, or remove it" in again.stderr
-    process = begun(store, "stopped")
+    process = begun(store, stopped)
     process.terminate()
     assert process.wait(timeout=4 * MINUTES) == 130
-    assert store.names("stopped/") == []
+    assert store.names(f"{stopped}/") == []
 
 
 def test_the_commands_work_there_and_their_mistakes_cost_one_line(store: Store, night: str) -> None:
