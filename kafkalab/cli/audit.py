@@ -13,6 +13,7 @@ from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
 from kafkalab.cli.captured import lacking_of, said_by_brokers, unanswered, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
+from kafkalab.cli.history_place import history_place
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.history.history import History, load_history
 from kafkalab.limits import FILE_OF_A_HISTORY, told, whole_number
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from kafkalab.spark.audits.summary import Summary
     from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.places import Place
 
 LISTED, ON_A_PAGE = 10, 200
 """How many findings are printed, and how many a page shows."""
@@ -35,9 +37,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Say which guarantees held in a history. Status 0: none was broken; 1: some was; 2: an error."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "audits, for --only:\n  " + "\n  ".join(BY_NAME)
-    parser.add_argument("path", help="a folder of `kafkalab workload` or `capture`, or a file that History.save wrote")
+    parser.add_argument(
+        "path", help="a folder of `kafkalab workload` or `capture`, or a URI (s3://…); or a file of History.save"
+    )
     parser.add_argument("--only", action="append", metavar="NAMES", help="only these audits, with commas between")
     parser.add_argument("--html", metavar="FILE", help="write a page with the summary and the findings, too")
+    parser.add_argument(
+        "--scratch", metavar="PLACE", help="where Spark's workers leave what later ones need: a folder or URI for all"
+    )
     parser.add_argument("--quiet", action="store_true", help="no line of progress")
     add_spark_options(parser)
 
@@ -45,13 +52,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def act(options: argparse.Namespace, root: Path) -> int:
     """Print a table and the first findings. Return 1 if something forbidden was found, 0 if not."""
     only = _names(options.only)
-    path, page = Path(options.path), Path(options.html) if options.html else None
-    if not path.exists():
+    path, page = history_place(options.path), Path(options.html) if options.html else None
+    if isinstance(path, Path) and not path.exists():
         raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
     if page is not None and not page.absolute().parent.is_dir():
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
     if page is not None and page.is_dir():
         raise CommandLineError(f"cannot write {page}: it is a folder; --html takes the name of a new file")
+    scratch = history_place(options.scratch) if options.scratch else None
+    if isinstance(scratch, Path) and not scratch.is_dir():
+        raise CommandLineError(f"cannot use --scratch {scratch}: there is no such folder")
     lacking = lacking_of(path)
     asked = [name for name in only or BY_NAME if name not in lacking]
     if not asked:
@@ -62,7 +72,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
         from kafkalab.spark.audits.audit import audit as run_audits
 
         files = path if history is None else None
-        summary = run_audits(_read(spark, path, history), only=asked, progress=not options.quiet, files=files)
+        histories = _read(spark, path, history)
+        summary = run_audits(histories, only=asked, progress=not options.quiet, files=files, scratch=scratch)
         summary = with_unknown(summary, lacking, only)
         first = _first(summary, LISTED if page is None else ON_A_PAGE)
         print(summary)
@@ -77,7 +88,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
 
 
 @contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
+def _damage_named(path: Path | Place) -> Iterator[None]:
     """Name the file of a history that cannot be read, if an error in the block came of one."""
     try:
         yield
@@ -109,13 +120,13 @@ def _names(given: list[str] | None) -> list[str] | None:
     return [by_lower[name.lower()] for name in asked]
 
 
-def _checked(path: Path) -> tuple[History | None, int]:
+def _checked(path: Path | Place) -> tuple[History | None, int]:
     """Return the history in a file, None for a folder, and the number of its records.
 
     CommandLineError for what is no history, before Spark starts.
     """
     try:
-        if path.is_dir():
+        if not isinstance(path, Path) or path.is_dir():
             from kafkalab.spark.storage.history_files import read_list
 
             return None, sum(file.rows for file in read_list(path)[1] if file.table == "log")
@@ -128,7 +139,7 @@ def _checked(path: Path) -> tuple[History | None, int]:
         raise CommandLineError(told(error)) from None
 
 
-def _read(spark: SparkSession, path: Path, history: History | None) -> Histories:
+def _read(spark: SparkSession, path: Path | Place, history: History | None) -> Histories:
     """The histories of a folder, or the one of a file."""
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import read_histories

@@ -14,6 +14,7 @@ from typing import Any
 
 from kafkalab.cli.captured import CAPTURED
 from kafkalab.cli.command_line import CommandLineError, stoppable
+from kafkalab.cli.history_place import history_place
 from kafkalab.limits import place_of, quoted, told, whole_number
 from kafkalab.saved_data import json_file
 
@@ -42,7 +43,9 @@ def act(options: argparse.Namespace, root: Path) -> int:
     topics = list(dict.fromkeys(filter(None, options.topics.split(","))))
     if not topics:
         raise CommandLineError("--topics names no topic")
-    folder, start = Path(options.out), _start(options.start)
+    folder, start = history_place(options.out), _start(options.start)
+    if not isinstance(folder, Path):
+        raise CommandLineError(f"a capture goes to a folder of this machine; copy it to {folder} when it is whole")
     began = time.monotonic()
     try:
         source = Source(place_of(options.address))

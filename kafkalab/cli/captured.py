@@ -16,16 +16,17 @@ from kafkalab.saved_data import json_file
 
 if TYPE_CHECKING:
     from kafkalab.spark.audits.summary import Summary
+    from kafkalab.spark.storage.places import Place
 
 CAPTURE = "capture.json"
 CAPTURED = Limit(200_000_000, "bytes of a capture's state")
 LISTED = 10
 
 
-def _captured(path: Path) -> dict[str, Any]:
+def _captured(path: Path | Place) -> dict[str, Any]:
     """What the capture in a folder noted; {} for a history that is none."""
     try:
-        found = json_file(path / CAPTURE, CAPTURED)
+        found = json_file(path / CAPTURE, CAPTURED) if isinstance(path, Path) else (path / CAPTURE).json(CAPTURED)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except ValueError as error:
@@ -52,7 +53,7 @@ def _has_numbers(row: Any, *names: str) -> bool:
     return isinstance(row, dict) and all(type(row.get(name)) is int for name in names)
 
 
-def lacking_of(path: Path) -> dict[str, str]:
+def lacking_of(path: Path | Place) -> dict[str, str]:
     """Return what each audit lacks that this history cannot answer; {} unless it is a capture."""
     found = _captured(path)
     return needs(str(found.get("known", ""))) if found else {}
@@ -81,7 +82,7 @@ def unanswered(lacking: dict[str, str], only: list[str] | None) -> list[str]:
     return [f"unknown: {', '.join(names)}; the audit needs {need}" for need, names in by_need.items()]
 
 
-def said_by_brokers(path: Path) -> Iterator[str]:
+def said_by_brokers(path: Path | Place) -> Iterator[str]:
     """Yield what the capture's brokers said: open transactions, and how their aborted lists and the markers agree."""
     found = _captured(path)
     partitions = found["partitions"]

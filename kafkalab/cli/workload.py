@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
+from kafkalab.cli.history_place import history_place
 from kafkalab.cli.saved_scenarios import loaded
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.limits import quoted
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.storage.places import Place
 
 DEFAULT_PROFILE = "4.x/TV2"
 COUNT = number_from(0, "whole number", 1_000_000)
@@ -55,7 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--plant", action="append", default=[], metavar="ANOMALY=RATE", help="such as duplicate=0.0001, once for each"
     )
     for kind in (simulated, synthetic):
-        kind.add_argument("--out", required=True, metavar="PATH", help="a new folder")
+        kind.add_argument("--out", required=True, metavar="PATH", help="a new folder, as a path or a URI (s3://…)")
         kind.add_argument("--profile", default=DEFAULT_PROFILE, choices=list(PROFILES), help="the Kafka that it was")
         kind.add_argument("--quiet", action="store_true", help="no line of progress")
         add_spark_options(kind)
@@ -63,8 +66,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace, root: Path) -> int:
     """Write a folder of Parquet tables, with what is true of them. CommandLineError for a folder that is not empty."""
-    out = Path(options.out)
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+    out = history_place(options.out)
+    if _is_there(out):
         raise CommandLineError(f"{out} is there already; give --out a new folder, or remove it")
     if options.kind == "simulated" and options.scenario:
         loaded(options.scenario)
@@ -73,12 +76,21 @@ def act(options: argparse.Namespace, root: Path) -> int:
     with stoppable(), _unfinished(out) as folder:
         _say(needs, options.quiet)
         _make(folder, options, planted)
-        folder.replace(out)
-    print(f"{out} is written, in {time.monotonic() - began:.1f} s; kafkalab audit {out} says what it holds")
+    took, command = time.monotonic() - began, f"kafkalab audit {shlex.quote(options.out)}"
+    print(f"{out} is written, in {took:.1f} s; {command} says what it holds")
     return 0
 
 
-def _make(folder: Path, options: argparse.Namespace, planted: dict[str, float]) -> None:
+def _is_there(out: Path | Place) -> bool:
+    if isinstance(out, Path):
+        return out.is_file() or (out.is_dir() and any(out.iterdir()))
+    try:
+        return out.is_file() or bool(out.files())
+    except ValueError as error:
+        raise CommandLineError(str(error)) from None
+
+
+def _make(folder: Path | Place, options: argparse.Namespace, planted: dict[str, float]) -> None:
     with spark_for(options, getattr(options, "records", 0)) as spark:
         from kafkalab.spark.storage.history_files import write_histories
 
@@ -87,17 +99,20 @@ def _make(folder: Path, options: argparse.Namespace, planted: dict[str, float]) 
         write_histories(made, folder)
 
 
-def _room_for(out: Path, options: argparse.Namespace) -> str:
+def _room_for(out: Path | Place, options: argparse.Namespace) -> str:
     """Return what the history will take. CommandLineError for more runs, or more room on the disk, than there may be.
     """
     count = options.records if options.kind == "synthetic" else _runs_of(options)
     megabytes = count * BYTES_OF[options.kind] // 1_000_000 + 1
+    memory = f"{options.memory} and {2 * MEMORY_OF_A_TASK_MB} MB of memory"
+    if not isinstance(out, Path):
+        return f"at most about {megabytes:,} MB in {out}, {memory}"
     place = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.is_dir())
     free = shutil.disk_usage(place).free // 1_000_000
     if megabytes > free:
         raise CommandLineError(f"it takes about {megabytes:,} MB, and {place} has {free:,} MB free; ask for less")
     what = f"about {megabytes:,} MB on the disk of {free:,} MB free"
-    return f"at most {what}, {options.memory} and {2 * MEMORY_OF_A_TASK_MB} MB of memory"
+    return f"at most {what}, {memory}"
 
 
 def _runs_of(options: argparse.Namespace) -> int:
@@ -113,8 +128,19 @@ def _runs_of(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _unfinished(out: Path) -> Iterator[Path]:
-    """A folder beside `out`, to be moved there when it is whole; a run that is stopped or fails leaves nothing."""
+def _unfinished(out: Path | Place) -> Iterator[Path | Place]:
+    """A folder beside `out`, moved there when it is whole; a run that is stopped or fails leaves nothing.
+
+    A store like S3 has no move: there it is `out`, where the list of files is written last.
+    """
+    if not isinstance(out, Path):
+        try:
+            yield out
+        except BaseException:
+            with suppress(ValueError):
+                out.remove()
+            raise
+        return
     try:
         from kafkalab.spark.storage.scratch import Scratch
 
@@ -124,6 +150,7 @@ def _unfinished(out: Path) -> Iterator[Path]:
         raise CommandLineError(f"cannot write {quoted(str(out))}: {(error.strerror or 'failed').lower()}") from None
     try:
         yield scratch.folder / "history"
+        (scratch.folder / "history").replace(out)
     finally:
         scratch.remove()
 

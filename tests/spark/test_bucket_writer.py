@@ -57,8 +57,9 @@ def test_what_waits_is_written_when_there_is_much_of_it(tmp_path: Path, monkeypa
             batch = leaders(range(first, first + 10))
             files.add("a" if first % 30 else "b", pa.Table.from_batches([batch]))
             assert sum(files.rows.values()) <= 20
-    assert sorted(files.done) == ["a/part-0.parquet", "b/part-0.parquet"]
-    steps = [pq.ParquetFile(tmp_path / path).read(["step"]).column("step").to_pylist() for path in sorted(files.done)]
+    assert sorted((path, rows) for path, _, rows in files.done) == [("a/part-0.parquet", 60), ("b/part-0.parquet", 40)]
+    paths = sorted(tmp_path / path for path, _, _ in files.done)
+    steps = [pq.ParquetFile(path).read(["step"]).column("step").to_pylist() for path in paths]
     assert steps == [[s for s in range(100) if s // 10 % 3], [s for s in range(100) if not s // 10 % 3]]
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["part-0.parquet", "part-0.parquet"]
 

@@ -26,6 +26,7 @@ from kafkalab.spark.storage.history_files import (
     read_histories,
     write_histories,
 )
+from kafkalab.spark.storage.places import place_of
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema
 from kafkalab.spark.synthetic.generator import synthetic
 
@@ -91,7 +92,7 @@ def test_what_a_task_left_that_was_tried_again_goes(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    _keep_only(tmp_path, "log", {names[0]})
+    _keep_only(place_of(tmp_path), "log", {names[0]})
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*part*")] == [names[0]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +13,10 @@ from kafkalab.spark.audits.memory import bucket_mb, free_mb, held_mb, local_work
 
 
 class Session:
-    """As much of a session as is asked for: its settings."""
+    """As much of a session as is asked for: its master."""
 
     def __init__(self, master: str) -> None:
-        self.conf = {"spark.master": master}
+        self.sparkContext = SimpleNamespace(master=master)
 
 
 def test_the_memory_of_a_part_grows_with_its_rows() -> None:
@@ -28,8 +29,9 @@ def test_the_memory_of_a_part_grows_with_its_rows() -> None:
     ("master", "workers"), [("local", 1), ("local[1]", 1), ("local[3,2]", 3), ("spark://h:7077", 0), ("yarn", 0)]
 )
 def test_only_a_local_master_says_how_many_workers_share_this_machine(master: str, workers: int) -> None:
-    assert local_workers(master) == workers
-    assert local_workers("local[*]") >= 1
+    assert local_workers(Session(master)) == workers  # type: ignore[arg-type]
+    assert local_workers(Session("local[*]")) >= 1  # type: ignore[arg-type]
+    assert local_workers(SimpleNamespace()) == 0, "Spark Connect has no context"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -25,7 +24,7 @@ from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.needs import LACKS, NEEDS
 from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import checked
-from kafkalab.spark.audits.memory import bucket_mb, require_memory, split_mb
+from kafkalab.spark.audits.memory import bucket_mb, local_workers, require_memory, split_mb
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
@@ -34,7 +33,9 @@ from kafkalab.spark.key_pass.key_pass import key_pass, labels_by_run, layout_of
 from kafkalab.spark.key_pass.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import read_histories, write_histories
-from kafkalab.spark.storage.scratch import Scratch
+from kafkalab.spark.storage.parquet_frames import read_frame, write_frame
+from kafkalab.spark.storage.places import Where, place_of
+from kafkalab.spark.storage.scratch import scratch_at
 
 SMALL = 100_000
 """Up to this many records, even of one run, one task checks them sooner than plans for all audits are made."""
@@ -61,25 +62,36 @@ def audit(
     histories: Histories,
     only: Iterable[str] | str | None = None,
     progress: bool = True,
-    scratch: str | Path | None = None,
-    files: str | Path | None = None,
+    scratch: Where | None = None,
+    files: Where | None = None,
     way: str = "",
 ) -> Summary:
     """Return what the audits, all or those named in `only`, find in these histories.
 
-    `files` is the folder where `write_histories` put exactly these histories; without it large ones are written to
-    `scratch` first. Intermediate tables go to `scratch`, a folder that all workers see; what was written there is
-    removed with the Summary. The default is a temporary folder. `progress` prints a line while audits run. `way` is one
-    of WAYS; without it the size of the histories decides, and `Summary.way` holds the decision. ValueError, naming the
-    possible values, for an unknown audit or way.
+    `files` is the place where `write_histories` put exactly these histories; without it large ones are written to
+    `scratch` first. Intermediate tables go to `scratch`, a place that all workers see; what was written there is
+    removed with the Summary, and after an error. If not given, it is a folder of temporary files for workers on this
+    machine, and beside `files` for others. `progress` prints a line while audits run. `way` is one of WAYS; without it
+    the size of the histories decides, and `Summary.way` holds the decision. ValueError, naming the possible values, for
+    an unknown audit or way.
     """
     chosen = chosen_checks(only)
     spark = histories.log.sparkSession
+    if scratch is None and files is not None and not local_workers(spark):
+        scratch = place_of(files).parent
     store = Store(spark, scratch, progress)
+    try:
+        return _summary(histories, chosen, store, files, way)
+    except BaseException:
+        store.remove()
+        raise
+
+
+def _summary(histories: Histories, chosen: Sequence[Check], store: Store, files: Where | None, way: str) -> Summary:
     began = time.monotonic()
     way = chosen_way(way, histories, files)
     by, settings = (_checked, FOR_SMALL | {SHUFFLES: TASKS}) if way == CHECKS else (_by_passes, {})
-    with quick(spark, settings):
+    with quick(store.spark, settings):
         every = by(chosen, histories, store, files)
         lacks = _lacks(histories, files)
         if lacks:
@@ -93,7 +105,7 @@ def audit(
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
 
 
-def chosen_way(way: str, histories: Histories, files: str | Path | None) -> str:
+def chosen_way(way: str, histories: Histories, files: Where | None) -> str:
     """Return `way` if it is given, else the way for histories of this size.
 
     Simulations, which are small, are not run only to count them.
@@ -106,13 +118,13 @@ def chosen_way(way: str, histories: Histories, files: str | Path | None) -> str:
     return CHECKS if records <= SMALL else KEY_PASS
 
 
-def _checked(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
+def _checked(chosen: Sequence[Check], histories: Histories, store: Store, files: Where | None) -> DataFrame:
     """Findings and counts of every run, by the checks."""
     names, layout = [one.name for one in chosen], None if files is None else layout_of(files)
     return store.keep("checks", checked(histories, names, layout), title=f"{len(names)} checks of every run")
 
 
-def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, files: str | Path | None) -> DataFrame:
+def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, files: Where | None) -> DataFrame:
     """Findings and counts: a pass over the keys, one over the clients, then the cycles and the inputs."""
     names = {check.name for check in chosen}
     if files is None:
@@ -167,7 +179,7 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
     return [check for check in ALL_CHECKS if check.name in names]
 
 
-def _lacks(histories: Histories, files: str | Path | None) -> set[str]:
+def _lacks(histories: Histories, files: Where | None) -> set[str]:
     """Return the tables that any history lacks, as its labels say."""
     if files is not None:
         labels = labels_by_run(layout_of(files).files, (LACKS,))
@@ -211,12 +223,12 @@ def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[Au
 
 
 class Store:
-    """A folder of intermediate tables as Parquet; it goes when nothing needs it any more."""
+    """A folder of intermediate tables; it goes when nothing needs it any more."""
 
-    def __init__(self, spark: SparkSession, folder: str | Path | None = None, progress: bool = False) -> None:
+    def __init__(self, spark: SparkSession, folder: Where | None = None, progress: bool = False) -> None:
         self.spark = spark
-        scratch = Scratch(folder, "kafkalab-audit-")
-        self.folder, self._scratch = scratch.folder, scratch
+        scratch = scratch_at(folder, "kafkalab-audit-")
+        self.folder, self._scratch = place_of(scratch.folder), scratch
         self.progress = progress
         self.remove = scratch.remove
         self._numbers = count(1)
@@ -225,10 +237,10 @@ class Store:
         """Materialise the rows once and return a DataFrame that reads them back: plans stay small."""
         began = time.monotonic()
         self.say(f"{title or name} …")
-        path = str(self.folder / f"{next(self._numbers):02}-{name.replace(' ', '-')}")
-        frame.write.parquet(path)
+        place = self.folder / f"{next(self._numbers):02}-{name.replace(' ', '-')}"
+        write_frame(frame, place)
         self.say(f"{title or name}: {time.monotonic() - began:.1f} s")
-        return self.spark.read.schema(frame.schema).parquet(path)
+        return read_frame(self.spark, place, frame.schema)
 
     def say(self, line: str, end: str = "") -> None:
         """Replace the line of progress; `end` is a line break after the last one."""

@@ -14,7 +14,6 @@ from heapq import nlargest
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql.utils import is_remote
 
 WORKER_MB = 150
 """A worker of Python with what it imports."""
@@ -51,7 +50,7 @@ def require_memory(spark: SparkSession, parts: Sequence[int], what: str) -> None
 
     Nothing is said of a cluster, nor where the machine does not tell how much is free.
     """
-    workers = 0 if is_remote() else local_workers(spark.conf.get("spark.master", "") or "")
+    workers = local_workers(spark)
     free = free_mb()
     if not workers or free is None or held_mb(parts, workers) <= free:
         return
@@ -62,9 +61,10 @@ def require_memory(spark: SparkSession, parts: Sequence[int], what: str) -> None
     raise ValueError(f"{line}: audit it on one with {alone:,} MB for a worker, or fewer records of one key and client")
 
 
-def local_workers(master: str) -> int:
-    """Return how many workers a local master runs at once; 0 for a cluster."""
-    found = LOCAL.fullmatch(master)
+def local_workers(spark: SparkSession) -> int:
+    """Return how many workers of this machine run at once; 0 for those of a cluster, or through Spark Connect."""
+    context = getattr(spark, "sparkContext", None)
+    found = LOCAL.fullmatch(context.master) if context is not None else None
     if found is None:
         return 0
     return (os.cpu_count() or 1) if found[2] == "*" else int(found[2] or 1)

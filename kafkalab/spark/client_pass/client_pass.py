@@ -33,7 +33,8 @@ from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import Files, labels_by_run, rows_where
-from kafkalab.spark.key_pass.records import RECORDS, SEEN, SPLIT, write
+from kafkalab.spark.key_pass.records import RECORDS, SEEN, read, write
+from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def rows_of_inputs(tables: Mapping[str, pa.Table], labels: Labels, names: Iterab
     return rows
 
 
-def with_edges(split: Split, folder: Path, number: int) -> list[dict[str, object]]:
+def with_edges(split: Split, folder: Path | Place, number: int) -> list[dict[str, object]]:
     """Write the edges from who wrote to who read, for the task that looks for cycles; return what was examined."""
     edges, examined = reads_between(split)
     write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
@@ -188,24 +189,14 @@ def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> Data
 class Handed(Mapping[str, pa.Table]):
     """The tables of a split that the key pass has written to `folder`; each is read when it is first asked for."""
 
-    def __init__(self, folder: Path, number: int) -> None:
-        self.folder, self.number = folder, number
+    def __init__(self, folder: Path | Place, number: int) -> None:
+        self.folder, self.number = place_of(folder), number
         self._read: dict[str, pa.Table] = {}
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self._read:
-            self._read[name] = self._table(name)
+            self._read[name] = read(self.folder / name, 0 if name in SHARED else self.number, SCHEMAS[name])
         return self._read[name]
-
-    def _table(self, name: str) -> pa.Table:
-        import pyarrow.parquet as pq
-
-        at = self.folder / name / f"{SPLIT}={0 if name in SHARED else self.number}"
-        paths = sorted(at.glob("[!_]*.parquet"))
-        if not paths:
-            return SCHEMAS[name].empty_table()
-        parts = [pq.read_table(path, partitioning=None, use_threads=False) for path in paths]
-        return pa.concat_tables(parts).unify_dictionaries()
 
     def __iter__(self) -> Iterator[str]:
         return iter(SCHEMAS)

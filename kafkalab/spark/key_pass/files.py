@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalab.spark.storage.places import Place, each, place_of
+
 POLLS = ("poll-skip", "int-poll-skip", "nonmonotonic-poll", "int-nonmonotonic-poll")
 SENDS = ("nonmonotonic-send", "int-nonmonotonic-send")
 
@@ -74,22 +76,26 @@ class Tables(Mapping[str, pa.Table]):
 
 def read(table: str, paths: list[str], columns: tuple[str, ...]) -> pa.Table:
     """These columns of all these files, one after the other."""
-    import pyarrow.parquet as pq
-
     from kafkalab.spark.storage.schemas import arrow_schema
 
-    few = [name for name in columns if name in FEW_TEXTS]
-    parts = []
-    for path in paths:
-        file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False, page_checksum_verification=True)
-        part = file.read(columns=list(columns), use_threads=False)
-        if "headers" in columns and "headers" not in part.column_names:  # written before records had any
-            part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))
-        parts.append(part.filter(pc.equal(part.column("function"), "send")) if table == "operations" else part)
-    if not parts:
+    if not paths:
         whole = arrow_schema("operations" if table == "calls" else table)
         return pa.schema([whole.field(name) for name in columns]).empty_table()
+    places = [place_of(path) for path in paths]
+    parts = each(lambda place: _part(table, place, columns), places, places[0])
     return pa.concat_tables(parts).unify_dictionaries()
+
+
+def _part(table: str, place: Place, columns: tuple[str, ...]) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    few = [name for name in columns if name in FEW_TEXTS]
+    elsewhere = place.local is None  # there a request for many columns at once is worth the memory
+    file = pq.ParquetFile(place.open(), read_dictionary=few, pre_buffer=elsewhere, page_checksum_verification=True)
+    part = file.read(columns=list(columns), use_threads=False)
+    if "headers" in columns and "headers" not in part.column_names:  # written before records had any
+        part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))
+    return part.filter(pc.equal(part.column("function"), "send")) if table == "operations" else part
 
 
 def give_back() -> None:

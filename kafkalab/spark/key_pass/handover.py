@@ -15,6 +15,7 @@ from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.edges import writes_between
 from kafkalab.spark.key_pass.splits import COMMITTED, TOLD, Splits
+from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 
@@ -67,7 +68,7 @@ TIMES = pa.schema({"run": pa.int64(), "step": pa.int64(), "at_ms": pa.int64()})
 class Handover:
     """Where the tables go: `folder` is one that all workers see."""
 
-    folder: Path
+    folder: Path | Place
     splits: Splits
 
     def write_bucket(self, bucket: Bucket, number: int) -> None:
@@ -98,10 +99,7 @@ class Handover:
 
     def committed(self) -> pa.Table:
         """Return the transactions that clients were told are committed, as `splits_of` has left them."""
-        import pyarrow.parquet as pq
-
-        paths = sorted((self.folder / COMMITTED).rglob("[!_]*.parquet"))
-        return pa.concat_tables([TOLD.empty_table(), *(pq.read_table(path, partitioning=None) for path in paths)])
+        return records.read(place_of(self.folder) / COMMITTED, 0, TOLD)
 
     def _write_inputs(self, bucket: Bucket, taken: Longs, task: str) -> None:
         """Write, by key, what readers may know, these reads, and where processes were moved."""
@@ -141,7 +139,7 @@ class Handover:
         """Write what one file of the transaction log holds."""
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path, partitioning=None, use_threads=False)
+        table = pq.read_table(place_of(path).open(), partitioning=None, use_threads=False)
         self._write(times_of([table]), None, "times", f"entries-{number:05}")
         names, table = Names(), table.filter(pc.not_equal(table.column("removed"), "truncated"))
         self._write(table.select(["run"]).group_by(["run"]).aggregate([]), None, "logged", f"entries-{number:05}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ from kafkalab.spark.key_pass.handover import Handover, paths_of
 from kafkalab.spark.key_pass.log import Labels
 from kafkalab.spark.key_pass.splits import TOLD, WAS_COMMITTED
 from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
+from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Layout:
     version: int
 
 
-def layout_of(path: str | Path) -> Layout:
+def layout_of(path: Where) -> Layout:
     """Return the layout of the history at `path`, as its list of files says."""
     version, listed = read_list(path)
     files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
@@ -77,7 +77,7 @@ def layout_of(path: str | Path) -> Layout:
         if file.table in BY_KEY:
             rows[bucket_in(file.path)] = rows.get(bucket_in(file.path), 0) + file.rows
         else:
-            files.setdefault(file.table, {0: []})[0].append(str(Path(path).absolute() / file.path))
+            files.setdefault(file.table, {0: []})[0].append((place_of(path) / file.path).text)
     rows = dict(sorted(rows.items(), key=lambda one: (-one[1], one[0])))
     return Layout(files, rows, sum(file.rows for file in listed if file.table == "log"), version)
 
@@ -116,7 +116,8 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
     schema = arrow_schema(table)
     if not (paths := paths_of(files, table)):
         return pa.schema([schema.field(name) for name in columns]).empty_table()
-    found = ds.dataset(paths, partitioning=None)
+    opened = [place_of(path).opened() for path in paths]
+    found = ds.dataset([path for _, path in opened], filesystem=opened[0][0], partitioning=None)
     return found.to_table(columns=list(columns), filter=wanted, use_threads=False)
 
 

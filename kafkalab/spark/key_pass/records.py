@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
 from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
 from kafkalab.spark.key_pass.log import Reads
 from kafkalab.spark.key_pass.sends import Owners
+from kafkalab.spark.storage.places import Where, each, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 _TEXT, _LONG, _INT = pa.string(), pa.int64(), pa.int32()
@@ -111,19 +110,33 @@ def rows_read(reads: Reads, log: Log) -> Longs:
     return np.where((reads.at >= 0) & ~log.marker[reads.at], reads.at, -1) if len(log.offset) else reads.at
 
 
-def write(table: pa.Table, split: Longs, folder: Path, task: str) -> None:
+def write(table: pa.Table, split: Longs, folder: Where, task: str) -> None:
     """Write the rows of each split to a file of its own, whole or not at all: a task may be tried again."""
     import pyarrow.parquet as pq
 
     order = np.argsort(split, kind="stable")
     numbers, begins = np.unique(split[order], return_index=True)
     ends = np.append(begins, len(order))[1:]
-    for number, begin, end in zip(numbers.tolist(), begins, ends, strict=True):
-        into = folder / f"{SPLIT}={number}"
-        into.mkdir(parents=True, exist_ok=True)
-        mine = into / f"_{task}-{os.getpid()}.tmp"
-        pq.write_table(table.take(pa.array(order[begin:end])), mine)
-        mine.replace(into / f"{task}.parquet")
+    place = place_of(folder)
+
+    def write_one(split: tuple[int, int, int]) -> None:
+        number, begin, end = split
+        with (place / f"{SPLIT}={number}/{task}.parquet").whole() as file:
+            pq.write_table(table.take(pa.array(order[begin:end])), file)
+
+    each(write_one, zip(numbers.tolist(), begins, ends, strict=True), place)
+
+
+def read(folder: Where, number: int, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a split that `write` has written; `schema` is theirs if there are none."""
+    import pyarrow.parquet as pq
+
+    at = place_of(folder) / f"{SPLIT}={number}"
+    paths = [at / path for path in at.files() if not path.startswith("_")]
+    if not paths:
+        return schema.empty_table()
+    parts = each(lambda path: pq.read_table(path.open(), partitioning=None, use_threads=False), paths, at)
+    return pa.concat_tables(parts).unify_dictionaries()
 
 
 def _texts(codes: Longs, texts: list[str], there: Flags | None = None) -> Any:

@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups
 from kafkalab.spark.key_pass.records import write
+from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
@@ -76,19 +76,18 @@ class Splits:
         return self.of.get((run, name), (run + (name if isinstance(name, int) else 0)) % self.count)
 
 
-def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]], records: int, folder: Path) -> Splits:
+def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]], records: int, folder: Where) -> Splits:
     """Return splits of nearly equal size for a history of so many records; leave the table COMMITTED in `folder`."""
     paths = [(table, path) for table in NAMED for found in files.get(table, {}).values() for path in found]
     if not paths:
         return Splits(1)
-    tasks = spark.range(0, len(paths), 1, min(len(paths), spark.sparkContext.defaultParallelism))
-    rows = tasks.mapInArrow(_worker(paths, folder), LINKS).collect()
+    rows = spark.range(len(paths)).mapInArrow(_worker(paths, folder), LINKS).collect()
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
     return joined(links, max(FEWEST, records // RECORDS_OF_A_SPLIT))
 
 
 def _worker(
-    paths: list[tuple[str, str]], folder: Path
+    paths: list[tuple[str, str]], folder: Where
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -101,14 +100,14 @@ def _worker(
     return work
 
 
-def write_committed(path: str, folder: Path, number: int) -> None:
+def write_committed(path: str, folder: Where, number: int) -> None:
     """Write which transactions a file of operations says are committed."""
     import pyarrow.parquet as pq
 
     few = ["client", "function", "type"]
-    rows = pq.read_table(path, columns=[*TOLD.names, *few[1:]], partitioning=None, read_dictionary=few)
+    rows = pq.read_table(place_of(path).open(), columns=[*TOLD.names, *few[1:]], partitioning=None, read_dictionary=few)
     rows = rows.filter(WAS_COMMITTED).select(TOLD.names).cast(TOLD)
-    write(rows, np.zeros(rows.num_rows, np.int64), folder / COMMITTED, f"operations-{number:05}")
+    write(rows, np.zeros(rows.num_rows, np.int64), place_of(folder) / COMMITTED, f"operations-{number:05}")
 
 
 def links_in(table: str, path: str) -> pa.Table:
@@ -117,7 +116,7 @@ def links_in(table: str, path: str) -> pa.Table:
 
     columns = ["run", *NAMED[table], "producer_id"]
     more = ["transaction"] if table == "operations" else []
-    rows = pq.read_table(path, columns=[*columns, *more], partitioning=None, use_threads=False)
+    rows = pq.read_table(place_of(path).open(), columns=[*columns, *more], partitioning=None, use_threads=False)
     if more:
         rows = rows.filter(pc.greater_equal(rows.column("transaction"), 1))
     each = rows.group_by(columns).aggregate([([], "count_all")]).to_pylist()

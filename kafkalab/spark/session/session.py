@@ -107,7 +107,8 @@ def megabytes(memory: str) -> int:
 def _name(key: str) -> str:
     if not key.startswith("spark_"):
         raise ValueError(f'settings are named like spark_sql_shuffle_partitions="8", not {key!r}')
-    return key.replace("_", ".")
+    group, _, name = key.partition("_executorEnv_")
+    return f"spark.executorEnv.{name}" if group == "spark" else key.replace("_", ".")
 
 
 def _settings(master: str, memory: str, ui: bool, java: str) -> dict[str, str]:

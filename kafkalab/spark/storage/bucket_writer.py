@@ -6,11 +6,9 @@ and would start a process for every file.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from pathlib import Path
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -20,18 +18,20 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 
 from kafkalab.spark.key_pass.files import give_back
+from kafkalab.spark.storage.places import Place, Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
-WRITTEN = "path string"
-UNFINISHED = ".tmp"
+WRITTEN = "path string, bytes bigint, rows bigint"
+"""What is told of a file: how long it is was counted while it was written."""
 AT_ONCE = 250_000
 """A worker holds so many rows before it writes the largest part of them: row groups are large, memory is not."""
 
+FILES = pa.schema({"path": pa.string(), "bytes": pa.int64(), "rows": pa.int64()})
 Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def writer(folder: str, table: str, bucket: str, buckets: int) -> Work:
-    """The function that writes a task's rows below `folder`; it gives the paths, from there, of the files it made.
+def writer(folder: Place, table: str, bucket: str, buckets: int) -> Work:
+    """The function that writes a task's rows below `folder`; it gives the files it made, with paths from there.
 
     With `buckets` rows lie in folders `bucket`=0, 1, … by the key that brings them together; without, in one file.
     """
@@ -39,13 +39,14 @@ def writer(folder: str, table: str, bucket: str, buckets: int) -> Work:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         task: Any = TaskContext.get()
         name = f"part-{task.partitionId():05}.parquet"
-        with Files(Path(folder) / table, name, table) as files:
+        with Files(folder / table, name, table) as files:
             for batch in batches:
                 for number, rows in parts_by_key(batch, table, buckets):
                     files.add(f"{bucket}={number}" if buckets else "", rows)
         del batches
         give_back()
-        yield pa.RecordBatch.from_pydict({"path": [f"{table}/{path}" for path in files.done]})
+        rows = [{"path": f"{table}/{path}", "bytes": size, "rows": count} for path, size, count in files.done]
+        yield pa.RecordBatch.from_pylist(rows, FILES)
 
     return write
 
@@ -78,15 +79,17 @@ def parts_by_key(batch: pa.RecordBatch, table: str, buckets: int) -> Iterator[tu
 class Files:
     """Files of one name in several folders below `base`, written together; they are there at the end, whole, or not.
 
-    `done` are then their paths below `base`. A task that is tried again writes them again.
+    `done` are then their paths below `base`, their bytes and rows. A task that is tried again writes them again.
     """
 
-    def __init__(self, base: Path, name: str, table: str) -> None:
-        self.base, self.name, self.schema = base, name, arrow_schema(table)
+    def __init__(self, base: Where, name: str, table: str) -> None:
+        self.base, self.name, self.schema = place_of(base), name, arrow_schema(table)
+        self.whole = ExitStack()
         self.waiting: dict[str, list[pa.Table]] = {}
         self.rows: dict[str, int] = {}
-        self.open: dict[str, Any] = {}
-        self.done: list[str] = []
+        self.open: dict[str, tuple[Any, Any]] = {}
+        self.written: dict[str, int] = {}
+        self.done: list[tuple[str, int, int]] = []
 
     def add(self, folder: str, rows: pa.Table) -> None:
         if rows.num_rows:
@@ -97,28 +100,27 @@ class Files:
 
     def _write(self, folder: str) -> None:
         if folder not in self.open:
-            (self.base / folder).mkdir(parents=True, exist_ok=True)
-            self.open[folder] = pq.ParquetWriter(
-                self._unfinished(folder), self.schema, write_page_checksum=True
-            )
-        self.open[folder].write_table(pa.concat_tables(self.waiting.pop(folder)))
-        del self.rows[folder]
+            file = self.whole.enter_context((self.base / self._path(folder)).whole())
+            table = pq.ParquetWriter(file, self.schema, write_page_checksum=True)
+            self.open[folder] = file, self.whole.enter_context(table)
+        self.open[folder][1].write_table(pa.concat_tables(self.waiting.pop(folder)))
+        self.written[folder] = self.written.get(folder, 0) + self.rows.pop(folder)
 
-    def _unfinished(self, folder: str) -> Path:
-        return self.base / folder / f"_{self.name}-{os.getpid()}{UNFINISHED}"
+    def _path(self, folder: str) -> str:
+        return f"{folder}/{self.name}" if folder else self.name
 
     def __enter__(self) -> Files:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if kind is None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.whole.__exit__(kind, error, trace)
+            return
+        with self.whole:
             for folder in list(self.waiting):
                 self._write(folder)
-        for folder, file in self.open.items():
-            file.close()
-            if kind is None:
-                self._unfinished(folder).replace(self.base / folder / self.name)
-                self.done.append(str(Path(folder) / self.name))
-            else:
-                with suppress(FileNotFoundError):
-                    self._unfinished(folder).unlink()
+            for folder, (file, table) in self.open.items():
+                table.close()
+                self.done.append((self._path(folder), file.tell(), self.written[folder]))

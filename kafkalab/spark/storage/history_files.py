@@ -1,17 +1,16 @@
-"""Histories on disk: one folder of Parquet files for each table, and a list of all files that says when one is wrong.
+"""Histories as files: one folder of Parquet files for each table, and a list of all files that says when one is wrong.
 
-PATH/history.json names format, version, and each file with its bytes and rows. What has a key lies in a folder for each
-bucket of keys: PATH/log/bucket=3/part-….parquet, so that whoever reads a bucket has all of its keys.
+PATH is a folder of this machine, or a URI of any file system that pyarrow opens. PATH/history.json names format,
+version, and each file with its bytes and rows. What has a key lies in a folder for each bucket of keys:
+PATH/log/bucket=3/part-….parquet, so that whoever reads a bucket has all of its keys.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -22,9 +21,10 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.history.history import FRAME_NAMES, REPLY
 from kafkalab.limits import Limit, quoted, told
-from kafkalab.saved_data import json_file
-from kafkalab.spark.storage.bucket_writer import UNFINISHED, WRITTEN, writer
+from kafkalab.spark.storage.bucket_writer import WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
+from kafkalab.spark.storage.parquet_frames import read_files
+from kafkalab.spark.storage.places import Place, PlaceError, Where, each, place_of
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema, columns, spark_schema
 
 FORMAT, VERSION = "kafkalab-histories", 4
@@ -40,7 +40,7 @@ BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
 BUCKET = "bucket"
 RECORDS_OF_A_BUCKET, FEWEST_BUCKETS = 60_000, 8
 """A worker that audits holds a bucket at a time: so many records, and what belongs to them, take about 400 MB."""
-FILE = re.compile(r"[^._].*\.parquet")
+FILE = re.compile(r"/[^._/][^/]*\.parquet$")
 
 
 class HistoryError(ValueError):
@@ -60,45 +60,51 @@ class File:
         return self.path.partition("/")[0]
 
 
-def write_histories(histories: Histories, path: str | Path, *, buckets: int = 0, replace: bool = False) -> list[File]:
+def write_histories(histories: Histories, path: Where, *, buckets: int = 0, replace: bool = False) -> list[File]:
     """Write all tables below `path`; the files, in order. FileExistsError if something is there and `replace` is not.
 
     Keys fall into `buckets`; if not given, so many that one has about RECORDS_OF_A_BUCKET, as far as keys allow it.
-    The workers write them: the folder must be one that they see, too. history.json is written last: without it nothing
+    The workers write them: the place must be one that they see, too. history.json is written last: without it nothing
     is a history.
     """
-    folder = Path(path).absolute()
+    folder = place_of(path)
     if buckets < 0:
         raise ValueError(f"buckets is at least 1, not {buckets}")
     _make_room(folder, replace)
     for name in TABLES:
         _check_schema(name, histories.table(name))
     buckets = buckets or max(FEWEST_BUCKETS, histories.records() // RECORDS_OF_A_BUCKET)
+    files: list[File] = []
     for name in TABLES:
-        work = writer(str(folder), name, BUCKET, buckets if name in BY_KEY else 0)
-        _keep_only(folder, name, {row.path for row in histories.through(name, work, WRITTEN).collect()})
-    return write_index(folder, buckets)
+        work = writer(folder, name, BUCKET, buckets if name in BY_KEY else 0)
+        written = [File(**row.asDict()) for row in histories.through(name, work, WRITTEN).collect()]
+        _keep_only(folder, name, {file.path for file in written})
+        files += sorted(written, key=lambda file: file.path)
+    return write_index(folder, buckets, files)
 
 
-def write_index(folder: Path, buckets: int) -> list[File]:
-    """Write history.json, which lists all Parquet files below `folder`; return them."""
-    files = [_described(folder, found) for found in _files(folder)]
+def write_index(path: Where, buckets: int, files: list[File] | None = None) -> list[File]:
+    """Write history.json, which lists the files of a history, all that are there if not given; return them."""
+    folder = place_of(path)
+    if files is None:
+        files = [_described(folder, found, size) for found, size in _files(folder).items()]
     rows = {name: sum(file.rows for file in files if file.table == name) for name in TABLES}
     index = {"format": FORMAT, "version": VERSION, "buckets": buckets, "rows": rows}
     index["files"] = [asdict(file) for file in files]
-    (folder / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    with (folder / INDEX).whole() as file:
+        file.write((json.dumps(index, indent=1) + "\n").encode())
     return files
 
 
-def read_histories(spark: SparkSession, path: str | Path) -> Histories:
+def read_histories(spark: SparkSession, path: Where) -> Histories:
     """The histories that `write_histories` left at `path`, with the schemas of `kafkalab.spark.storage.schemas`.
 
     HistoryError, naming the file and the difference, if one is missing, cut off, changed, added, or there twice.
     """
-    folder = Path(path).absolute()
+    folder = place_of(path)
     version, _ = read_list(folder)
-    files_of(folder)
-    tables = {name: _read(spark, folder, name) for name in TABLES}
+    listed = files_of(folder)
+    tables = {name: _read(spark, folder, name, listed) for name in TABLES}
     if version <= WITHOUT_HEADERS:
         for name in ("operations", "log"):
             tables[name] = tables[name].withColumn("headers", F.coalesce("headers", F.array().cast("array<string>")))
@@ -110,11 +116,11 @@ def read_histories(spark: SparkSession, path: str | Path) -> Histories:
     return Histories(**tables)
 
 
-def files_of(path: str | Path) -> list[File]:
+def files_of(path: Where) -> list[File]:
     """The files of the history at `path`, after all of them were compared with its list. HistoryError as above."""
-    folder = Path(path).absolute()
+    folder = place_of(path)
     version, listed = read_list(folder)
-    there = {str(found.relative_to(folder)): found for found in _files(folder)}
+    there = _files(folder)
     known: dict[str, File] = {}
     for file in listed:
         if file.path in known:
@@ -122,31 +128,34 @@ def files_of(path: str | Path) -> list[File]:
         known[file.path] = file
         if file.path not in there:
             raise HistoryError(f"{folder / file.path} is missing: {INDEX} lists it with {file.rows} rows")
-        _check_file(folder, file, version)
+        if there[file.path] != file.bytes:
+            wrong = f"has {there[file.path]} bytes, not {file.bytes}: it is cut off or was changed"
+            raise HistoryError(f"{folder / file.path} {wrong}")
+    each(lambda file: _check_file(folder / file.path, file, version), listed, folder)
     foreign = sorted(there.keys() - known.keys())
     if foreign:
         raise HistoryError(f"{folder / foreign[0]} {_foreign(folder, foreign[0], listed)}; remove it")
     return listed
 
 
-def unreadable(path: str | Path) -> str:
+def unreadable(path: Where) -> str:
     """Return what is wrong with the first file of the history that cannot be read to its end; "" if all can."""
-    folder = Path(path).absolute()
-    for found in _files(folder):
+    folder = place_of(path)
+    for found in (folder / file for file in _files(folder)):
         try:
-            for _ in pq.ParquetFile(found, page_checksum_verification=True).iter_batches():
+            for _ in pq.ParquetFile(found.open(), page_checksum_verification=True).iter_batches():
                 pass
         except (pa.ArrowException, OSError) as error:
             return f"{found} is damaged ({str(error).splitlines()[0]})"
     return ""
 
 
-def in_buckets(path: str | Path, listed: Iterable[File], table: str) -> dict[int, list[str]]:
+def in_buckets(path: Where, listed: Iterable[File], table: str) -> dict[int, list[str]]:
     """Return the paths of the files of each bucket of a table, of those that `files_of` gave."""
     found: dict[int, list[str]] = {}
     for file in listed:
         if file.table == table:
-            found.setdefault(bucket_in(file.path), []).append(str(Path(path).absolute() / file.path))
+            found.setdefault(bucket_in(file.path), []).append((place_of(path) / file.path).text)
     return dict(sorted(found.items()))
 
 
@@ -160,21 +169,21 @@ def bucket_in(path: str) -> int:
 # writing
 
 
-def _make_room(folder: Path, replace: bool) -> None:
-    if (folder.is_dir() and any(folder.iterdir())) or folder.is_file():
+def _make_room(folder: Place, replace: bool) -> None:
+    there = {"": 0} if folder.is_file() else folder.files()
+    if there:
         if not replace:
             raise FileExistsError(f"{folder} is not empty: name another folder, or pass replace=True")
-        if not (folder / INDEX).is_file():
+        if INDEX not in there:
             raise FileExistsError(f"{folder} is not empty and no history: it is left alone, name another folder")
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+        folder.remove()
 
 
-def _keep_only(folder: Path, table: str, written: set[str]) -> None:
+def _keep_only(folder: Place, table: str, written: set[str]) -> None:
     """Gone is what tasks left that were tried again: whole files that the second try did not have, and half ones."""
-    for found in [*_files_of_table(folder, table), *(folder / table).rglob(f"*{UNFINISHED}")]:
-        if found.relative_to(folder).as_posix() not in written:
-            found.unlink()
+    for found in (folder / table).files():
+        if f"{table}/{found}" not in written:
+            (folder / table / found).remove_file()
 
 
 def _check_schema(table: str, frame: DataFrame) -> None:
@@ -190,34 +199,25 @@ def _check_schema(table: str, frame: DataFrame) -> None:
             raise HistoryError(f"the table {table} has a column {name} that no history has")
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """All Parquet files of all tables, in order."""
-    for name in TABLES:
-        yield from _files_of_table(folder, name)
+def _files(folder: Place) -> dict[str, int]:
+    """All Parquet files of all tables, in order, with their bytes."""
+    there = [(path.partition("/")[0], path, size) for path, size in folder.files().items() if FILE.search(path)]
+    return {path: size for name in TABLES for table, path, size in there if table == name}
 
 
-def _files_of_table(folder: Path, table: str) -> list[Path]:
-    return sorted(found for found in (folder / table).rglob("*") if FILE.fullmatch(found.name))
-
-
-def _described(folder: Path, found: Path) -> File:
-    rows = pq.read_metadata(found).num_rows
-    return File(path=found.relative_to(folder).as_posix(), bytes=found.stat().st_size, rows=rows)
+def _described(folder: Place, path: str, size: int) -> File:
+    return File(path=path, bytes=size, rows=pq.read_metadata((folder / path).open()).num_rows)
 
 
 # reading
 
 
-def read_list(path: str | Path) -> tuple[int, list[File]]:
+def read_list(path: Where) -> tuple[int, list[File]]:
     """Return the version of the history and the files that history.json lists; none of them is opened. HistoryError."""
-    folder = Path(path).absolute()
+    folder = place_of(path)
     index = folder / INDEX
-    if not folder.exists():
-        raise HistoryError(f"there is no folder {folder}")
-    if not index.is_file():
-        raise HistoryError(f"{folder} has no {INDEX}: it is no history, or writing it did not come to its end")
     try:
-        said: Any = json_file(index, LIST)
+        said: Any = index.json(LIST)
         if not isinstance(said, dict) or said.get("format") != FORMAT:
             raise HistoryError(f"{index} is not of a history that kafkalab wrote")
         if said.get("version") not in READ:
@@ -225,8 +225,10 @@ def read_list(path: str | Path) -> tuple[int, list[File]]:
             raise HistoryError(f"{index} is of version {quoted(said.get('version'))}; {what}")
         files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
         rows = {name: int(said["rows"][name]) for name in TABLES}
-    except HistoryError:
+    except (HistoryError, PlaceError):
         raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise HistoryError(_without_list(folder)) from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise HistoryError(f"{index} is damaged or cut off ({told(error)})") from None
     for name, count in rows.items():
@@ -236,13 +238,16 @@ def read_list(path: str | Path) -> tuple[int, list[File]]:
     return said["version"], files
 
 
-def _check_file(folder: Path, file: File, version: int) -> None:
-    found = folder / file.path
-    size = found.stat().st_size
-    if size != file.bytes:
-        raise HistoryError(f"{found} has {size} bytes, not {file.bytes}: it is cut off or was changed")
+def _without_list(folder: Place) -> str:
+    there = folder.local.exists() if folder.local is not None else folder.files()
+    if not there:
+        return f"there is no folder {folder}"
+    return f"{folder} has no {INDEX}: it is no history, or writing it did not come to its end"
+
+
+def _check_file(found: Place, file: File, version: int) -> None:
     try:
-        metadata = pq.read_metadata(found)
+        metadata = pq.read_metadata(found.open())
         schema = metadata.schema.to_arrow_schema()
     except (pa.ArrowInvalid, OSError) as error:
         raise HistoryError(f"{found} is no Parquet file any more ({str(error).splitlines()[0]})") from None
@@ -255,7 +260,7 @@ def _check_file(folder: Path, file: File, version: int) -> None:
         raise HistoryError(f"{found} has nulls in the column {column}, which may have none: it was changed")
 
 
-def _column_with_nulls(found: Path, table: str, metadata: pq.FileMetaData) -> str:
+def _column_with_nulls(found: Place, table: str, metadata: pq.FileMetaData) -> str:
     """Return the first column with nulls that its table declares to be without; "" if there is none.
 
     The file's statistics say how many a column has; where they do not, the column is read.
@@ -270,7 +275,7 @@ def _column_with_nulls(found: Path, table: str, metadata: pq.FileMetaData) -> st
         parts = [metadata.row_group(n).column(places[name]).statistics for n in range(metadata.num_row_groups)]
         counts = [part.null_count if part is not None and part.has_null_count else None for part in parts]
         if None in counts:
-            counts = [pq.read_table(found, columns=[name], partitioning=None).column(name).null_count]
+            counts = [pq.read_table(found.open(), columns=[name], partitioning=None).column(name).null_count]
         if any(counts):
             return name
     return ""
@@ -295,20 +300,19 @@ def _plain(kind: pa.DataType) -> str:
     return f"list<{kind.value_type}>" if pa.types.is_list(kind) else str(kind)
 
 
-def _foreign(folder: Path, path: str, listed: list[File]) -> str:
+def _foreign(folder: Place, path: str, listed: list[File]) -> str:
     """What to say of a file that nobody listed: a copy of one that was, or not of this history."""
-    size = (folder / path).stat().st_size
-    content = (folder / path).read_bytes()
+    content = (folder / path).open().read()
     for file in listed:
-        if file.bytes == size and (folder / file.path).read_bytes() == content:
+        if file.bytes == len(content) and (folder / file.path).open().read() == content:
             return f"is there twice: it is a copy of {file.path}"
     return f"is not of this history: {INDEX} does not list it"
 
 
-def _read(spark: SparkSession, folder: Path, table: str) -> DataFrame:
-    schema = spark_schema(table)
-    if not _files_of_table(folder, table):
-        return spark.createDataFrame([], schema)
+def _read(spark: SparkSession, folder: Place, table: str, listed: list[File]) -> DataFrame:
+    schema, mine = spark_schema(table), [(folder / file.path).text for file in listed if file.table == table]
+    if folder.local is None or not mine:
+        return read_files(spark, mine, schema)
     reader = spark.read.option("parquet.page.verify-checksum.enabled", "true")
     if table not in BY_KEY:
         return reader.schema(schema).parquet(str(folder / table))
