@@ -81,6 +81,15 @@ def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
         assert wanted, name
 
 
+def test_a_sequence_after_one_that_is_not_known_is_judged_by_the_check() -> None:
+    made = Made()
+    for sequence in (-1, 0):
+        made.log("t-0", f"v{sequence}", pid=1, epoch=0, seq=sequence)
+    wanted = [f.text for f in check_all(made.history())["sequence gap"].findings]
+    assert wanted == ["offset 1 of t-0, producer 1: sequence 0 follows -1"]
+    assert [r["text"] for r in rows([made.history()], names=("sequence gap",)) if r["text"]] == wanted
+
+
 def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
     reports = [check_all(history) for history in made]
     given: Counter[tuple[object, object]] = Counter()

@@ -12,10 +12,12 @@ from kafkalab.checks.check import Check, Finding
 from kafkalab.checks.transactions import ClientTxn, note
 from kafkalab.checks.view import PREPARED, View
 from kafkalab.history.history import History
-from kafkalab.history.schema import LogRecord, Operation, Read, TxnEntry, columns_of
+from kafkalab.history.schema import LogRecord, Operation, Read, TxnEntry
 from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.key_pass.arrays import Longs
 from kafkalab.spark.key_pass.records import OWN
+from kafkalab.spark.key_pass.suspects import plain
+from kafkalab.spark.storage.rows import rows_of_table
 
 
 def by_run(run: Longs, rows: Longs) -> Iterator[tuple[int, Longs]]:
@@ -82,15 +84,12 @@ def transactions_of(split: Split, numbers: Longs) -> dict[int, ClientTxn]:
 
 def entries_at(split: Split, rows: Longs) -> list[TxnEntry]:
     """Return these entries of the transaction log, in their order."""
-    names = [column.name for column in columns_of("transactions")]
-    found = split.entries.table.select(names).take(pa.array(np.unique(rows))).to_pylist()
-    return [TxnEntry(**row | {"partitions": tuple(row["partitions"])}) for row in found]
+    return rows_of_table("transactions", plain(split.entries.table.take(pa.array(np.unique(rows)))))
 
 
 def reads_at(split: Split, rows: Longs) -> tuple[Read, ...]:
     """Return what was read, in the order in which it was."""
-    names = [name for name in split.seen.column_names if name not in ("run", "record")]
-    found = [Read(**row) for row in split.seen.select(names).take(pa.array(rows)).to_pylist()]
+    found: list[Read] = rows_of_table("reads", plain(split.seen.drop_columns(["record"]).take(pa.array(rows))))
     return tuple(sorted(found, key=lambda read: (read.step, read.consumer, read.index)))
 
 
