@@ -77,22 +77,6 @@ def audit(
     if scratch is None and files is not None and not works_here(spark):
         scratch = place_of(files).parent
     store = Store(spark, scratch, progress)
-    try:
-        return _summary(histories, chosen, store, files, way)
-    except BaseException:
-        store.remove()
-        raise
-
-
-def works_here(spark: SparkSession) -> bool:
-    """Whether the workers are on this machine, so that they see its temporary files; unknown through Spark Connect."""
-    context = getattr(spark, "sparkContext", None)
-    return context is not None and context.master.startswith("local")
-
-
-def _summary(
-    histories: Histories, chosen: Sequence[Check], store: Store, files: Where | None, way: str
-) -> Summary:
     began = time.monotonic()
     way = chosen_way(way, histories, files)
     every = _checked(chosen, histories, store) if way == CHECKS else _by_passes(chosen, histories, store, files)
@@ -106,6 +90,12 @@ def _summary(
     counts = every.where(F.col("examined").isNotNull()).groupBy("run", "anomaly")
     examined = counts.agg(F.sum("examined").alias("examined"))
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
+
+
+def works_here(spark: SparkSession) -> bool:
+    """Whether the workers are on this machine, so that they see its temporary files; unknown through Spark Connect."""
+    context = getattr(spark, "sparkContext", None)
+    return context is not None and context.master.startswith("local")
 
 
 def chosen_way(way: str, histories: Histories, files: Where | None) -> str:
@@ -236,7 +226,11 @@ class Store:
         began = time.monotonic()
         self.say(f"{title or name} …")
         place = self.folder / f"{next(self._numbers):02}-{name.replace(' ', '-')}"
-        write_frame(frame, place)
+        try:
+            write_frame(frame, place)
+        except BaseException:
+            self.remove()
+            raise
         self.say(f"{title or name}: {time.monotonic() - began:.1f} s")
         return read_frame(self.spark, place, frame.schema)
 
