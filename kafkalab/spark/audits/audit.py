@@ -80,14 +80,6 @@ def audit(
     if scratch is None and files is not None and not local_workers(spark):
         scratch = place_of(files).parent
     store = Store(spark, scratch, progress)
-    try:
-        return _summary(histories, chosen, store, files, way)
-    except BaseException:
-        store.remove()
-        raise
-
-
-def _summary(histories: Histories, chosen: Sequence[Check], store: Store, files: Where | None, way: str) -> Summary:
     began = time.monotonic()
     way = chosen_way(way, histories, files)
     by, settings = (_checked, FOR_SMALL | {SHUFFLES: TASKS}) if way == CHECKS else (_by_passes, {})
@@ -238,7 +230,11 @@ class Store:
         began = time.monotonic()
         self.say(f"{title or name} …")
         place = self.folder / f"{next(self._numbers):02}-{name.replace(' ', '-')}"
-        write_frame(frame, place)
+        try:
+            write_frame(frame, place)
+        except BaseException:
+            self.remove()
+            raise
         self.say(f"{title or name}: {time.monotonic() - began:.1f} s")
         return read_frame(self.spark, place, frame.schema)
 

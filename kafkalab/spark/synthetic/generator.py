@@ -27,8 +27,7 @@ MADE = tuple(name for name in TABLES if name != "labels")
 class Synthetic(Histories):
     """Tables, and `truth`: one row for each finding that the injected windows lead to, with the fields of a Finding.
 
-    Columns: run, inject (what was asked for), anomaly (what is found), policy, keys, offsets, steps (null where they
-    depend on more than the window).
+    Columns: run, inject (what was asked for), anomaly (what is found), policy, keys, offsets, steps.
     """
 
     truth: DataFrame
