@@ -34,7 +34,9 @@ BYTES_OF = {"synthetic": 160, "simulated": 80_000}
 """What a record of a synthetic history, and what a simulated run, takes on disk at most, about."""
 RUNS_MOST = 10_000_000
 MEMORY_OF_A_TASK_MB = 400
-"""What each of Spark's two workers takes beside Java's heap: see RECORDS_OF_A_BUCKET in spark/storage."""
+"""What each worker takes beside Java's heap to make a history."""
+WORKERS = 2
+"""How many workers there are, if no master is given."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +80,17 @@ def act(options: argparse.Namespace, root: Path) -> int:
         _make(folder, options, planted)
     took, command = time.monotonic() - began, f"kafkalab audit {shlex.quote(options.out)}"
     print(f"{out} is written, in {took:.1f} s; {command} says what it holds")
+    _say(_memory_of_an_audit(out), options.quiet)
     return 0
+
+
+def _memory_of_an_audit(out: Path | Place) -> str:
+    """Return what an audit takes, which depends on the largest key and not only on the number of records."""
+    from kafkalab.spark.audits.memory import bucket_mb, held_mb
+    from kafkalab.spark.key_pass.key_pass import layout_of
+
+    megabytes = held_mb(map(bucket_mb, layout_of(out).rows.values()), WORKERS)
+    return f"an audit takes Java's heap and about {megabytes:,} MB for {WORKERS} workers"
 
 
 def _is_there(out: Path | Place) -> bool:
@@ -104,7 +116,7 @@ def _room_for(out: Path | Place, options: argparse.Namespace) -> str:
     """
     count = options.records if options.kind == "synthetic" else _runs_of(options)
     megabytes = count * BYTES_OF[options.kind] // 1_000_000 + 1
-    memory = f"{options.memory} and {2 * MEMORY_OF_A_TASK_MB} MB of memory"
+    memory = f"{options.memory} and {WORKERS * MEMORY_OF_A_TASK_MB} MB of memory"
     if not isinstance(out, Path):
         return f"at most about {megabytes:,} MB in {out}, {memory}"
     place = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.is_dir())

@@ -39,7 +39,8 @@ BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
 """Tables that audits look at key by key; operations other than sends lie with those of their client."""
 BUCKET = "bucket"
 RECORDS_OF_A_BUCKET, FEWEST_BUCKETS = 60_000, 8
-"""A worker that audits holds a bucket at a time: so many records, and what belongs to them, take about 400 MB."""
+"""A worker that audits holds a bucket at a time, of so many records if keys allow it: see kafkalab.spark.audits.memory.
+"""
 FILE = re.compile(r"/[^._/][^/]*\.parquet$")
 
 
