@@ -36,8 +36,13 @@ def remove_after(folder: Path, number: int) -> None:
     """Remove the files of chunks from `number` on, which a capture that was stopped has left."""
     for table in TABLES:
         for found in (folder / table).rglob("*part-*"):
-            if int(found.name.lstrip("_").removeprefix("part-")[:5]) >= number or found.name.startswith("_"):
+            if found.name.startswith("_") or number_of(found) >= number:
                 found.unlink()
+
+
+def number_of(file: Path) -> int:
+    """Return the number of the chunk that a file is of."""
+    return int(file.name.removeprefix("part-").partition(".")[0])
 
 
 def rows_of(folder: Path, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:

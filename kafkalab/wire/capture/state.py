@@ -16,7 +16,7 @@ class PartitionState:
 
     `open` has the first offset of each producer id with an open transaction, `aborted` those that Fetch's aborted lists
     named and whose markers are still to come; `listed` counts the transactions of these lists, `unlisted` the ABORT
-    markers whose transaction was in none.
+    markers whose transaction was in none. `marked_ms` is when a capture that follows wrote its watermarks last.
     """
 
     start: int
@@ -32,6 +32,7 @@ class PartitionState:
     aborted: dict[int, list[int]] = field(default_factory=dict)
     listed: int = 0
     unlisted: int = 0
+    marked_ms: int = 0
 
     @property
     def done(self) -> bool:
