@@ -13,6 +13,7 @@ from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
 from kafkalab.cli.captured import lacking_of, said_by_brokers, unanswered, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
+from kafkalab.cli.followed import follow
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.history.history import History, load_history
 from kafkalab.limits import FILE_OF_A_HISTORY, told, whole_number
@@ -38,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a folder of `kafkalab workload` or `capture`, or a file that History.save wrote")
     parser.add_argument("--only", action="append", metavar="NAMES", help="only these audits, with commas between")
     parser.add_argument("--html", metavar="FILE", help="write a page with the summary and the findings, too")
+    parser.add_argument("--follow", action="store_true", help="watch a capture while it is written, until Control-C")
     parser.add_argument("--quiet", action="store_true", help="no line of progress")
     add_spark_options(parser)
 
@@ -48,6 +50,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
     path, page = Path(options.path), Path(options.html) if options.html else None
     if not path.exists():
         raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
+    if options.follow:
+        if only or page:
+            raise CommandLineError("--follow watches with the streaming audits; it takes no --only and no --html")
+        return follow(options, path)
     if page is not None and not page.absolute().parent.is_dir():
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
     if page is not None and page.is_dir():

@@ -12,10 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kafkalab.cli.captured import CAPTURED
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.limits import place_of, quoted, told, whole_number
-from kafkalab.saved_data import json_file
+from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 
 PROGRESS_S = 1.0
 ROUND_S = 1
@@ -95,7 +94,7 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
     from kafkalab.spark.storage.chunks import fitting_buckets, remove_after
     from kafkalab.spark.storage.history_files import INDEX
     from kafkalab.wire.capture.capture import begin
-    from kafkalab.wire.capture.state import CAPTURE, CaptureState
+    from kafkalab.wire.capture.state import CaptureState
 
     if (folder / INDEX).exists():
         raise CommandLineError(f"{folder} is a whole history already; give --out a new folder")
@@ -151,6 +150,9 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
         state.chunks += 1
         _save(folder, state)
         say(state)
+    if state.whole < state.chunks:
+        state.whole = state.chunks
+        _save(folder, state)
 
 
 def _known(folder: Path) -> Any:
@@ -165,8 +167,6 @@ def _known(folder: Path) -> Any:
 
 def _save(folder: Path, state: Any) -> None:
     """Write the state whole, or not at all."""
-    from kafkalab.wire.capture.state import CAPTURE
-
     unfinished = folder / f"_{CAPTURE}"
     unfinished.write_text(json.dumps(state.as_json(), indent=1) + "\n", encoding="utf-8")
     unfinished.replace(folder / CAPTURE)

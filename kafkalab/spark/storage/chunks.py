@@ -45,6 +45,14 @@ def number_of(file: Path) -> int:
     return int(file.name.removeprefix("part-").partition(".")[0])
 
 
+def files_of_chunk(folder: Path, number: int, table: str, buckets: int) -> Iterator[Path]:
+    """Yield the files that a chunk has of a table."""
+    for bucket in (f"{BUCKET}={n}" for n in range(buckets)) if table in BY_KEY else ("",):
+        file = folder / table / bucket / PART.format(number)
+        if file.is_file():
+            yield file
+
+
 def rows_of(folder: Path, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
     """Yield these columns of all rows that chunks have written of a table, in their order."""
     for found in sorted((folder / table).rglob("part-*.parquet")):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-CAPTURE = "capture.json"
-"""The file beside the tables in which the state of a capture is."""
 FORMAT, VERSION = "kafkalab-capture", 1
 
 
@@ -43,12 +41,14 @@ class PartitionState:
 class CaptureState:
     """A whole capture. `transaction_log` says whether `__transaction_state` was read, or why not; `producers` and
     `transactions` are what brokers describe, `told` whether any did;
+    `whole` counts the chunks of rounds that are complete, in which each marker has its decision;
     `known` is what the audits may rely on, a word of kafkalab/checks/from_a_log.py."""
 
     topics: list[str]
     start: str
     partitions: dict[str, PartitionState] = field(default_factory=dict)
     chunks: int = 0
+    whole: int = 0
     buckets: int = 0
     began_ms: int = 0
     ended_ms: int = 0

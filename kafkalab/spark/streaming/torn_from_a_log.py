@@ -1,0 +1,92 @@
+"""torn transaction, as a log and the transaction log arrive without operations: the check itself judges the suspects.
+
+For each producer id the check is given what arrived of its newest transactions, whenever both COMMIT and ABORT markers
+have ended some of them. So there is no second rule here, only a choice of what to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kafkalab.checks.check import Finding
+from kafkalab.checks.needs import LACKS
+from kafkalab.checks.torn_transaction import torn_transaction
+from kafkalab.checks.view import PREPARED
+from kafkalab.history.history import History
+from kafkalab.history.schema import Label, LogRecord, TxnEntry
+from kafkalab.spark.streaming.watch import Limits
+
+ENTRIES_KEPT = 64
+"""Of a producer id: entries of the transaction log that are older than the newest marker."""
+ENDED_KEPT = 64
+"""Of a producer id: markers that ended something, each with the first record that it ended."""
+IDLE_MS = 3_600_000
+"""A producer id that has nothing open is forgotten when nothing of it has come for so long."""
+STATES = {outcome: state for state, outcome in PREPARED.items()}
+WITHOUT = (Label(LACKS, "operations"),)
+
+
+class TornFromALog:
+    """By producer id: `entries`, the first `open` record of each key, records and markers that have `ended`, when it
+    was seen last, and the places that were told."""
+
+    def __init__(self, limits: Limits, kept: Any = None) -> None:
+        self.now_ms: int = kept[0] if kept else 0
+        self.seen: dict[str, dict[str, Any]] = kept[1] if kept else {}
+
+    def take(self, row: Any) -> Iterator[Finding]:
+        """A tear is certain when the second of its ends has arrived, and the decision."""
+        if row.kind == "clock":
+            self._forget(row.at_ms)
+        elif row.producer_id >= 0 and (row.kind in ("ongoing", "decision", "marker") or row.transactional):
+            yield from self._take(row)
+
+    def kept(self) -> Any:
+        """Everything that still matters."""
+        return [self.now_ms, self.seen]
+
+    def _take(self, row: Any) -> Iterator[Finding]:
+        new = {"entries": [], "open": {}, "ended": [], "told": []}
+        one = self.seen.setdefault(str(row.producer_id), new)
+        one["at_ms"] = self.now_ms
+        if row.kind == "record":
+            one["open"].setdefault(row.key, [row.key, row.offset, row.producer_epoch, "", row.step])
+        elif row.kind != "marker":
+            same = [row.transactional_id, row.producer_epoch, STATES.get(row.state, "Ongoing"), list(row.partitions)]
+            one["entries"].append([*same, row.step])
+            yield from self._judge(row.producer_id, one)
+        elif first := one["open"].pop(row.key, None):
+            one["ended"].append([first, [row.key, row.offset, row.producer_epoch, row.state, row.step]])
+            self._cut(one, row.step)
+            yield from self._judge(row.producer_id, one)
+
+    def _cut(self, one: dict[str, Any], step: int) -> None:
+        older = sum(entry[-1] < step for entry in one["entries"])
+        del one["entries"][: max(0, older - ENTRIES_KEPT)]
+        del one["ended"][:-ENDED_KEPT]
+        places = [[first[1], marker[1]] for first, marker in one["ended"]]
+        one["told"] = [told for told in one["told"] if told[1:] in places]
+
+    def _judge(self, producer_id: int, one: dict[str, Any]) -> Iterator[Finding]:
+        """Yield what the check finds in this producer id's rows and has not found before."""
+        if len({marker[3] for _, marker in one["ended"]}) < 2:
+            return
+        log = [LogRecord(*row[:2], None, None, producer_id, row[2], transactional=True, control=row[3], step=row[4])
+               for pair in one["ended"] for row in pair]  # fmt: skip
+        entries = [
+            TxnEntry(transactional_id=name, producer_epoch=epoch, state=state, producer_id=producer_id,
+                     partitions=tuple(partitions), step=step)
+            for name, epoch, state, partitions, step in one["entries"]
+        ]  # fmt: skip
+        for found in torn_transaction(History(log=tuple(log), transactions=tuple(entries), labels=WITHOUT)).findings:
+            place = [found.keys[0], *found.offsets]
+            if place not in one["told"]:
+                one["told"].append(place)
+                yield found
+
+    def _forget(self, now_ms: int) -> None:
+        self.now_ms = max(self.now_ms, now_ms)
+        idle = [who for who, one in self.seen.items() if not one["open"] and self.now_ms - one["at_ms"] > IDLE_MS]
+        for who in idle:
+            del self.seen[who]
