@@ -33,7 +33,9 @@ def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
 
     Rows of one run come in the order of their steps, micro-batch after micro-batch; inside one, in any order.
     """
-    arrivals.sparkSession.conf.set("spark.sql.streaming.stateStore.providerClass", STORE)
+    settings = arrivals.sparkSession.conf
+    settings.set("spark.sql.streaming.stateStore.providerClass", STORE)
+    settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window by the clock asks for them always
     topic = F.regexp_replace("key", "-[0-9]+$", "")
     has_value = F.col("kind").isin("send", "record") & F.col("value").isNotNull() & ~topic.isin(*INTERNAL_TOPICS)
     mine = F.concat(F.lit(f"{PRODUCER} "), F.pmod("producer_id", F.lit(SHARES)))
