@@ -17,10 +17,11 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import Label, LogRecord, TxnEntry
 from kafkalab.spark.streaming.watch import Limits
 
-ENTRIES_KEPT = 64
-"""Of a producer id: entries of the transaction log that are older than the newest marker."""
-ENDED_KEPT = 64
-"""Of a producer id: markers that ended something, each with the first record that it ended."""
+MARKERS_KEPT = 64
+"""Of a producer id; more if a transaction has more than half as many partitions. Older entries go with their markers.
+"""
+ENTRIES_KEPT = 1_000
+"""Of a producer id: entries of the transaction log, whose markers may be on topics that do not arrive."""
 IDLE_MS = 3_600_000
 """A producer id that has nothing open is forgotten when nothing of it has come for so long."""
 STATES = {outcome: state for state, outcome in PREPARED.items()}
@@ -28,8 +29,8 @@ WITHOUT = (Label(LACKS, "operations"),)
 
 
 class TornFromALog:
-    """By producer id: `entries`, the first `open` record of each key, records and markers that have `ended`, when it
-    was seen last, and the places that were told."""
+    """By producer id: `entries`, the first `open` record of each key, `markers` with the first record that each ended,
+    when it was seen last, and the places that were told."""
 
     def __init__(self, limits: Limits, kept: Any = None) -> None:
         self.now_ms: int = kept[0] if kept else 0
@@ -47,7 +48,7 @@ class TornFromALog:
         return [self.now_ms, self.seen]
 
     def _take(self, row: Any) -> Iterator[Finding]:
-        new = {"entries": [], "open": {}, "ended": [], "told": []}
+        new = {"entries": [], "open": {}, "markers": [], "told": []}
         one = self.seen.setdefault(str(row.producer_id), new)
         one["at_ms"] = self.now_ms
         if row.kind == "record":
@@ -55,25 +56,31 @@ class TornFromALog:
         elif row.kind != "marker":
             same = [row.transactional_id, row.producer_epoch, STATES.get(row.state, "Ongoing"), list(row.partitions)]
             one["entries"].append([*same, row.step])
+            del one["entries"][:-ENTRIES_KEPT]
             yield from self._judge(row.producer_id, one)
-        elif first := one["open"].pop(row.key, None):
-            one["ended"].append([first, [row.key, row.offset, row.producer_epoch, row.state, row.step]])
-            self._cut(one, row.step)
+        else:
+            ended = one["open"].pop(row.key, None)
+            one["markers"].append([ended, [row.key, row.offset, row.producer_epoch, row.state, row.step]])
+            self._cut(one)
             yield from self._judge(row.producer_id, one)
 
-    def _cut(self, one: dict[str, Any], step: int) -> None:
-        older = sum(entry[-1] < step for entry in one["entries"])
-        del one["entries"][: max(0, older - ENTRIES_KEPT)]
-        del one["ended"][:-ENDED_KEPT]
-        places = [[first[1], marker[1]] for first, marker in one["ended"]]
-        one["told"] = [told for told in one["told"] if told[1:] in places]
+    def _cut(self, one: dict[str, Any]) -> None:
+        """Keep the newest markers. What is older than all of them cannot be compared any more."""
+        most = max((len(entry[3]) for entry in one["entries"]), default=0)
+        beyond = len(one["markers"]) - max(MARKERS_KEPT, 2 * most)
+        if beyond > 0:
+            del one["markers"][:beyond]
+            oldest = one["markers"][0][1][-1]
+            one["entries"] = [entry for entry in one["entries"] if entry[-1] >= oldest]
+            places = [[marker[0], first[1], marker[1]] for first, marker in one["markers"] if first]
+            one["told"] = [told for told in one["told"] if told in places]
 
     def _judge(self, producer_id: int, one: dict[str, Any]) -> Iterator[Finding]:
         """Yield what the check finds in this producer id's rows and has not found before."""
-        if len({marker[3] for _, marker in one["ended"]}) < 2:
+        if len({marker[3] for first, marker in one["markers"] if first}) < 2:
             return
         log = [LogRecord(*row[:2], None, None, producer_id, row[2], transactional=True, control=row[3], step=row[4])
-               for pair in one["ended"] for row in pair]  # fmt: skip
+               for pair in one["markers"] for row in pair if row]  # fmt: skip
         entries = [
             TxnEntry(transactional_id=name, producer_epoch=epoch, state=state, producer_id=producer_id,
                      partitions=tuple(partitions), step=step)
