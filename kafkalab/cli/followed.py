@@ -65,7 +65,7 @@ def _tell(folder: FindingsFolder, told: list[str]) -> None:
 
 
 def _verdicts(found: list[Finding], lacking: dict[str, str]) -> Iterator[str]:
-    """Yield a line for each streaming audit. Where nothing was found it does not say that all is well: more may come."""
+    """Yield a line for each streaming audit. None says that all is well: more may come."""
     from kafkalab.spark.streaming.group import NAMES
 
     for name in NAMES:

@@ -22,10 +22,10 @@ from kafkalab.grading.progress import Done, as_text, load
 from kafkalab.grading.submissions import NoNotebook, code_cells
 from kafkalab.history.export import history_of
 from kafkalab.history.history import load_history
-from kafkalab.saved_data import CAPTURE
 from kafkalab.limits import MESSAGE
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.saved_data import CAPTURE
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import load_trace

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from kafkalab.checks.from_a_log import LACKING
@@ -68,7 +69,7 @@ class Reader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, int]:
         return {"chunk": 0}
 
-    def latestOffset(self) -> dict[str, int]:
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         state = json_file(self.folder / CAPTURE, CAPTURED)
         return {"chunk": int(state.get("whole", state["chunks"]))}
 

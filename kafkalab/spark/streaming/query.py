@@ -35,12 +35,13 @@ def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
     """
     settings = arrivals.sparkSession.conf
     settings.set("spark.sql.streaming.stateStore.providerClass", STORE)
-    settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window by the clock asks for them always
+    settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window would ask for them without end
     topic = F.regexp_replace("key", "-[0-9]+$", "")
     has_value = F.col("kind").isin("send", "record") & F.col("value").isNotNull() & ~topic.isin(*INTERNAL_TOPICS)
+    every = F.array(*(F.lit(f"{kind} {share}") for kind in (PRODUCER, KEY) for share in range(SHARES)))
     mine = F.concat(F.lit(f"{PRODUCER} "), F.pmod("producer_id", F.lit(SHARES)))
     parts = (
-        F.when(F.col("kind").isin(*TO_ALL), F.array(*(F.lit(f"{k} {n}") for k in (PRODUCER, KEY) for n in range(SHARES))))
+        F.when(F.col("kind").isin(*TO_ALL), every)
         .when(F.col("kind") == "watermark", F.array(F.concat(F.lit(f"{KEY} "), F.crc32("key") % SHARES)))
         .when(has_value, F.array(mine, F.concat_ws(" ", F.lit(VALUE), "key", "value")))
         .otherwise(F.array(mine))

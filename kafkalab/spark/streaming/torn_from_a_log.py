@@ -48,7 +48,7 @@ class TornFromALog:
         return [self.now_ms, self.seen]
 
     def _take(self, row: Any) -> Iterator[Finding]:
-        new = {"entries": [], "open": {}, "markers": [], "told": []}
+        new: dict[str, Any] = {"entries": [], "open": {}, "markers": [], "told": []}
         one = self.seen.setdefault(str(row.producer_id), new)
         one["at_ms"] = self.now_ms
         if row.kind == "record":
@@ -79,8 +79,11 @@ class TornFromALog:
         """Yield what the check finds in this producer id's rows and has not found before."""
         if len({marker[3] for first, marker in one["markers"] if first}) < 2:
             return
-        log = [LogRecord(*row[:2], None, None, producer_id, row[2], transactional=True, control=row[3], step=row[4])
-               for pair in one["markers"] for row in pair if row]  # fmt: skip
+        log = [
+            LogRecord(key=key, offset=offset, producer_id=producer_id, producer_epoch=epoch, transactional=True,
+                      control=control, step=step)
+            for pair in one["markers"] for key, offset, epoch, control, step in filter(None, pair)
+        ]  # fmt: skip
         entries = [
             TxnEntry(transactional_id=name, producer_epoch=epoch, state=state, producer_id=producer_id,
                      partitions=tuple(partitions), step=step)

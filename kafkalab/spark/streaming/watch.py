@@ -12,7 +12,7 @@ LONGEST_MS = 70_000
 """transaction.timeout.ms is 60 s, and the coordinator looks every 10 s: what is open for longer asks for a look."""
 
 WINDOW_MS = 600_000
-"""Five times delivery.timeout.ms: no retry of a producer comes later, and an application that begins anew hardly does."""
+"""Five times delivery.timeout.ms: no retry of a producer comes later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from kafkalab.wire.capture.state import CaptureState, PartitionState
 
 CHUNK_ROWS = 50_000
 DECISIONS_KEPT_MS = 60_000
-"""A capture that follows keeps decisions for so long: well beyond SKEW_MS, by which a marker may be ahead of its own."""
+"""A capture that follows keeps decisions this long: more than SKEW_MS, by which a marker may be ahead of its own."""
 HEARTBEAT_MS = 10_000
 """While records wait for a decision, a capture that follows writes the watermarks this often, moved or not."""
 READ, UNREADABLE, ABSENT = "read", "its entries cannot be read", "there is none, or it may not be read"

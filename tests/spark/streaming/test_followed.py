@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,7 +19,6 @@ from kafkalab.cli.main import main
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
-from kafkalab.wire.asker import Asker
 from tests.wire.capture.written import Writer, writer
 from tests.wire.following import following, stop, until_read
 from tests.wire.serving import serving
@@ -61,7 +60,7 @@ def history(folder: Path) -> History:
     from kafkalab.history.schema import ROWS
     from kafkalab.spark.storage.chunks import rows_of
 
-    tables = {
+    tables: dict[str, Any] = {
         name: tuple(row(*values) for values in rows_of(folder, name, list(row._fields))) for name, row in ROWS.items()
     }
     lacks = tuple(Label(LACKS, table) for table in LACKING)

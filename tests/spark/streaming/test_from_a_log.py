@@ -17,7 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
 from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watched
-from kafkalab.spark.streaming.torn_from_a_log import MARKERS_KEPT, IDLE_MS
+from kafkalab.spark.streaming.torn_from_a_log import IDLE_MS, MARKERS_KEPT
 from kafkalab.spark.streaming.watch import Limits
 from tests.checks.made import Made
 from tests.spark.streaming.histories import RULES, STUCK, without
@@ -95,7 +95,7 @@ def test_an_audit_that_lacks_a_table_says_unknown_once_and_finds_nothing() -> No
     unknown = {(f.anomaly, f.text) for f in found if f.policy == UNKNOWN}
     assert unknown == {(name, "the history lacks operations") for name in ("duplicate", "torn transaction")}
     lacking = replace(history, labels=(*history.labels, Label(LACKS, "log"), Label(LACKS, "watermarks")))
-    told = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if not f.anomaly == "duplicate"]
+    told = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
     assert {(f.anomaly, f.policy) for f in told} == {(name, UNKNOWN) for name in NAMES if name != "duplicate"}
 
 

@@ -19,7 +19,7 @@ from kafkalab.checks.view import View, view_of
 from kafkalab.history.history import History
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import END_STEP, Arrival, arrivals_of
-from kafkalab.spark.streaming.group import KEY, NAMES, PRODUCER, SHARES, VALUE, Group, parts_of, watched
+from kafkalab.spark.streaming.group import KEY, NAMES, PRODUCER, VALUE, Group, watched
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
 from tests.checks import equal_records
