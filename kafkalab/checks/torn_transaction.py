@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kafkalab.checks.check import Check, Examined, Finding, anomaly
 from kafkalab.checks.transactions import ClientTxn
@@ -35,13 +35,11 @@ def _against_decisions(check: Check, view: View) -> Iterator[Finding]:
                 suspects += [(first, marker, hit)] if hit is not None else []
     for first, marker, hit in suspects:
         if (hit.producer_id, hit.step) in carried_out:
-            text = (
-                f"{hit.transactional_id}, producer {marker.producer_id}, ended in more than one way: {marker.key} "
-                f"{marker.control} at offset {marker.offset}, elsewhere {PREPARED[hit.state]} as decided"
-            )
-            yield check.found(
-                text, [first.step, marker.step, hit.step], [marker.key], [first.offset, marker.offset]
-            )
+            part = describe_part(marker.key, marker.control, marker.offset)
+            parts = (part, f"elsewhere {PREPARED[hit.state]} as decided")
+            text = describe_torn(f"{hit.transactional_id}, producer {marker.producer_id},", parts)
+            steps, offsets = [first.step, marker.step, hit.step], [first.offset, marker.offset]
+            yield check.found(text, steps, [marker.key], offsets)
 
 
 def _decision_hit(entries: list[TxnEntry], first: LogRecord, marker: LogRecord) -> TxnEntry | None:
@@ -89,7 +87,7 @@ def _joined(check: Check, view: View) -> list[Finding]:
     found = []
     for (_, step), records in together.items():
         if len(records) > 1:
-            text = f"{' and '.join(records)} were committed by one decision"
+            text = describe_joined(records)
             first = list(records.values())
             keys, offsets = [r.key for r in first], [r.offset for r in first]
             found.append(check.found(text, [step, *(r.step for r in first)], keys, offsets))
@@ -109,5 +107,20 @@ def _text(view: View, transaction: ClientTxn) -> str:
         place = (record.key, record.offset)
         if place in view.markers:
             marker = view.markers[place]
-            parts[f"{record.key} {marker.control} at offset {marker.offset}"] = None
-    return f"{transaction.id} ended in more than one way: {', '.join(parts)}"
+            parts[describe_part(record.key, marker.control, marker.offset)] = None
+    return describe_torn(transaction.id, parts)
+
+
+def describe_torn(transaction: str, parts: Iterable[str]) -> str:
+    """The sentence of a transaction whose parts ended in more than one way."""
+    return f"{transaction} ended in more than one way: {', '.join(parts)}"
+
+
+def describe_part(key: str, control: str, offset: int) -> str:
+    """How and where a part of a transaction ended."""
+    return f"{key} {control} at offset {offset}"
+
+
+def describe_joined(transactions: Iterable[str]) -> str:
+    """The sentence of transactions with one COMMIT between them."""
+    return f"{' and '.join(transactions)} were committed by one decision"

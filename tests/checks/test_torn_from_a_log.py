@@ -40,6 +40,16 @@ def aborted_while_it_is_committed() -> Made:
     return m
 
 
+def aborted_by_hand_under_version_2() -> Made:
+    """The decision raises the epoch."""
+    m = begun()
+    m.marker(K, "ABORT")
+    m.entry("PrepareCommit", K, L, epoch=1)
+    m.marker(K, "COMMIT", epoch=1)
+    m.marker(L, "COMMIT", epoch=1)
+    return m
+
+
 def committed_by_hand() -> Made:
     m = begun()
     m.marker(L, "COMMIT")
@@ -149,6 +159,7 @@ def before_it_began() -> Made:
     [
         (aborted_by_hand, K, (0, 1)),
         (aborted_while_it_is_committed, K, (0, 1)),
+        (aborted_by_hand_under_version_2, K, (0, 1)),
         (committed_by_hand, L, (0, 1)),
         (marker_that_came_twice, K, (2, 3)),
     ],

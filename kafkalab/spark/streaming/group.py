@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kafkalab.checks.check import UNKNOWN, Finding
+from kafkalab.checks.duplicate import duplicate
 from kafkalab.checks.needs import NEEDS as NEEDS_OF_CHECKS
+from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.spark.streaming import duplicate, torn_transaction, waiting
+from kafkalab.spark.streaming import waiting
 from kafkalab.spark.streaming.arrivals import place_of
+from kafkalab.spark.streaming.duplicate import Duplicate
 from kafkalab.spark.streaming.torn_from_a_log import TornFromALog
+from kafkalab.spark.streaming.torn_transaction import TornTransaction
 from kafkalab.spark.streaming.watch import Limits, Watch
 
 VALUE, PRODUCER, KEY = "value", "producer", "key"
@@ -22,21 +26,21 @@ SHARES = 8
 TO_ALL = ("clock", "lacks")
 """The kinds of arrivals that every share is given."""
 WATCHES: dict[str, dict[str, Callable[[Limits, Any], Watch]]] = {
-    VALUE: {duplicate.NAME: duplicate.Duplicate},
+    VALUE: {duplicate.name: Duplicate},
     PRODUCER: {
         waiting.OPEN_TOO_LONG: waiting.OpenTooLong,
-        torn_transaction.NAME: torn_transaction.TornTransaction,
+        torn_transaction.name: TornTransaction,
     },
     KEY: {waiting.LSO_STUCK: waiting.LsoStuck},
 }
 """The streaming audits, by what they watch."""
-FROM_A_LOG = {torn_transaction.NAME: TornFromALog}
+FROM_A_LOG = {torn_transaction.name: TornFromALog}
 """Those that find something even without operations."""
 NAMES = tuple(name for watches in WATCHES.values() for name in watches)
 NEEDS = {
     waiting.OPEN_TOO_LONG: ("log",),
     waiting.LSO_STUCK: ("watermarks",),
-    **{name: NEEDS_OF_CHECKS[name] for name in (duplicate.NAME, torn_transaction.NAME)},
+    **{name: NEEDS_OF_CHECKS[name] for name in (duplicate.name, torn_transaction.name)},
 }
 """The tables that each of them needs."""
 

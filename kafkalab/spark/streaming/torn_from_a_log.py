@@ -37,7 +37,7 @@ class TornFromALog:
         self.seen: dict[str, dict[str, Any]] = kept[1] if kept else {}
 
     def take(self, row: Any) -> Iterator[Finding]:
-        """A tear is certain when the second of its ends has arrived, and the decision."""
+        """A tear is certain when the second of its ends has arrived; the decision is before it."""
         if row.kind == "clock":
             self._forget(row.at_ms)
         elif row.producer_id >= 0 and (row.kind in ("ongoing", "decision", "marker") or row.transactional):
@@ -57,7 +57,6 @@ class TornFromALog:
             same = [row.transactional_id, row.producer_epoch, STATES.get(row.state, "Ongoing"), list(row.partitions)]
             one["entries"].append([*same, row.step])
             del one["entries"][:-ENTRIES_KEPT]
-            yield from self._judge(row.producer_id, one)
         else:
             ended = one["open"].pop(row.key, None)
             one["markers"].append([ended, [row.key, row.offset, row.producer_epoch, row.state, row.step]])
