@@ -26,6 +26,8 @@ STATE = StructType([StructField("text", StringType())])
 STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 """The only state store that keeps what such a query remembers."""
 USUAL = Limits()
+LOOK = "1 second"
+"""How often a query that waits for more asks its source; Spark's own pace is a hundred times a second."""
 
 
 def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
@@ -90,4 +92,4 @@ def watch(
     folder = FindingsFolder(into)
     writer = findings(arrivals, limits).writeStream.foreachBatch(folder.put)
     writer = writer.option("checkpointLocation", str(folder.checkpoint)).queryName(f"kafkalab {folder.path.name}")
-    return (writer.trigger(availableNow=True) if whole else writer).start()
+    return writer.trigger(**({"availableNow": True} if whole else {"processingTime": LOOK})).start()

@@ -94,6 +94,10 @@ def test_an_audit_that_lacks_a_table_says_unknown_once_and_finds_nothing() -> No
     found = [f for _, f in watched(arrivals_of([(1, from_a_log(history))]), LIMITS)]
     unknown = {(f.anomaly, f.text) for f in found if f.policy == UNKNOWN}
     assert unknown == {(name, "the history lacks operations") for name in ("duplicate", "torn transaction")}
+    group = Group(f"{PRODUCER} 0", LIMITS)
+    lacks = Arrival(run=1, step=-1, rank=4, at_ms=-1, kind="lacks")
+    told = [len(list(group.take([lacks._replace(value=table)]))) for table in ("reads", *2 * ("operations",))]
+    assert told == [0, 2, 0]
     lacking = replace(history, labels=(*history.labels, Label(LACKS, "log"), Label(LACKS, "watermarks")))
     told = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
     assert {(f.anomaly, f.policy) for f in told} == {(name, UNKNOWN) for name in NAMES if name != "duplicate"}
