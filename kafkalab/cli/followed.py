@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from kafkalab.checks.check import FORBIDDEN, UNKNOWN, VIOLATED, Finding
@@ -29,7 +32,7 @@ def follow(options: argparse.Namespace, path: Path) -> int:
     if not (path / CAPTURE).is_file():
         raise CommandLineError(f"{path} is no capture; `kafkalab capture --follow` makes one")
     lacking = lacking_of(path)
-    with stoppable(), spark_for(options) as spark:
+    with stoppable(), spark_for(options) as spark, _asked_to_stop() as stop:
         from kafkalab.spark.storage.history_files import INDEX
         from kafkalab.spark.streaming.captured import read_capture
         from kafkalab.spark.streaming.query import watch
@@ -40,18 +43,33 @@ def follow(options: argparse.Namespace, path: Path) -> int:
         told: list[str] = []
         try:
             print(f"watching {path}; Control-C ends it, and the same command goes on from there", flush=True)
-            while not (path / INDEX).exists():
-                query.awaitTermination(LOOK_S)
+            while not (path / INDEX).exists() and not stop.wait(LOOK_S):
+                if not query.isActive:
+                    query.awaitTermination()  # raises what ended it
                 _tell(folder, told)
-            query.processAllAvailable()
-        except KeyboardInterrupt:
-            pass
+            if not stop.is_set():
+                query.processAllAvailable()
         finally:
             query.stop()
     _tell(folder, told)
     found = [finding for _, finding in folder.found()]
     print("\n".join(_verdicts(found, lacking)))
     return int(any(one.policy == FORBIDDEN for one in found))
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Event]:
+    """Give an event that Control-C and SIGTERM set: an exception in the middle of a call to Java would break it."""
+    stop, numbers = Event(), (signal.SIGINT, signal.SIGTERM)
+    if current_thread() is not main_thread():
+        yield stop
+        return
+    before = [signal.signal(number, lambda *_: stop.set()) for number in numbers]
+    try:
+        yield stop
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _tell(folder: FindingsFolder, told: list[str]) -> None:

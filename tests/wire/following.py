@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,24 +19,30 @@ LONGEST_S = 120
 
 
 @contextlib.contextmanager
-def following(servers: str, folder: Path, topics: str = "in,out") -> Iterator[subprocess.Popen[str]]:
-    """Follow these topics into the folder; what is left of the process is killed at the end."""
-    command = [
-        *(sys.executable, "-m", "kafkalab.cli.main", "capture", servers.split(",")[0], "--topics", topics),
-        *("--out", str(folder), "--quiet", "--follow"),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def command(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a command of kafkalab; what is left of it and of what it started is killed at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kafkalab.cli.main", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
     try:
         yield process
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=30)
 
 
+def following(servers: str, folder: Path) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+    """Follow the topics in and out into the folder."""
+    address = servers.split(",")[0]
+    return command("capture", address, "--topics", "in,out", "--out", str(folder), "--quiet", "--follow")
+
+
 def stop(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """End it by Control-C; return its status and what it said."""
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=30)
+    """End it as Control-C does, with all that it started; return its status and what it said."""
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=LONGEST_S)
     return process.returncode, said
 
 

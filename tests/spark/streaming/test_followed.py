@@ -20,7 +20,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from tests.wire.capture.written import Writer, writer
-from tests.wire.following import following, stop, until_read
+from tests.wire.following import command, following, stop, until, until_read
 from tests.wire.serving import serving
 
 if TYPE_CHECKING:
@@ -93,11 +93,14 @@ def test_a_torn_transaction_is_told_within_two_micro_batches_of_its_marker(
                 pay.write("out-0", "torn")
                 abort_by_hand(pay, "in-0")
                 until_read(night, capture, in_0=8, out_0=7)
-        with following(servers, night) as capture, watching(spark, night) as query:
+        with following(servers, night) as capture, command("audit", str(night), "--follow") as audit:
             pay.end(committed=True)
             chunks = until_read(night, capture, in_0=9, out_0=8)
-            query.processAllAvailable()
+            until(forbidden, audit)
+            status, said = stop(audit)
             ((_, torn),) = forbidden()
+            assert (status, f"torn transaction (forbidden): {torn.text}\n" in said) == (1, True)
+            assert "LSO stuck: 0 found so far\n" in said
             (file,) = (file for file in found.files() if any(one == torn for _, one in found.in_file(file)))
             assert int(file.stem) - batch_that_read(night, chunks) in (0, 1)
             assert stop(capture)[0] == 0

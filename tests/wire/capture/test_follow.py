@@ -9,8 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafkalab.cli.main import main
-from kafkalab.wire.capture.capture import DECISIONS_KEPT_MS, Known
-from kafkalab.wire.capture.rows import STEPS_A_MS
+from kafkalab.history.schema import Watermark
+from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
+from kafkalab.wire.capture import capture
+from kafkalab.wire.capture.capture import DECISIONS_KEPT_MS, HEARTBEAT_MS, Known
+from kafkalab.wire.capture.rows import STEPS_A_MS, empty
+from kafkalab.wire.capture.state import CaptureState, PartitionState
 from tests.wire.capture.written import writer
 from tests.wire.following import following, state, stop, until_read
 from tests.wire.serving import serving
@@ -24,23 +28,24 @@ def rows(folder: Path, table: str) -> list[dict[str, Any]]:
 def test_it_writes_what_arrives_and_goes_on_where_it_was_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     night, whole = tmp_path / "night", tmp_path / "whole"
     with serving(tmp_path, "--topics", "in:2,out:1") as servers, writer(servers, "pay") as pay:
-        with following(servers, night) as capture:
+        with following(servers, night) as follower:
             pay.write("in-0", "a", "b")
             pay.end(committed=True)
-            until_read(night, capture, in_0=3)
+            until_read(night, follower, in_0=3)
             pay.write("in-0", "c")
-            until_read(night, capture, in_0=4)
+            until_read(night, follower, in_0=4)
         pay.write("out-0", "d")
         pay.end(committed=False)
         left = night / "log" / "bucket=0" / "part-99999.parquet"
         left.parent.mkdir(exist_ok=True)
         left.write_bytes(b"what a killed capture had begun")
-        with following(servers, night) as capture:
-            until_read(night, capture, in_0=5, out_0=2)
-            status, said = stop(capture)
+        with following(servers, night) as follower:
+            until_read(night, follower, in_0=5, out_0=2)
+            status, said = stop(follower)
         assert status == 0
         assert said == f"stopped; the same command goes on from here, and without --follow it finishes {night}\n"
         assert state(night)["known"] == "complete"
+        assert state(night)["partitions"]["out-0"]["listed"] == 1
         again = ["capture", servers.split(",")[0], "--topics", "in,out", "--quiet", "--out"]
         assert main([*again, str(night)]) == 0
         assert main([*again, str(whole)]) == 0
@@ -51,6 +56,28 @@ def test_it_writes_what_arrives_and_goes_on_where_it_was_killed(tmp_path: Path, 
     assert entries[0] == entries[1]
     marks = [(row["key"], row["high_watermark"], row["last_stable_offset"]) for row in rows(night, "watermarks")]
     assert list(dict.fromkeys(m for m in marks if m[0] == "in-0")) == [("in-0", 3, 3), ("in-0", 4, 3), ("in-0", 5, 5)]
+
+
+class Described:
+    """A source that knows of one partition."""
+
+    info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
+    metadata = ClusterMetadata(partitions={"in-0": info})
+
+
+def test_watermarks_are_written_when_something_came_or_waits(monkeypatch: pytest.MonkeyPatch):
+    one = PartitionState(start=0, end=9, next=9, high_watermark=9, last_stable_offset=9)
+    known = CaptureState(["in"], "earliest", {"in-0": one})
+
+    def rows_at(at_ms: int, read: int) -> int:
+        monkeypatch.setattr(capture, "_now_ms", lambda: at_ms)
+        return capture._mark(Described(), known, "in-0", read, empty(Watermark))  # type: ignore[arg-type]
+
+    begin = 10**12
+    assert [rows_at(begin, 5), rows_at(begin + 1, 9), rows_at(begin + HEARTBEAT_MS, 9)] == [1, 0, 0]
+    one.last_stable_offset = 7
+    assert [rows_at(begin + HEARTBEAT_MS - 1, 9), rows_at(begin + HEARTBEAT_MS, 9)] == [0, 1]
+    assert rows_at(begin + HEARTBEAT_MS + 1, 9) == 0
 
 
 def test_decisions_of_long_ago_are_forgotten():
