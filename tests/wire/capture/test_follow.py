@@ -12,7 +12,7 @@ from kafkalab.cli.main import main
 from kafkalab.history.schema import Watermark
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.wire.capture import capture
-from kafkalab.wire.capture.capture import DECISIONS_KEPT_MS, HEARTBEAT_MS, Known
+from kafkalab.wire.capture.capture import ABSENT, DECISIONS_KEPT_MS, HEARTBEAT_MS, READ, Known
 from kafkalab.wire.capture.rows import STEPS_A_MS, empty
 from kafkalab.wire.capture.state import CaptureState, PartitionState
 from tests.wire.capture.written import writer
@@ -45,7 +45,7 @@ def test_it_writes_what_arrives_and_goes_on_where_it_was_killed(tmp_path: Path, 
         assert status == 0
         assert said == f"stopped; the same command goes on from here, and without --follow it finishes {night}\n"
         assert state(night)["known"] == "complete"
-        assert state(night)["partitions"]["out-0"]["listed"] == 1
+        assert [state(night)["partitions"]["out-0"][name] for name in ("listed", "aborted")] == [1, {}]
         again = ["capture", servers.split(",")[0], "--topics", "in,out", "--quiet", "--out"]
         assert main([*again, str(night)]) == 0
         assert main([*again, str(whole)]) == 0
@@ -63,6 +63,28 @@ class Described:
 
     info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
     metadata = ClusterMetadata(partitions={"in-0": info})
+
+    def ends(self, leaders: dict[str, str], level: str = "") -> dict[str, int]:
+        return dict.fromkeys(leaders, 4 if level else 5)
+
+    def end(self, name: str, leader: str, level: str = "") -> int:
+        return 4 if level else 5
+
+    def offset(self, name: str, leader: str, timestamp: int) -> int:
+        return 0
+
+    def fetch(self, name: str, leader: str, offset: int, committed: bool) -> None:
+        """It may be read."""
+
+
+def test_partitions_and_a_transaction_log_that_come_later_are_read_from_their_beginning():
+    one = PartitionState(start=0, end=2, next=2)
+    known = CaptureState(["in"], "earliest", {"in-0": one}, transaction_log=ABSENT)
+    capture._extend(Described(), known, dict.fromkeys(("in-0", "in-1", "__transaction_state-0", "other-0"), "b1"))  # type: ignore[arg-type]
+    assert {name: (p.next, p.end, p.last_stable_offset) for name, p in known.partitions.items()} == {
+        "in-0": (2, 5, 4), "in-1": (0, 5, 4), "__transaction_state-0": (0, 5, 4)
+    }  # fmt: skip
+    assert known.transaction_log == READ
 
 
 def test_watermarks_are_written_when_something_came_or_waits(monkeypatch: pytest.MonkeyPatch):
