@@ -28,7 +28,7 @@ class Arrival(NamedTuple):
     at_ms: Annotated[Long, "virtual time in milliseconds"]
     kind: Annotated[
         Text,
-        "send, offsets, commit, abort (of a client), record, marker, ongoing, decision, watermark, clock or lacks",
+        "send, offsets, commit, abort (of a client), record, marker, decision, entry, watermark, clock or lacks",
     ]
     key: Annotated[Text, "topic-partition"] = ""
     offset: Annotated[Long, "as in the table"] = -1
@@ -41,7 +41,7 @@ class Arrival(NamedTuple):
     transactional: Annotated[Flag, "whether the record belongs to a transaction"] = False
     client: Annotated[Text, "of an operation"] = ""
     transaction: Annotated[Long, "the client's own count of its transactions"] = -1
-    state: Annotated[Text, "type of an operation, or COMMIT or ABORT of a marker or decision"] = ""
+    state: Annotated[Text, "type of an operation, COMMIT or ABORT of a marker or decision, or as in the table"] = ""
     partitions: Annotated[Texts, "of a decision"] = ()
     high_watermark: Annotated[Long, "as in the table"] = -1
     last_stable_offset: Annotated[Long, "as in the table"] = -1
@@ -53,7 +53,7 @@ ORDER = ("operations", "transactions", "log", "watermarks", "labels")
 
 CONDITIONS = {
     "operations": "function in ('send', 'offsets', 'commit', 'abort')",
-    "transactions": "state in ('Ongoing', 'PrepareCommit', 'PrepareAbort') and removed != 'truncated'",
+    "transactions": "removed != 'truncated'",
     "log": "removed != 'truncated'",
     "watermarks": "leads",
     "labels": "name in ('end_ms', 'lacks')",
@@ -63,8 +63,8 @@ CONDITIONS = {
 RENAMED = {
     "operations": {"kind": "function", "state": "type"},
     "transactions": {
-        "kind": "if(state = 'Ongoing', 'ongoing', 'decision')",
-        "state": "case state when 'Ongoing' then '' when 'PrepareCommit' then 'COMMIT' else 'ABORT' end",
+        "kind": "if(state in ('PrepareCommit', 'PrepareAbort'), 'decision', 'entry')",
+        "state": "case state when 'PrepareCommit' then 'COMMIT' when 'PrepareAbort' then 'ABORT' else state end",
     },
     "log": {"kind": "if(control = '', 'record', 'marker')", "state": "control"},
     "watermarks": {"kind": "'watermark'"},
@@ -82,8 +82,8 @@ _PLAIN: dict[str, Callable[[Any], dict[str, Any] | None]] = {
         {"kind": r.function, "state": r.type} if r.function in ("send", "offsets", "commit", "abort") else None
     ),
     "transactions": lambda r: (
-        {"kind": "decision" if r.state in PREPARED else "ongoing", "state": PREPARED.get(r.state, "")}
-        if (r.state in PREPARED or r.state == "Ongoing") and r.removed != "truncated"
+        {"kind": "decision" if r.state in PREPARED else "entry", "state": PREPARED.get(r.state, r.state)}
+        if r.removed != "truncated"
         else None
     ),
     "log": lambda r: (

@@ -85,15 +85,15 @@ class Reader(DataSourceStreamReader):
 
 
 def arrivals_of_chunks(folder: Path, start: int, end: int) -> list[Arrival]:
-    """The arrivals of whole rounds, and a clock: when the last of them was read.
+    """The arrivals of whole rounds, and a clock: the newest time that is none of a producer.
 
-    Records count as appended then, as their own time is the producer's: nothing is called late by a producer's clock.
+    Records count as appended then: nothing is called late by a producer's clock.
     """
     buckets = int(json_file(folder / CAPTURE, CAPTURED)["buckets"])
     tables = {table: _rows(folder, table, start, end, buckets) for table in TABLES}
     lacks = tuple(Label(LACKS, table) for table in LACKING)
     found = list(arrivals_of([(0, History(**{**tables, "labels": (*tables["labels"], *lacks)}))]))
-    read_ms = max((row.at_ms for row in found if row.kind in ("watermark", "clock")), default=-1)
+    read_ms = max((row.at_ms for row in found if row.kind != "record"), default=-1)
     made = [row._replace(at_ms=read_ms) if row.kind == "record" else row for row in found]
     last = max((row.step for row in found if row.kind != "clock"), default=-1)
     return [*made, Arrival(run=0, step=last + 1, rank=0, at_ms=read_ms, kind="clock")]

@@ -1,7 +1,7 @@
 """torn transaction, as a log and the transaction log arrive without operations: the check itself judges the suspects.
 
-For each producer id the check is given what arrived of its newest transactions, whenever both COMMIT and ABORT markers
-have ended some of them. So there is no second rule here, only a choice of what to keep.
+For each producer id the check is given what arrived of its newest transactions, while they have a marker that is not
+what the newest entry before it decided. So there is no second rule here, only a choice of suspects and of what to keep.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ WITHOUT = (Label(LACKS, "operations"),)
 
 
 class TornFromALog:
-    """By producer id: `entries`, the first `open` record of each key, `markers` with the first record that each ended,
-    when it was seen last, and the places that were told."""
+    """By producer id: `entries`, the first `open` record of each key, `markers` with the first record that each ended
+    and whether it is a suspect, when it was seen last, and the places that were told."""
 
     def __init__(self, limits: Limits, kept: Any = None) -> None:
         self.now_ms: int = kept[0] if kept else 0
@@ -40,7 +40,7 @@ class TornFromALog:
         """A tear is certain when the second of its ends has arrived; the decision is before it."""
         if row.kind == "clock":
             self._forget(row.at_ms)
-        elif row.producer_id >= 0 and (row.kind in ("ongoing", "decision", "marker") or row.transactional):
+        elif row.producer_id >= 0 and (row.kind in ("entry", "decision", "marker") or row.transactional):
             yield from self._take(row)
 
     def kept(self) -> Any:
@@ -54,12 +54,13 @@ class TornFromALog:
         if row.kind == "record":
             one["open"].setdefault(row.key, [row.key, row.offset, row.producer_epoch, "", row.step])
         elif row.kind != "marker":
-            same = [row.transactional_id, row.producer_epoch, STATES.get(row.state, "Ongoing"), list(row.partitions)]
+            same = [row.transactional_id, row.producer_epoch, STATES.get(row.state, row.state), list(row.partitions)]
             one["entries"].append([*same, row.step])
             del one["entries"][:-ENTRIES_KEPT]
         else:
             ended = one["open"].pop(row.key, None)
-            one["markers"].append([ended, [row.key, row.offset, row.producer_epoch, row.state, row.step]])
+            suspect = ended is not None and not _is_decided(one["entries"], row)
+            one["markers"].append([ended, [row.key, row.offset, row.producer_epoch, row.state, row.step], suspect])
             self._cut(one)
             yield from self._judge(row.producer_id, one)
 
@@ -71,17 +72,18 @@ class TornFromALog:
             del one["markers"][:beyond]
             oldest = one["markers"][0][1][-1]
             one["entries"] = [entry for entry in one["entries"] if entry[-1] >= oldest]
-            places = [[marker[0], first[1], marker[1]] for first, marker in one["markers"] if first]
+            places = [[marker[0], first[1], marker[1]] for first, marker, _ in one["markers"] if first]
             one["told"] = [told for told in one["told"] if told in places]
 
     def _judge(self, producer_id: int, one: dict[str, Any]) -> Iterator[Finding]:
         """Yield what the check finds in this producer id's rows and has not found before."""
-        if len({marker[3] for first, marker in one["markers"] if first}) < 2:
+        if not any(suspect for _, _, suspect in one["markers"]):
             return
+        rows = [row for ended, marker, _ in one["markers"] for row in (ended, marker) if row]
         log = [
             LogRecord(key=key, offset=offset, producer_id=producer_id, producer_epoch=epoch, transactional=True,
                       control=control, step=step)
-            for pair in one["markers"] for key, offset, epoch, control, step in filter(None, pair)
+            for key, offset, epoch, control, step in rows
         ]  # fmt: skip
         entries = [
             TxnEntry(transactional_id=name, producer_epoch=epoch, state=state, producer_id=producer_id,
@@ -99,3 +101,11 @@ class TornFromALog:
         idle = [who for who, one in self.seen.items() if not one["open"] and self.now_ms - one["at_ms"] > IDLE_MS]
         for who in idle:
             del self.seen[who]
+
+
+def _is_decided(entries: list[list[Any]], marker: Any) -> bool:
+    """Whether the newest entry before a marker is the decision of its outcome, as it nearly always is."""
+    for _, _, state, partitions, step in reversed(entries):
+        if step < marker.step:
+            return PREPARED.get(state) == marker.state and marker.key in partitions
+    return False
