@@ -105,7 +105,7 @@ class TornFromALog:
 
 def _is_decided(entries: list[list[Any]], marker: Any) -> bool:
     """Whether the newest entry before a marker is the decision of its outcome, as it nearly always is."""
-    for _, _, state, partitions, step in reversed(entries):
+    for _, _, state, _, step in reversed(entries):
         if step < marker.step:
-            return PREPARED.get(state) == marker.state and marker.key in partitions
+            return bool(PREPARED.get(state) == marker.state)
     return False
