@@ -14,6 +14,10 @@ from typing import Any, BinaryIO, NoReturn
 
 from kafkalab.limits import FILE, ITEMS, NESTING, NUMBER, TEXT, Limit, quoted, told
 
+CAPTURE = "capture.json"
+"""The file beside the tables of a capture that says how far it is."""
+CAPTURED = Limit(200_000_000, "bytes of a capture's state")
+
 
 @contextmanager
 def open_regular(path: str | Path) -> Iterator[BinaryIO]:

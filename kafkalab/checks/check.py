@@ -32,7 +32,8 @@ class Finding:
 class Result:
     """What a check found. The verdict is unknown where nothing could be examined, never ok.
 
-    `missing` names the tables that the check needs and the history lacks.
+    `missing` names the tables that the check needs and the history lacks. The verdict is unknown then, too, unless what
+    is left proves a violation.
     """
 
     name: str
@@ -49,24 +50,29 @@ Examined = tuple[int, Iterable[Finding]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """An anomaly and how to find it; `check(history)` gives its `Result`. `meaning` is one sentence."""
+    """An anomaly and how to find it; `check(history)` gives its `Result`. `meaning` is one sentence.
+
+    `from_a_log` finds what is certain without operations; it never proves that nothing is wrong.
+    """
 
     name: str
     policy: str
     meaning: str
     examine: Callable[[Check, View], Examined]
+    from_a_log: Callable[[Check, View], Iterable[Finding]] | None = None
 
     def __call__(self, source: History | View) -> Result:
         """Examine a history, or a view of it that is there already."""
         view = source if isinstance(source, View) else view_of(source)
         if missing := missing_tables(self.name, view.history):
-            return Result(
-                name=self.name, policy=self.policy, verdict=UNKNOWN, findings=(), examined=0, missing=missing
-            )
-        examined, found = self.examine(self, view)
+            examined, found = 0, self.from_a_log(self, view) if self.from_a_log and missing == ("operations",) else ()
+        else:
+            examined, found = self.examine(self, view)
         findings = tuple(found)
         verdict = verdict_of(examined, [f.policy for f in findings])
-        return Result(name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined)
+        return Result(
+            name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined, missing=missing
+        )
 
     def found(
         self,
@@ -93,9 +99,16 @@ def missing_tables(name: str, history: History) -> tuple[str, ...]:
     return tuple(table for table in NEEDS[name] if table in lacks)
 
 
-def anomaly(name: str, meaning: str, policy: str = FORBIDDEN) -> Callable[[Callable[[Check, View], Examined]], Check]:
+def anomaly(
+    name: str,
+    meaning: str,
+    policy: str = FORBIDDEN,
+    from_a_log: Callable[[Check, View], Iterable[Finding]] | None = None,
+) -> Callable[[Callable[[Check, View], Examined]], Check]:
     """Decorate the function that examines a view: the result is the check of that name."""
-    return lambda examine: Check(name=name, policy=policy, meaning=meaning, examine=examine)
+    return lambda examine: Check(
+        name=name, policy=policy, meaning=meaning, examine=examine, from_a_log=from_a_log
+    )
 
 
 def verdict_of(examined: int, policies: Sequence[str]) -> str:

@@ -7,6 +7,8 @@ POLLS = "what consumers were given (their `reads` and `polls`)"
 BOTH = f"{SENDS}, and {POLLS}"
 TRANSACTION_LOG = "the entries of __transaction_state, and permission to read them"
 
+LACKING = ("operations", "reads", "polls", "frames")
+"""The tables that no log fills."""
 ANSWERED = ("zombie write", "hanging transaction", "sequence gap")
 """The anomalies that records and markers show; the transaction log adds what coordinators fenced and ended."""
 BY_DECISIONS = ("marker without decision", "decision without marker")

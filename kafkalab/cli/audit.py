@@ -13,6 +13,7 @@ from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
 from kafkalab.cli.captured import lacking_of, said_by_brokers, unanswered, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
+from kafkalab.cli.followed import follow
 from kafkalab.cli.history_place import history_place
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.history.history import History, load_history
@@ -45,6 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scratch", metavar="PLACE", help="where Spark's workers leave what later ones need: a folder or URI for all"
     )
+    parser.add_argument("--follow", action="store_true", help="watch a capture while it is written, until Control-C")
     parser.add_argument("--quiet", action="store_true", help="no line of progress")
     add_spark_options(parser)
 
@@ -55,6 +57,12 @@ def act(options: argparse.Namespace, root: Path) -> int:
     path, page = history_place(options.path), Path(options.html) if options.html else None
     if isinstance(path, Path) and not path.exists():
         raise CommandLineError(f"there is no file or folder {path}; `kafkalab workload` makes one")
+    if options.follow:
+        if only or page:
+            raise CommandLineError("--follow watches with the streaming audits; it takes no --only and no --html")
+        if not isinstance(path, Path):
+            raise CommandLineError(f"--follow watches a capture in a folder of this machine, not {path}")
+        return follow(options, path)
     if page is not None and not page.absolute().parent.is_dir():
         raise CommandLineError(f"cannot write {page}: there is no folder {page.absolute().parent}")
     if page is not None and page.is_dir():

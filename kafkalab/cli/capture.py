@@ -6,19 +6,22 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from kafkalab.cli.captured import CAPTURED
-from kafkalab.cli.command_line import CommandLineError, stoppable
+from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.history_place import history_place
 from kafkalab.limits import place_of, quoted, told, whole_number
-from kafkalab.saved_data import json_file
+from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 
 PROGRESS_S = 1.0
+ROUND_S = 1
+"""A capture that follows looks for more this often, unless it is told otherwise."""
+ENTRY = ["producer_id", "producer_epoch", "state", "partitions", "step"]
+"""What `Known.add` takes of an entry of the transaction log."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--from", dest="start", default="earliest", metavar="PLACE",
         help="earliest, an offset, or a time such as 2026-11-22T22:00 (earliest)",
     )  # fmt: skip
+    parser.add_argument(
+        "--follow", nargs="?", type=number_from(1, "number of seconds", 3_600), const=ROUND_S, metavar="SECONDS",
+        help="go on until Control-C: every second, or so many, write what has arrived; without it the command finishes "
+        "such a folder",
+    )  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no line of progress")
 
 
@@ -37,6 +45,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Read what is missing, and write the list of files last. CommandLineError for what cannot be read."""
     try:
         from kafkalab.spark.storage.chunks import write_index
+        from kafkalab.wire.capture.capture import captured
         from kafkalab.wire.capture.source import CaptureError, Source
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire,spark]'") from None
@@ -54,11 +63,16 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         with stoppable(), _progress(options.quiet) as say:
             state = _state(folder, source, topics, start)
-            _read(folder, source, state, say)
+            if options.follow:
+                _follow(folder, source, (topics, start), options.follow, say)
+            _read(folder, source, state, captured, _known(folder), say)
             write_index(folder, state.buckets)
     except CaptureError as error:
         raise CommandLineError(f"{error}; what was read stays, and the same command goes on from there") from None
     except KeyboardInterrupt:
+        if options.follow:
+            print(f"stopped; the same command goes on from here, and without --follow it finishes {folder}")
+            return 0
         raise CommandLineError("stopped; the same command goes on from here") from None
     finally:
         source.close()
@@ -83,7 +97,7 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
     from kafkalab.spark.storage.chunks import fitting_buckets, remove_after
     from kafkalab.spark.storage.history_files import INDEX
     from kafkalab.wire.capture.capture import begin
-    from kafkalab.wire.capture.state import CAPTURE, CaptureState
+    from kafkalab.wire.capture.state import CaptureState
 
     if (folder / INDEX).exists():
         raise CommandLineError(f"{folder} is a whole history already; give --out a new folder")
@@ -106,39 +120,56 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
     return state
 
 
-def _read(folder: Path, source: Any, state: Any, say: Any) -> None:
-    from kafkalab.spark.storage.chunks import write_chunk
-    from kafkalab.wire.capture.capture import captured
+def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: int, say: Any) -> NoReturn:
+    """Write what arrives, round by round. A round that fails is taken up from what was saved; its reason is said once.
+    """
+    from kafkalab.wire.capture.capture import arrived
+    from kafkalab.wire.capture.source import CaptureError
 
-    for chunk in captured(source, state, lambda: _known(folder)):
+    said, state = "", None
+    while True:
+        try:
+            if state is None:
+                state = _state(folder, source, *asked)
+                known = _known(folder)
+            _read(folder, source, state, arrived, known, say)
+            said = ""
+        except CaptureError as error:
+            state = None
+            if str(error) != said:
+                said = str(error)
+                print(f"{said}; tried again every {seconds} s", file=sys.stderr, flush=True)
+        time.sleep(seconds)
+
+
+def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterator[Any]], known: Any, say: Any) -> None:
+    """Write each chunk, then the state that says so."""
+    from kafkalab.spark.storage.chunks import write_chunk
+
+    for chunk in chunks_of(source, state, known):
         write_chunk(folder, state.chunks, chunk.tables, state.buckets)
+        if entries := chunk.tables.get("transactions"):
+            known.add(zip(*(entries[name] for name in ENTRY), strict=True))
         state.chunks += 1
         _save(folder, state)
         say(state)
+    if state.whole < state.chunks:
+        state.whole = state.chunks
+        _save(folder, state)
 
 
 def _known(folder: Path) -> Any:
-    """What the entries that were written say: first decisions, newest states."""
+    """What the entries that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
     from kafkalab.wire.capture.capture import Known
 
-    decisions: dict[tuple[int, int, str, str], int] = {}
-    newest: dict[int, tuple[int, str]] = {}
-    outcome = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
-    names = ["producer_id", "producer_epoch", "state", "partitions", "step"]
-    for producer_id, epoch, state, partitions, step in rows_of(folder, "transactions", names):
-        if step >= newest.get(producer_id, (-1, ""))[0]:
-            newest[producer_id] = (step, state)
-        for key in partitions if state in outcome else ():
-            place = (producer_id, epoch, outcome[state], key)
-            decisions[place] = min(step, decisions.get(place, step))
-    return Known(decisions, {producer_id: state for producer_id, (_, state) in newest.items()})
+    known = Known()
+    known.add(rows_of(folder, "transactions", ENTRY))
+    return known
 
 
 def _save(folder: Path, state: Any) -> None:
     """Write the state whole, or not at all."""
-    from kafkalab.wire.capture.state import CAPTURE
-
     unfinished = folder / f"_{CAPTURE}"
     unfinished.write_text(json.dumps(state.as_json(), indent=1) + "\n", encoding="utf-8")
     unfinished.replace(folder / CAPTURE)

@@ -11,15 +11,12 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import UNKNOWN
 from kafkalab.checks.from_a_log import needs
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.limits import Limit
-from kafkalab.saved_data import json_file
+from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 
 if TYPE_CHECKING:
     from kafkalab.spark.audits.summary import Summary
     from kafkalab.spark.storage.places import Place
 
-CAPTURE = "capture.json"
-CAPTURED = Limit(200_000_000, "bytes of a capture's state")
 LISTED = 10
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kafkalab import lab03
-from kafkalab.cli.captured import CAPTURE, lacking_of, said_by_brokers
+from kafkalab.cli.captured import lacking_of, said_by_brokers
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.kept_runs import KeptRuns, key_of
 from kafkalab.cli.lab import sign_labs
@@ -25,6 +25,7 @@ from kafkalab.history.history import load_history
 from kafkalab.limits import MESSAGE
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.saved_data import CAPTURE
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import load_trace

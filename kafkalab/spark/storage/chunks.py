@@ -36,8 +36,21 @@ def remove_after(folder: Path, number: int) -> None:
     """Remove the files of chunks from `number` on, which a capture that was stopped has left."""
     for table in TABLES:
         for found in (folder / table).rglob("*part-*"):
-            if int(found.name.lstrip("_").removeprefix("part-")[:5]) >= number or found.name.startswith("_"):
+            if found.name.startswith("_") or number_of(found) >= number:
                 found.unlink()
+
+
+def number_of(file: Path) -> int:
+    """Return the number of the chunk that a file is of."""
+    return int(file.name.removeprefix("part-").partition(".")[0])
+
+
+def files_of_chunk(folder: Path, number: int, table: str, buckets: int) -> Iterator[Path]:
+    """Yield the files that a chunk has of a table."""
+    for bucket in (f"{BUCKET}={n}" for n in range(buckets)) if table in BY_KEY else ("",):
+        file = folder / table / bucket / PART.format(number)
+        if file.is_file():
+            yield file
 
 
 def rows_of(folder: Path, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
+from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import PREPARED
 from kafkalab.history.history import History
 from kafkalab.history.schema import Flag, Int, Long, NullableText, Text, Texts
 
@@ -24,18 +26,22 @@ class Arrival(NamedTuple):
     step: Annotated[Long, "step of the event"]
     rank: Annotated[Int, "place of its table in ORDER"]
     at_ms: Annotated[Long, "virtual time in milliseconds"]
-    kind: Annotated[Text, "send, offsets, commit, abort (of a client), record, marker, decision, watermark or clock"]
+    kind: Annotated[
+        Text,
+        "send, offsets, commit, abort (of a client), record, marker, decision, entry, watermark, clock or lacks",
+    ]
     key: Annotated[Text, "topic-partition"] = ""
     offset: Annotated[Long, "as in the table"] = -1
     record_key: Annotated[NullableText, "the record's own key"] = None
     value: Annotated[NullableText, "the record's value"] = None
+    transactional_id: Annotated[NullableText, "as in the table"] = None
     producer_id: Annotated[Long, "as in the table"] = -1
     producer_epoch: Annotated[Int, "as in the table"] = -1
     sequence: Annotated[Int, "as in the table"] = -1
     transactional: Annotated[Flag, "whether the record belongs to a transaction"] = False
     client: Annotated[Text, "of an operation"] = ""
     transaction: Annotated[Long, "the client's own count of its transactions"] = -1
-    state: Annotated[Text, "type of an operation, or COMMIT or ABORT of a marker or decision"] = ""
+    state: Annotated[Text, "type of an operation, COMMIT or ABORT of a marker or decision, or as in the table"] = ""
     partitions: Annotated[Texts, "of a decision"] = ()
     high_watermark: Annotated[Long, "as in the table"] = -1
     last_stable_offset: Annotated[Long, "as in the table"] = -1
@@ -47,19 +53,27 @@ ORDER = ("operations", "transactions", "log", "watermarks", "labels")
 
 CONDITIONS = {
     "operations": "function in ('send', 'offsets', 'commit', 'abort')",
-    "transactions": "state in ('PrepareCommit', 'PrepareAbort') and removed != 'truncated'",
+    "transactions": "removed != 'truncated'",
     "log": "removed != 'truncated'",
     "watermarks": "leads",
-    "labels": "name = 'end_ms'",
+    "labels": "name in ('end_ms', 'lacks')",
 }
 """Which rows of a table arrive, as SQL; a record that a new leader cut off has not been there for readers."""
 
 RENAMED = {
     "operations": {"kind": "function", "state": "type"},
-    "transactions": {"kind": "'decision'", "state": "if(state = 'PrepareCommit', 'COMMIT', 'ABORT')"},
+    "transactions": {
+        "kind": "if(state in ('PrepareCommit', 'PrepareAbort'), 'decision', 'entry')",
+        "state": "case state when 'PrepareCommit' then 'COMMIT' when 'PrepareAbort' then 'ABORT' else state end",
+    },
     "log": {"kind": "if(control = '', 'record', 'marker')", "state": "control"},
     "watermarks": {"kind": "'watermark'"},
-    "labels": {"kind": "'clock'", "step": str(END_STEP), "at_ms": "bigint(value)", "value": "string(null)"},
+    "labels": {
+        "kind": "if(name = 'lacks', 'lacks', 'clock')",
+        "step": f"if(name = 'lacks', -1, {END_STEP})",
+        "at_ms": "if(name = 'lacks', -1, try_cast(value as bigint))",
+        "value": "if(name = 'lacks', value, null)",
+    },
 }
 """Columns that are no column of the table by that name, as SQL; what a table has not is left at its default."""
 
@@ -68,8 +82,8 @@ _PLAIN: dict[str, Callable[[Any], dict[str, Any] | None]] = {
         {"kind": r.function, "state": r.type} if r.function in ("send", "offsets", "commit", "abort") else None
     ),
     "transactions": lambda r: (
-        {"kind": "decision", "state": "COMMIT" if r.state == "PrepareCommit" else "ABORT"}
-        if r.state in ("PrepareCommit", "PrepareAbort") and r.removed != "truncated"
+        {"kind": "decision" if r.state in PREPARED else "entry", "state": PREPARED.get(r.state, r.state)}
+        if r.removed != "truncated"
         else None
     ),
     "log": lambda r: (
@@ -77,17 +91,28 @@ _PLAIN: dict[str, Callable[[Any], dict[str, Any] | None]] = {
     ),
     "watermarks": lambda r: {"kind": "watermark"} if r.leads else None,
     "labels": lambda r: (
-        {"kind": "clock", "step": END_STEP, "at_ms": int(r.value), "value": None} if r.name == "end_ms" else None
+        {"kind": "clock", "step": END_STEP, "at_ms": int(r.value), "value": None}
+        if r.name == "end_ms"
+        else {"kind": "lacks", "step": -1, "at_ms": -1}
+        if r.name == LACKS
+        else None
     ),
 }
 """The same in Python, for histories that are objects."""
 
 
 def arrivals_of(runs: Iterable[tuple[int, History]]) -> Iterator[Arrival]:
-    """The arrivals of each history, in the order of its steps."""
+    """The arrivals of each history, in the order of its steps. Without sends, values of records prove nothing."""
     for run, history in runs:
         found = [a for table in ORDER for a in (_plain(run, table, row) for row in history.table(table)) if a]
-        yield from sorted(found, key=lambda a: (a.step, a.rank))
+        if "operations" in history.label(LACKS):
+            found = [a._replace(value=None) if a.kind == "record" else a for a in found]
+        yield from sorted(found, key=place_of)
+
+
+def place_of(row: Any) -> tuple[int, int, str, int]:
+    """Where an arrival stands in the order of its run."""
+    return row.step, row.rank, row.key, row.offset
 
 
 def _plain(run: int, table: str, row: Any) -> Arrival | None:

@@ -1,18 +1,22 @@
-"""duplicate, as it arrives: a value that one key already holds lies there a second time. One finding for each copy."""
+"""duplicate, as it arrives: the check judges the copies of one value of one key, whenever another one has come."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from kafkalab.checks.check import ALLOWED, FORBIDDEN, Finding
+from kafkalab.checks.check import Finding
+from kafkalab.checks.duplicate import duplicate
+from kafkalab.history.history import History
+from kafkalab.history.schema import LogRecord, Operation
 from kafkalab.spark.streaming.watch import Limits
 
-NAME = "duplicate"
+COPIES_KEPT = 16
+"""Of one value: the first copy and the newest ones."""
 
 
 class Duplicate:
-    """The copies of one value of one key. Forbidden where a producer id has more of them than were sent."""
+    """How often each producer id sent the value, and where its copies are."""
 
     def __init__(self, limits: Limits, kept: Any = None) -> None:
         self.sent: dict[str, int] = kept[0] if kept else {}
@@ -26,23 +30,23 @@ class Duplicate:
             return
         self.copies.append([row.offset, row.step, row.producer_id])
         if len(self.copies) > 1:
-            yield self._finding(row)
+            yield from duplicate(self._history(row.key, row.value)).findings
+        if len(self.copies) > COPIES_KEPT:
+            self._drop(str(self.copies.pop(1)[2]))
 
     def kept(self) -> Any:
         return [self.sent, self.copies]
 
-    def _finding(self, row: Any) -> Finding:
-        by_producer: dict[int, int] = {}
-        for _, _, producer_id in self.copies:
-            by_producer[producer_id] = by_producer.get(producer_id, 0) + 1
-        too_many = any(n > self.sent.get(str(pid), 1) for pid, n in by_producer.items() if pid >= 0)
-        first = self.copies[0]
-        why = "though it was sent once" if too_many else "sent again, or without idempotence"
-        return Finding(
-            anomaly=NAME,
-            policy=FORBIDDEN if too_many else ALLOWED,
-            text=f"{row.value!r} of {row.key} lies at offset {first[0]} and again at {row.offset}: {why}",
-            steps=tuple(sorted({first[1], row.step} - {-1})),
-            keys=(row.key,),
-            offsets=(first[0], row.offset),
-        )
+    def _drop(self, who: str) -> None:
+        """A copy that is not kept takes one send of its producer id along: what is too many stays too many."""
+        if who in self.sent:
+            self.sent[who] -= 1
+            if not self.sent[who]:
+                del self.sent[who]
+
+    def _history(self, key: str, value: str) -> History:
+        log = [LogRecord(key=key, offset=offset, value=value, step=step, producer_id=producer_id)
+               for offset, step, producer_id in self.copies]  # fmt: skip
+        send = Operation(type="invoke", function="send", key=key, value=value)
+        sends = [send._replace(producer_id=int(who)) for who, count in self.sent.items() for _ in range(count)]
+        return History(log=tuple(log), operations=tuple(sends))

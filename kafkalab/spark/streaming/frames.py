@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from kafkalab.checks.needs import LACKS
 from kafkalab.spark.simulation.source import register
 from kafkalab.spark.storage.schemas import columns
 from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, ORDER, RENAMED
@@ -22,7 +23,11 @@ _DEFAULTS = {"int64": "-1", "int32": "-1", "string": "''", "bool": "false", "lis
 
 def arrivals(histories: Histories) -> DataFrame:
     """The arrivals of these histories, batch or stream, in no particular order of rows."""
-    return reduce(DataFrame.unionByName, [_of_table(histories.table(name), name) for name in ORDER])
+    made = reduce(DataFrame.unionByName, [_of_table(histories.table(name), name) for name in ORDER])
+    labels = histories.labels.where((F.col("name") == LACKS) & (F.col("value") == "operations"))
+    made = made.join(F.broadcast(labels.select("run", F.lit(True).alias("unsent")).distinct()), "run", "left")
+    value = F.when(~F.coalesce("unsent", F.lit(False)) | (F.col("kind") != "record"), F.col("value"))
+    return made.withColumn("value", value).select(*SCHEMA.names)
 
 
 def _of_table(frame: DataFrame, table: str) -> DataFrame:

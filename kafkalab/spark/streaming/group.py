@@ -1,62 +1,111 @@
-"""What is watched together: one value of one key, or one whole run; and how that goes on after a restart."""
+"""What is watched together, and how that goes on after a restart: a share of the producers, a share of the keys, or one
+value of one key. A run has a fixed number of shares, so what is kept does not grow with what has passed."""
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kafkalab.checks.check import Finding
+from kafkalab.checks.check import UNKNOWN, Finding
+from kafkalab.checks.duplicate import duplicate
+from kafkalab.checks.needs import NEEDS as NEEDS_OF_CHECKS
+from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.spark.streaming import duplicate, torn_transaction, waiting
+from kafkalab.spark.streaming import waiting
+from kafkalab.spark.streaming.arrivals import place_of
+from kafkalab.spark.streaming.duplicate import Duplicate
+from kafkalab.spark.streaming.torn_from_a_log import TornFromALog
+from kafkalab.spark.streaming.torn_transaction import TornTransaction
 from kafkalab.spark.streaming.watch import Limits, Watch
 
-VALUE, RUN = "value", "run"
+VALUE, PRODUCER, KEY = "value", "producer", "key"
+SHARES = 8
+"""A run's producers are watched in so many groups, and its keys too: so many cores can work on one cluster."""
+TO_ALL = ("clock", "lacks")
+"""The kinds of arrivals that every share is given."""
 WATCHES: dict[str, dict[str, Callable[[Limits, Any], Watch]]] = {
-    VALUE: {duplicate.NAME: duplicate.Duplicate},
-    RUN: {
+    VALUE: {duplicate.name: Duplicate},
+    PRODUCER: {
         waiting.OPEN_TOO_LONG: waiting.OpenTooLong,
-        waiting.LSO_STUCK: waiting.LsoStuck,
-        torn_transaction.NAME: torn_transaction.TornTransaction,
+        torn_transaction.name: TornTransaction,
     },
+    KEY: {waiting.LSO_STUCK: waiting.LsoStuck},
 }
 """The streaming audits, by what they watch."""
+FROM_A_LOG = {torn_transaction.name: TornFromALog}
+"""Those that find something even without operations."""
 NAMES = tuple(name for watches in WATCHES.values() for name in watches)
+NEEDS = {
+    waiting.OPEN_TOO_LONG: ("log",),
+    waiting.LSO_STUCK: ("watermarks",),
+    **{name: NEEDS_OF_CHECKS[name] for name in (duplicate.name, torn_transaction.name)},
+}
+"""The tables that each of them needs."""
 
 
 class Group:
-    """The audits of one group of arrivals, in the state that `text` keeps (empty: at the beginning)."""
+    """The audits of one group of arrivals, in the state that `text` keeps (empty: at the beginning).
 
-    def __init__(self, kind: str, limits: Limits, text: str = "") -> None:
+    `part` is one of `parts_of`. The first share of producers says which audits cannot be answered.
+    """
+
+    def __init__(self, part: str, limits: Limits, text: str = "") -> None:
         kept = json.loads(text) if text else {}
-        self.watches = {name: made(limits, kept.get(name)) for name, made in WATCHES[kind].items()}
+        kind, _, share = part.partition(" ")
+        self.limits, self.kind, self.tells = limits, kind, (kind, share) == (PRODUCER, "0")
+        self.lacks: list[str] = kept.get("lacks", [])
+        self.watches = self._watches(kept)
 
     def take(self, rows: Iterable[Any]) -> Iterator[Finding]:
         """What these rows, in any order, make certain; they all come after the rows of the calls before."""
-        for row in sorted(rows, key=lambda r: (r.step, r.rank)):
+        for row in sorted(rows, key=place_of):
+            if row.kind == "lacks":
+                yield from self._lack(row.value)
             for watch in self.watches.values():
                 yield from watch.take(row)
 
     def text(self) -> str:
-        """The state, as `Group(kind, limits, text)` takes it."""
-        return json.dumps({name: watch.kept() for name, watch in self.watches.items()}, separators=(",", ":"))
+        """The state, as `Group(part, limits, text)` takes it."""
+        kept = {name: watch.kept() for name, watch in self.watches.items()}
+        return json.dumps({"lacks": self.lacks, **kept}, separators=(",", ":"))
+
+    def _watches(self, kept: dict[str, Any]) -> dict[str, Watch]:
+        made = WATCHES[self.kind] | (FROM_A_LOG if "operations" in self.lacks and self.kind == PRODUCER else {})
+        return {
+            name: watch(self.limits, kept.get(name))
+            for name, watch in made.items()
+            if not {*self.lacks}.intersection(NEEDS[name]) - ({"operations"} if name in FROM_A_LOG else set())
+        }
+
+    def _lack(self, table: str) -> Iterator[Finding]:
+        """Take audits away that need this table; say so, once for each."""
+        if table in self.lacks:
+            return
+        self.lacks.append(table)
+        self.watches = self._watches({})
+        for name in NAMES if self.tells else ():
+            if table in NEEDS[name]:
+                yield Finding(anomaly=name, policy=UNKNOWN, text=f"the history lacks {table}")
 
 
-def values_of(row: Any) -> tuple[str, ...]:
-    """The value whose copies this row may add to; none for what is no record of an application."""
+def parts_of(row: Any) -> tuple[str, ...]:
+    """The groups that a row is given to; `query` says the same for Spark."""
+    if row.kind in TO_ALL:
+        return tuple(f"{kind} {share}" for kind in (PRODUCER, KEY) for share in range(SHARES))
+    if row.kind == "watermark":
+        return (f"{KEY} {zlib.crc32(row.key.encode()) % SHARES}",)
+    mine = f"{PRODUCER} {row.producer_id % SHARES}"
     if row.value is None or row.kind not in ("send", "record") or topic_of(row.key) in INTERNAL_TOPICS:
-        return ()
-    return (f"{row.key} {row.value}",)
+        return (mine,)
+    return mine, f"{VALUE} {row.key} {row.value}"
 
 
 def watched(arrivals: Iterable[Any], limits: Limits) -> list[tuple[int, Finding]]:
     """Run and finding of all that is in these arrivals, in pure Python: what a stream of them must find, too."""
     groups: dict[tuple[int, str], list[Any]] = {}
     for row in arrivals:
-        for part in ("", *values_of(row)):
+        for part in parts_of(row):
             groups.setdefault((row.run, part), []).append(row)
-    return [
-        (run, finding)
-        for (run, part), rows in groups.items()
-        for finding in Group(VALUE if part else RUN, limits).take(rows)
-    ]
+    return [(run, finding) for (run, part), rows in groups.items() for finding in Group(part, limits).take(rows)]

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import StringType, StructField, StructType
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS
-from kafkalab.spark.streaming.group import RUN, VALUE, Group
+from kafkalab.spark.streaming.group import KEY, PRODUCER, SHARES, TO_ALL, VALUE, Group
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
 
@@ -26,6 +26,8 @@ STATE = StructType([StructField("text", StringType())])
 STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 """The only state store that keeps what such a query remembers."""
 USUAL = Limits()
+LOOK = "1 second"
+"""How often a query that waits for more asks its source; Spark's own pace is a hundred times a second."""
 
 
 def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
@@ -33,33 +35,44 @@ def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
 
     Rows of one run come in the order of their steps, micro-batch after micro-batch; inside one, in any order.
     """
-    arrivals.sparkSession.conf.set("spark.sql.streaming.stateStore.providerClass", STORE)
+    settings = arrivals.sparkSession.conf
+    settings.set("spark.sql.streaming.stateStore.providerClass", STORE)
+    settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window would ask for them without end
     topic = F.regexp_replace("key", "-[0-9]+$", "")
     has_value = F.col("kind").isin("send", "record") & F.col("value").isNotNull() & ~topic.isin(*INTERNAL_TOPICS)
-    parts = F.when(has_value, F.array(F.lit(""), F.concat_ws(" ", "key", "value"))).otherwise(F.array(F.lit("")))
+    every = F.array(*(F.lit(f"{kind} {share}") for kind in (PRODUCER, KEY) for share in range(SHARES)))
+    mine = F.concat(F.lit(f"{PRODUCER} "), F.pmod("producer_id", F.lit(SHARES)))
+    parts = (
+        F.when(F.col("kind").isin(*TO_ALL), every)
+        .when(F.col("kind") == "watermark", F.array(F.concat(F.lit(f"{KEY} "), F.crc32("key") % SHARES)))
+        .when(has_value, F.array(mine, F.concat_ws(" ", F.lit(VALUE), "key", "value")))
+        .otherwise(F.array(mine))
+    )
     grouped = arrivals.withColumn("part", F.explode(parts)).groupBy("run", "part")
     return grouped.transformWithState(
-        statefulProcessor=_Audits(limits), outputStructType=FINDINGS, outputMode="Append", timeMode="None"
+        statefulProcessor=_Audits(limits), outputStructType=FINDINGS, outputMode="Append", timeMode="ProcessingTime"
     )
 
 
 class _Audits(StatefulProcessor):
-    """One group's audits; what they keep is one text."""
+    """One group's audits; what they keep is one text, which of a value lasts for the window of duplicates."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.kept = handle.getValueState("kept", STATE)
+        self.shares = handle.getValueState("kept", STATE)
+        self.values = handle.getValueState("values", STATE, self.limits.window_ms)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         run, part = key
-        before = self.kept.get()
-        group = Group(VALUE if part else RUN, self.limits, before[0] if before else "")
+        kept = self.values if part.startswith(f"{VALUE} ") else self.shares
+        before = kept.get()
+        group = Group(part, self.limits, before[0] if before else "")
         for found in group.take(rows):
             lists = {name: list(getattr(found, name)) for name in ("keys", "offsets", "steps")}
             yield Row(run=run, anomaly=found.anomaly, policy=found.policy, **lists, text=found.text)
-        self.kept.update((group.text(),))
+        kept.update((group.text(),))
 
     def close(self) -> None:
         """Nothing is open."""
@@ -79,4 +92,4 @@ def watch(
     folder = FindingsFolder(into)
     writer = findings(arrivals, limits).writeStream.foreachBatch(folder.put)
     writer = writer.option("checkpointLocation", str(folder.checkpoint)).queryName(f"kafkalab {folder.path.name}")
-    return (writer.trigger(availableNow=True) if whole else writer).start()
+    return writer.trigger(**({"availableNow": True} if whole else {"processingTime": LOOK})).start()

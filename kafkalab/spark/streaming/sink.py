@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,15 @@ class FindingsFolder:
         self.checkpoint = self.path / "checkpoint"
 
     def put(self, frame: DataFrame, batch_id: int) -> None:
-        """The batch's file holds these findings, and nothing else; it is there whole or not at all."""
+        """The batch's file holds these findings, and nothing else; it is there whole or not at all.
+
+        A batch without findings has no file, so a stream of weeks leaves as many as there is to tell.
+        """
         rows = sorted(json.dumps(row.asDict(), ensure_ascii=False) for row in frame.collect())
         self.batches.mkdir(parents=True, exist_ok=True)
+        if not rows:
+            (self.batches / f"{batch_id:08}.jsonl").unlink(missing_ok=True)
+            return
         part = self.batches / f".{batch_id:08}.part"
         with part.open("w", encoding="utf-8") as file:
             file.writelines(f"{row}\n" for row in rows)
@@ -35,14 +42,19 @@ class FindingsFolder:
             os.fsync(file.fileno())
         part.replace(self.batches / f"{batch_id:08}.jsonl")
 
+    def files(self) -> list[Path]:
+        """The batches that found something, in order."""
+        return sorted(self.batches.glob("*.jsonl"))
+
+    def in_file(self, file: Path) -> Iterator[tuple[int, Finding]]:
+        """Run and finding of everything in one batch."""
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            yield int(row.pop("run")), finding(row)
+
     def found(self) -> list[tuple[int, Finding]]:
         """Run and finding of everything so far, batch by batch."""
-        made = []
-        for file in sorted(self.batches.glob("*.jsonl")):
-            for line in file.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                made.append((int(row.pop("run")), finding(row)))
-        return made
+        return [found for file in self.files() for found in self.in_file(file)]
 
 
 def finding(row: dict[str, Any]) -> Finding:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from kafkalab.checks.check import FORBIDDEN, Finding
+from kafkalab.checks.check import Finding
+from kafkalab.checks.torn_transaction import describe_joined, describe_part, describe_torn, torn_transaction
 from kafkalab.spark.streaming.watch import Limits
 
-NAME = "torn transaction"
 DECISIONS_KEPT = 8
 CLIENTS_KEPT = 2
 
@@ -123,13 +123,13 @@ class TornTransaction:
         first = self.seen.ended.setdefault(client, {}).setdefault(str(number), {}).setdefault(name, part)
         if first[0] != ending and name not in self.seen.told:
             self.seen.told[name] = 1
-            yield _finding(f"{name} ended in more than one way: {_part(first)}, {_part(part)}", first, part)
+            yield _finding(describe_torn(name, (_part(first), _part(part))), first, part)
         if known and marker.state == "COMMIT" and ending[1] >= 0:
             other = self.seen.together.setdefault(f"{marker.producer_id} {ending[1]}", [name, part])
             both = f"{other[0]} and {name}"
             if other[0] != name and both not in self.seen.told:
                 self.seen.told[both] = 1
-                yield _finding(f"{both} were committed by one decision", other[1], part)
+                yield _finding(describe_joined((other[0], name)), other[1], part)
 
     def _decided_at(self, marker: Any) -> int:
         """The step of the newest decision that this marker carries out, -1 if there is none."""
@@ -146,14 +146,14 @@ def _identity(row: Any) -> str:
 
 
 def _part(part: list[Any]) -> str:
-    return f"{part[1]} {part[0][0]} at offset {part[4]}"
+    return describe_part(part[1], part[0][0], part[4])
 
 
 def _finding(text: str, first: list[Any], second: list[Any]) -> Finding:
     steps = {first[3], first[5], second[3], second[5]} - {-1}
     return Finding(
-        anomaly=NAME,
-        policy=FORBIDDEN,
+        anomaly=torn_transaction.name,
+        policy=torn_transaction.policy,
         text=text,
         steps=tuple(sorted(steps)),
         keys=tuple(dict.fromkeys((first[1], second[1]))),

@@ -11,18 +11,24 @@ from kafkalab.checks.check import Finding
 LONGEST_MS = 70_000
 """transaction.timeout.ms is 60 s, and the coordinator looks every 10 s: what is open for longer asks for a look."""
 
+WINDOW_MS = 600_000
+"""Five times delivery.timeout.ms: no retry of a producer comes later."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """From when on waiting is too long, in milliseconds of the history's own time."""
+    """From when on waiting is too long, in milliseconds of the history's own time; and for how long of this machine's
+    time a query remembers a value after its newest copy, to find the next one."""
 
     open_ms: int = LONGEST_MS
     stuck_ms: int = LONGEST_MS
+    window_ms: int = WINDOW_MS
 
     def __post_init__(self) -> None:
-        for name, value in (("open_ms", self.open_ms), ("stuck_ms", self.stuck_ms)):
-            if value < 0:
-                raise ValueError(f"{name} is a number of milliseconds, not {value}")
+        for name, least in (("open_ms", 0), ("stuck_ms", 0), ("window_ms", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise ValueError(f"{name} is a number of milliseconds from {least} on, not {value}")
 
 
 class Watch(Protocol):

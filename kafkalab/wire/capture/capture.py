@@ -8,11 +8,12 @@ coordinator had ended by then, has its marker behind that end: it is read, too.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kafkalab.checks.from_a_log import COMPACTED, COMPLETE, DESCRIBED, UNREAD
+from kafkalab.checks.view import PREPARED
 from kafkalab.history.schema import Label, Leader, LogRecord, TxnEntry, Watermark
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, PartitionFetched
 from kafkalab.protocol.messages.list_offsets import EARLIEST
@@ -34,6 +35,10 @@ from kafkalab.wire.capture.source import CaptureError, Source
 from kafkalab.wire.capture.state import CaptureState, PartitionState
 
 CHUNK_ROWS = 50_000
+DECISIONS_KEPT_MS = 60_000
+"""A capture that follows keeps decisions this long: more than SKEW_MS, by which a marker may be ahead of its own."""
+HEARTBEAT_MS = 10_000
+"""While records wait for a decision, a capture that follows writes the watermarks this often, moved or not."""
 READ, UNREADABLE, ABSENT = "read", "its entries cannot be read", "there is none, or it may not be read"
 
 
@@ -45,12 +50,27 @@ class Chunk:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known:
-    """What the transaction log says, once it has been read: decisions, and each producer id's newest state."""
+    """What the transaction log says so far: first decisions, and each producer id's newest state with its step."""
 
-    decisions: Decisions
-    newest: dict[int, str]
+    decisions: Decisions = field(default_factory=dict)
+    newest: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Note entries: their producer id, epoch, state, partitions and step."""
+        for producer_id, epoch, state, partitions, step in rows:
+            if step >= self.newest.get(producer_id, (-1, ""))[0]:
+                self.newest[producer_id] = (step, state)
+            for key in partitions if state in PREPARED else ():
+                place = (producer_id, epoch, PREPARED[state], key)
+                self.decisions[place] = min(step, self.decisions.get(place, step))
+
+    def forget(self) -> None:
+        """Drop decisions that no marker can be ahead of any more: the first marker of each has been read."""
+        newest = max((step for step, _ in self.newest.values()), default=0)
+        oldest = newest - DECISIONS_KEPT_MS * STEPS_A_MS
+        self.decisions = {place: step for place, step in self.decisions.items() if step >= oldest}
 
 
 def begin(source: Source, topics: list[str], start: str) -> CaptureState:
@@ -64,12 +84,18 @@ def begin(source: Source, topics: list[str], start: str) -> CaptureState:
         names = [name for name in leaders if topic_of(name) == topic]
         if not names:
             raise CaptureError(f"there is no topic {topic}, or it has no leader, or it may not be read")
-        for name in sorted(names, key=lambda n: int(n.rpartition("-")[2])):
+        for name in sorted(names, key=_number):
             state.partitions[name] = _ends(source, name, leaders[name], start)
-    found = [name for name in leaders if is_transaction_log(name) and topic_of(name) not in topics]
+    _begin_transaction_log(source, state, leaders)
+    return state
+
+
+def _begin_transaction_log(source: Source, state: CaptureState, leaders: dict[str, str]) -> None:
+    """Add the partitions of the transaction log, if there are any and they may be read; else note why not."""
+    found = [name for name in leaders if is_transaction_log(name) and topic_of(name) not in state.topics]
     state.transaction_log = READ if found else ABSENT
     try:
-        for name in sorted(found, key=lambda n: int(n.rpartition("-")[2])):
+        for name in sorted(found, key=_number):
             state.partitions[name] = _ends(source, name, leaders[name], "earliest")
             if state.partitions[name].next < state.partitions[name].end:
                 source.fetch(name, leaders[name], state.partitions[name].next, False)
@@ -77,7 +103,10 @@ def begin(source: Source, topics: list[str], start: str) -> CaptureState:
         state.transaction_log = str(error).rpartition(": ")[2]
         for name in found:
             state.partitions.pop(name, None)
-    return state
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("-")[2])
 
 
 def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
@@ -95,27 +124,88 @@ def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
     )
 
 
-def captured(source: Source, state: CaptureState, known: Callable[[], Known]) -> Iterator[Chunk]:
+def captured(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
     """Yield the rows that are missing, chunk by chunk; `state` says how far it is whenever a chunk is yielded.
 
-    `known` is called when all entries of the transaction log have been yielded and written.
+    The caller adds each chunk's entries of the transaction log to `known` before it asks for the next chunk.
     """
     leaders = source.look_up((*state.topics, TRANSACTION_TOPIC))
-    yield from _read_all(source, state, leaders, [n for n in state.partitions if is_transaction_log(n)], Known({}, {}))
+    yield from _read_all(source, state, leaders, _logs(state), known)
     if state.transactions is None:
         found = source.transactions()
         state.transactions = [{**asdict(row), "error": row.error.name} for row in found or ()]
         state.told = found is not None
         if state.transaction_log != READ and found:
             yield Chunk({"transactions": _described(state)}, len(found))
-    told = known()
-    data = [name for name in state.partitions if not is_transaction_log(name)]
-    yield from _read_all(source, state, leaders, data, told)
-    yield _ending(source, state, leaders, data, told)
+    data = _data(state)
+    yield from _read_all(source, state, leaders, data, known)
+    yield _ending(source, state, leaders, data, known)
+
+
+def arrived(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
+    """Yield what has come since the last round, and the watermarks; `known` is kept as `captured` wants it.
+
+    The order is that of a whole capture: the ends of the data, then the transaction log, then the data up to these
+    ends. So a round has the decisions of all its markers, and one that was broken off is taken up by the next.
+    """
+    leaders = source.look_up((*state.topics, TRANSACTION_TOPIC))
+    _extend(source, state, leaders)
+    yield from _read_all(source, state, leaders, _logs(state), known)
+    state.known = _known_of(state)
+    before = {name: state.partitions[name].next for name in _data(state)}
+    yield from _read_all(source, state, leaders, list(before), known)
+    marks = empty(Watermark)
+    rows = sum(_mark(source, state, name, read, marks) for name, read in before.items())
+    if rows:
+        yield Chunk({"watermarks": marks}, rows)
+    known.forget()
+
+
+def _extend(source: Source, state: CaptureState, leaders: dict[str, str]) -> None:
+    """Move the ends to where they are now: first those of the data, then those of the transaction log."""
+    data = {name: leader for name, leader in leaders.items() if topic_of(name) in state.topics}
+    ends, stable = source.ends(data), source.ends(data, READ_COMMITTED)
+    for name in sorted(data, key=lambda name: (topic_of(name), _number(name))):
+        if name not in state.partitions:
+            state.partitions[name] = _ends(source, name, data[name], "earliest")
+        one = state.partitions[name]
+        one.end = max(one.end, ends[name])
+        one.high_watermark, one.last_stable_offset = ends[name], min(stable[name], ends[name])
+    if state.transaction_log != READ:
+        _begin_transaction_log(source, state, leaders)
+    for name, end in source.ends({name: leaders[name] for name in _logs(state) if name in leaders}).items():
+        state.partitions[name].end = max(state.partitions[name].end, end)
+
+
+def _mark(source: Source, state: CaptureState, name: str, read: int, marks: Columns) -> int:
+    """Add the watermarks of a partition if something was read there, or if records wait; return how many rows."""
+    one = state.partitions[name]
+    at_ms = _now_ms()
+    waits = one.last_stable_offset < one.high_watermark and at_ms - one.marked_ms >= HEARTBEAT_MS
+    if one.next == read and not waits:
+        return 0
+    one.marked_ms = at_ms
+    return add_row(marks, _watermark(source, name, one, at_ms))
+
+
+def _watermark(source: Source, name: str, one: PartitionState, at_ms: int) -> Watermark:
+    info = source.metadata.partitions[name]
+    return Watermark(
+        key=name, node=info.leader, leads=True, leader_epoch=info.leader_epoch, high_watermark=one.high_watermark,
+        last_stable_offset=one.last_stable_offset, step=at_ms * STEPS_A_MS + AT_REST, at_ms=at_ms,
+    )  # fmt: skip
+
+
+def _logs(state: CaptureState) -> list[str]:
+    return [name for name in state.partitions if is_transaction_log(name)]
+
+
+def _data(state: CaptureState) -> list[str]:
+    return [name for name in state.partitions if not is_transaction_log(name)]
 
 
 def _read_all(
-    source: Source, state: CaptureState, leaders: dict[str, str], names: list[str], told: Known
+    source: Source, state: CaptureState, leaders: dict[str, str], names: list[str], known: Known
 ) -> Iterator[Chunk]:
     """Read partitions to their ends; a chunk has about CHUNK_ROWS rows, of one or several of them."""
     tables: dict[str, Columns] = {"log": empty(LogRecord), "transactions": empty(TxnEntry)}
@@ -125,7 +215,7 @@ def _read_all(
         while not one.done:
             if name not in leaders:
                 raise CaptureError(f"{name} has no leader")
-            rows += _read(source, state, name, leaders[name], tables, told.decisions)
+            rows += _read(source, state, name, leaders[name], tables, known.decisions)
             if rows >= CHUNK_ROWS:
                 yield Chunk(tables, rows)
                 tables, rows = {"log": empty(LogRecord), "transactions": empty(TxnEntry)}, 0
@@ -190,6 +280,8 @@ def _check_aborted(one: PartitionState, batch: Batch, committed: bool) -> None:
         if first in listed:
             listed.remove(first)
             one.listed += 1
+            if not listed:
+                del one.aborted[batch.producer_id]
         elif first >= 0:
             one.unlisted += 1
 
@@ -205,18 +297,16 @@ def _described(state: CaptureState) -> Columns:
     return columns
 
 
-def _ending(source: Source, state: CaptureState, leaders: dict[str, str], data: list[str], told: Known) -> Chunk:
+def _ending(source: Source, state: CaptureState, leaders: dict[str, str], data: list[str], known: Known) -> Chunk:
     """The last rows: markers behind the end, watermarks, leaders, labels; and what brokers say of producers."""
     log, marks, led, labels = empty(LogRecord), empty(Watermark), empty(Leader), empty(Label)
     for name in data:
         one = state.partitions[name]
-        _markers_behind(source, name, leaders[name], one, told, log)
+        _markers_behind(source, name, leaders[name], one, known, log)
         info = source.metadata.partitions[name]
         at_ms = _now_ms()
-        known: dict[str, Any] = {"key": name, "leader_epoch": info.leader_epoch, "at_ms": at_ms}
-        add_row(led, Leader(leader=info.leader, **known))
-        mark, stable = one.high_watermark, one.last_stable_offset
-        add_row(marks, Watermark(node=info.leader, leads=True, high_watermark=mark, last_stable_offset=stable, **known))
+        add_row(led, Leader(key=name, leader=info.leader, leader_epoch=info.leader_epoch, at_ms=at_ms))
+        add_row(marks, _watermark(source, name, one, at_ms))
         found = source.producers(name, leaders[name])
         state.producers[name] = None if found is None else [asdict(p) for p in found.active_producers]
     state.ended_ms = _now_ms()
@@ -230,17 +320,17 @@ def _ending(source: Source, state: CaptureState, leaders: dict[str, str], data: 
 
 def _known_of(state: CaptureState) -> str:
     """Return how much the capture has of the transaction log, in a word of `from_a_log`."""
-    logs = [one for name, one in state.partitions.items() if is_transaction_log(name)]
     if state.transaction_log == READ:
+        logs = [state.partitions[name] for name in _logs(state)]
         return COMPACTED if any(one.holes or one.log_start for one in logs) else COMPLETE
     return DESCRIBED if state.told else UNREAD
 
 
 def _markers_behind(
-    source: Source, name: str, leader: str, one: PartitionState, told: Known, log: Columns
+    source: Source, name: str, leader: str, one: PartitionState, known: Known, log: Columns
 ) -> None:
     """Read on for the markers of transactions that are open at the end and that their coordinators have ended."""
-    wanted = {pid for pid in one.open if told.newest.get(pid, "Ongoing") != "Ongoing"}
+    wanted = {pid for pid in one.open if known.newest.get(pid, (-1, "Ongoing"))[1] != "Ongoing"}
     if not wanted:
         return
     place, end = one.end, source.end(name, leader)
@@ -249,7 +339,7 @@ def _markers_behind(
         before = place
         for batch in fetched.batches:
             if batch.control is not None and batch.producer_id in wanted and batch.base_offset >= one.end:
-                add_log(log, name, leader, batch, one, told.decisions)
+                add_log(log, name, leader, batch, one, known.decisions)
                 wanted.discard(batch.producer_id)
             place = max(place, batch.last_offset + 1)
         if place == before:

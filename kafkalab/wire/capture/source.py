@@ -102,6 +102,19 @@ class Source:
         """Return the high watermark; with READ_COMMITTED the last stable offset."""
         return self.offset(partition, leader, LATEST, level)
 
+    def ends(self, leaders: dict[str, str], level: str = READ_UNCOMMITTED) -> dict[str, int]:
+        """Return the ends of many partitions, given with their leaders; one request for each leader."""
+        found: dict[str, int] = {}
+        for leader in sorted(set(leaders.values())):
+            names = tuple(name for name in sorted(leaders) if leaders[name] == leader)
+            answer = self.ask(leader, ListOffsets(partitions=names, timestamp=LATEST, isolation_level=level))
+            for name in names:
+                error = answer.errors.get(name, Error.UNKNOWN_TOPIC_OR_PARTITION)
+                if error is not Error.NONE:
+                    raise CaptureError(f"{name}: {error.name}")
+                found[name] = int(answer.offsets[name])
+        return found
+
     def fetch(self, partition: str, leader: str, offset: int, committed: bool) -> PartitionFetched:
         """Return what there is from an offset on; with `committed` up to the last stable offset, and the aborted list.
         """

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-CAPTURE = "capture.json"
-"""The file beside the tables in which the state of a capture is."""
 FORMAT, VERSION = "kafkalab-capture", 1
 
 
@@ -16,7 +14,7 @@ class PartitionState:
 
     `open` has the first offset of each producer id with an open transaction, `aborted` those that Fetch's aborted lists
     named and whose markers are still to come; `listed` counts the transactions of these lists, `unlisted` the ABORT
-    markers whose transaction was in none.
+    markers whose transaction was in none. `marked_ms` is when a capture that follows wrote its watermarks last.
     """
 
     start: int
@@ -32,6 +30,7 @@ class PartitionState:
     aborted: dict[int, list[int]] = field(default_factory=dict)
     listed: int = 0
     unlisted: int = 0
+    marked_ms: int = 0
 
     @property
     def done(self) -> bool:
@@ -42,12 +41,14 @@ class PartitionState:
 class CaptureState:
     """A whole capture. `transaction_log` says whether `__transaction_state` was read, or why not; `producers` and
     `transactions` are what brokers describe, `told` whether any did;
+    `whole` counts the chunks of rounds that are complete, in which each marker has its decision;
     `known` is what the audits may rely on, a word of kafkalab/checks/from_a_log.py."""
 
     topics: list[str]
     start: str
     partitions: dict[str, PartitionState] = field(default_factory=dict)
     chunks: int = 0
+    whole: int = 0
     buckets: int = 0
     began_ms: int = 0
     ended_ms: int = 0

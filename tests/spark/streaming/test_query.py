@@ -16,7 +16,7 @@ import pytest
 from kafkalab.checks.check import Finding
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
-from kafkalab.spark.streaming.group import watched
+from kafkalab.spark.streaming.group import SHARES, watched
 from kafkalab.spark.streaming.watch import Limits
 from tests.spark.streaming.histories import ROOT, all_of_them
 
@@ -130,3 +130,36 @@ def test_a_folder_that_is_not_there_is_named(spark: SparkSession, tmp_path: Path
 
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to read arrivals from"):
         read_arrivals(spark, tmp_path / "nowhere")
+
+
+@pytest.mark.spark
+def test_values_are_forgotten_after_the_window_and_shares_are_few(spark: SparkSession, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+    from pyarrow import Table
+
+    from kafkalab.spark.streaming.frames import read_arrivals
+    from kafkalab.spark.streaming.query import watch
+    from kafkalab.spark.streaming.schema import arrow_arrivals
+
+    feed, values = tmp_path / "feed", 2_000
+    feed.mkdir()
+    query, groups = None, list[int]()
+    try:
+        for number in range(3):
+            some = [
+                Arrival(
+                    run=0, step=number * values + n, rank=2, at_ms=0, kind="record", key=f"k-{n % 20}", offset=n,
+                    value=f"{number} {n}", producer_id=n, producer_epoch=0,
+                )
+                for n in range(values)
+            ]  # fmt: skip
+            pq.write_table(Table.from_batches([arrow_arrivals(some)]), feed / f"{number}.parquet")
+            if query is None:
+                query = watch(read_arrivals(spark, feed), tmp_path / "out", Limits(window_ms=1))
+            query.processAllAvailable()
+            progress = query.lastProgress
+            groups += [state["numRowsTotal"] for state in progress["stateOperators"]] if progress else []
+    finally:
+        if query is not None:
+            query.stop()
+    assert groups == [values + SHARES] * 3

@@ -78,7 +78,7 @@ def test_the_marker_of_a_transaction_that_ended_meanwhile_is_read(newest: str, a
     state = PartitionState(start=0, end=2, next=2, open={7: 0})
     columns = empty(LogRecord)
     source: Any = Behind(client_batch(2, epoch=1), end_of(3, at_ms=100), end_of(4, at_ms=101, pid=8))
-    _markers_behind(source, "in-0", "b1", state, Known({}, {7: newest}), columns)
+    _markers_behind(source, "in-0", "b1", state, Known({}, {7: (0, newest)}), columns)
     assert columns["offset"] == added
 
 

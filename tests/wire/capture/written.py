@@ -47,11 +47,14 @@ class Writer:
             records=records, base_offset=0, base_sequence=sequence, transactional=True, timestamp_ms=1_000,
             **self.identity,
         )  # fmt: skip
-        image = self.askers[0].ask(Metadata(topics=(partition.rpartition("-")[0],)), 7).metadata
-        leader = self.askers[int(image.leader(partition)[1:]) - 1]
         produce = Produce(transactional_id=self.tid, acks=-1, timeout_ms=1_000, batches={partition: batch})
-        answer = leader.ask(produce, 11).partitions[partition]
+        answer = self.leader(partition).ask(produce, 11).partitions[partition]
         assert answer.error.name == "NONE", answer
+
+    def leader(self, partition: str) -> Asker:
+        """The connection to a partition's leader."""
+        image = self.askers[0].ask(Metadata(topics=(partition.rpartition("-")[0],)), 7).metadata
+        return self.askers[int(image.leader(partition)[1:]) - 1]
 
     def end(self, committed: bool) -> None:
         """Commit or abort."""

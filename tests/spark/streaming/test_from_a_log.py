@@ -1,0 +1,168 @@
+"""Without operations: what is found while a log arrives is what the check finds in the end, and little is kept."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from kafkalab.checks.all import BY_NAME
+from kafkalab.checks.check import FORBIDDEN, UNKNOWN, Finding
+from kafkalab.checks.from_a_log import LACKING
+from kafkalab.checks.needs import LACKS
+from kafkalab.history.history import History
+from kafkalab.history.schema import Label
+from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
+from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watched
+from kafkalab.spark.streaming.torn_from_a_log import IDLE_MS, MARKERS_KEPT
+from kafkalab.spark.streaming.watch import Limits
+from tests.checks.made import Made
+from tests.spark.streaming.histories import RULES, STUCK, without
+
+KEYS = ("a-0", "b-0", "c-0", "d-0")
+LIMITS = Limits()
+
+
+def by_chance(seed: int, late: bool, transactions: int = 60, producers: int = 3) -> History:
+    """Transactions of several producers under version 1, some of which somebody ends on some keys by hand."""
+    counts, sequences = Counter[int](), Counter[tuple[int, str]]()
+    random, m = Random(seed), Made()
+    for number in range(transactions):
+        pid = 1 + random.randrange(producers)
+        keys = random.sample(KEYS, random.randint(1, len(KEYS)))
+        who = {"pid": pid, "epoch": 0}
+        counts[pid] += 1
+        same = {
+            "client": f"c{pid}", "process": f"c{pid}", "transactional_id": f"t{pid}", "producer_id": pid,
+            "producer_epoch": 0, "transaction": counts[pid],
+        }  # fmt: skip
+        m.entry("Ongoing", *sorted(keys), tid=f"t{pid}", **who)
+        for key in random.sample(keys * 2, random.randint(1, 2 * len(keys))):
+            sequence, value = sequences[pid, key], f"v{number}"
+            sequences[pid, key] += 1
+            m.operation("send", key=key, sequence=sequence, value=value, **same)
+            m.log(key, value, txn=True, seq=sequence, **who)
+            if random.random() < 0.1:
+                m.marker(key, random.choice(["COMMIT", "ABORT"]), **who)
+        outcome = random.choice(["Commit", "Commit", "Abort"])
+        m.entry(f"Prepare{outcome}", *sorted(keys), tid=f"t{pid}", **who)
+        for key in random.sample(keys, len(keys)):
+            m.marker(key, outcome.upper(), **who)
+        m.entry(f"Complete{outcome}", tid=f"t{pid}", **who)
+        if late and random.random() < 0.1:  # what comes late hangs, until somebody ends it
+            key = random.choice(keys)
+            m.log(key, "late", txn=True, seq=-1, **who)
+            m.marker(key, random.choice(["COMMIT", "ABORT"]), **who)
+    return m.history()
+
+
+def from_a_log(history: History) -> History:
+    """The history, which has and says it has only what a log shows."""
+    lacks = tuple(Label(LACKS, table) for table in LACKING)
+    return replace(
+        history, operations=(), reads=(), polls=(), frames=(), labels=(*history.labels, *lacks)
+    )
+
+
+def in_pieces(history: History, random: Random) -> list[Finding]:
+    """What the groups find that are given the arrivals in several goes, each with the state of the last."""
+    rows, texts, found = list(arrivals_of([(1, history)])), dict[str, str](), list[Finding]()
+    edges = sorted([0, len(rows), *(random.randrange(len(rows)) for _ in range(5))])
+    for start, end in itertools.pairwise(edges):
+        parts: dict[str, list[Arrival]] = {}
+        for row in random.sample(rows[start:end], end - start):
+            for part in parts_of(row):
+                parts.setdefault(part, []).append(row)
+        for part, mine in parts.items():
+            group = Group(part, LIMITS, texts.get(part, ""))
+            found += group.take(mine)
+            texts[part] = group.text()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_torn_transactions_are_those_of_the_check(seed: int) -> None:
+    history = from_a_log(by_chance(seed, late=True))
+    result = BY_NAME["torn transaction"](history)
+    assert result.findings
+    random = Random(seed)
+    for _ in range(4):
+        found = in_pieces(history, random)
+        assert Counter(f for f in found if f.policy == FORBIDDEN) == Counter(result.findings)
+        assert len(found) - len(result.findings) == 2  # what is unknown of two audits is told once
+
+
+def named(findings: Iterable[Finding]) -> Counter[tuple[str, ...]]:
+    """The transactions that are torn, and pairs of those that one decision committed: a stream tells pair by pair."""
+    names = [f.text.partition(" ended ")[0].partition(" were ")[0].split(" and ") for f in findings]
+    return Counter((first, *other) for first, *others in names for other in ([[o] for o in others] or [[]]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_with_operations_they_are_those_of_the_check_too(seed: int) -> None:
+    history = by_chance(seed, late=False)
+    torn = named(BY_NAME["torn transaction"](history).findings)
+    assert {len(names) for names in torn} == {1, 2}
+    for _ in range(4):
+        found = in_pieces(history, Random(seed))
+        assert named(f for f in found if f.anomaly == "torn transaction") == torn
+        last = {(f.keys, f.offsets[0]): f for f in found if f.anomaly == "duplicate"}
+        assert Counter(last.values()) == Counter(BY_NAME["duplicate"](history).findings)
+
+
+@pytest.mark.parametrize("name", [*RULES, *STUCK])
+def test_what_is_found_of_a_log_alone_is_what_the_check_finds(name: str) -> None:
+    history = from_a_log(without(name))
+    found = [f for _, f in watched(arrivals_of([(1, history)]), LIMITS) if f.policy == FORBIDDEN]
+    assert Counter(found) == Counter(BY_NAME["torn transaction"](history).findings)
+
+
+def test_an_audit_that_lacks_a_table_says_unknown_once_and_finds_nothing() -> None:
+    history = without(next(iter(RULES)))
+    found = [f for _, f in watched(arrivals_of([(1, from_a_log(history))]), LIMITS)]
+    unknown = {(f.anomaly, f.text) for f in found if f.policy == UNKNOWN}
+    assert unknown == {(name, "the history lacks operations") for name in ("duplicate", "torn transaction")}
+    group = Group(f"{PRODUCER} 0", LIMITS)
+    lacks = Arrival(run=1, step=-1, rank=4, at_ms=-1, kind="lacks")
+    told = [len(list(group.take([lacks._replace(value=table)]))) for table in ("reads", *2 * ("operations",))]
+    assert told == [0, 2, 0]
+    lacking = replace(history, labels=(*history.labels, Label(LACKS, "log"), Label(LACKS, "watermarks")))
+    told = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
+    assert {(f.anomaly, f.policy) for f in told} == {(name, UNKNOWN) for name in NAMES if name != "duplicate"}
+
+
+def test_values_are_not_watched_where_nobody_says_what_was_sent() -> None:
+    arrivals = list(arrivals_of([(1, from_a_log(without(next(iter(RULES)))))]))
+    assert not [part for row in arrivals for part in parts_of(row) if part.startswith(VALUE)]
+
+
+def test_what_is_kept_of_producers_and_transactions_does_not_grow() -> None:
+    group, sizes = Group(f"{PRODUCER} 0", LIMITS), []
+    list(group.take([Arrival(run=0, step=-1, rank=4, at_ms=-1, kind="lacks", value="operations")]))
+    for n in range(2_000):
+        producer = {"run": 0, "at_ms": -1, "producer_id": 8 * (n // 2), "producer_epoch": 0}
+        same = {**producer, "rank": 1, "key": "t-0", "partitions": ("k-0",), "transactional_id": "t"}
+        outcome = "COMMIT" if n % 2 else "ABORT"
+        list(group.take([
+            Arrival(step=9 * n, kind="entry", state="Ongoing", **same),
+            Arrival(**producer, step=9 * n + 1, rank=2, kind="record", key="k-0", offset=2 * n, transactional=True),
+            Arrival(step=9 * n + 2, kind="decision", state=outcome, **same),
+            Arrival(**producer, step=9 * n + 3, rank=2, kind="marker", key="k-0", offset=2 * n + 1, state=outcome),
+            Arrival(run=0, step=9 * n + 4, rank=0, at_ms=n * IDLE_MS // 50, kind="clock"),
+        ]))  # fmt: skip
+        sizes.append(len(group.text()))
+    assert max(sizes) < 1.3 * max(sizes[:150])
+    one = Group(f"{PRODUCER} 0", LIMITS, group.text())
+    last = {**producer, "rank": 2, "key": "k-0"}
+    for n in range(3 * MARKERS_KEPT):
+        list(one.take([
+            Arrival(step=10**6 + 9 * n, kind="record", offset=10**4 + 2 * n, transactional=True, **last),
+            Arrival(step=10**6 + 9 * n + 1, kind="decision", state="COMMIT", **{**same, "rank": 1}),
+            Arrival(step=10**6 + 9 * n + 2, kind="marker", offset=10**4 + 2 * n + 1, state="COMMIT", **last),
+        ]))  # fmt: skip
+        sizes.append(len(one.text()))
+    assert max(sizes[-MARKERS_KEPT:]) < 1.1 * max(sizes[-2 * MARKERS_KEPT : -MARKERS_KEPT])
