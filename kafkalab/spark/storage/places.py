@@ -35,7 +35,7 @@ REMEDIES = {
     "INVALID_ACCESS_KEY_ID": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, here and for Spark's executors",
     "SIGNATURE": "AWS_SECRET_ACCESS_KEY does not belong to AWS_ACCESS_KEY_ID",
     "NETWORK_CONNECTION": "check the host in endpoint_override, or the network",
-    "libjvm": "hdfs needs Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME and CLASSPATH",
+    "Unable to load lib": "hdfs needs Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME and CLASSPATH",
 }
 """What helps, by a part of what a file system says."""
 
