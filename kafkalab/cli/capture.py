@@ -161,7 +161,7 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
 def _known(folder: Path) -> Any:
     """What the entries that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
-    from kafkalab.wire.capture.capture import Known
+    from kafkalab.wire.capture.reading import Known
 
     known = Known()
     known.add(rows_of(folder, "transactions", ENTRY))

@@ -39,8 +39,7 @@ BY_KEY = ("operations", "log", "reads", "polls", "watermarks")
 """Tables that audits look at key by key; operations other than sends lie with those of their client."""
 BUCKET = "bucket"
 RECORDS_OF_A_BUCKET, FEWEST_BUCKETS = 60_000, 8
-"""A worker that audits holds a bucket at a time, of so many records if keys allow it: see kafkalab.spark.audits.memory.
-"""
+"""A worker that audits holds a bucket at a time, of so many records if keys allow it; see `audits.memory`."""
 FILE = re.compile(r"/[^._/][^/]*\.parquet$")
 
 
@@ -258,7 +257,7 @@ def _check_file(found: Place, file: File, version: int) -> None:
     if difference:
         raise HistoryError(f"{found} is not of the table {file.table}: {difference}")
     if column := _column_with_nulls(found, file.table, metadata):
-        raise HistoryError(f"{found} has nulls in the column {column}, which may have none: it was changed")
+        raise HistoryError(f"{found} has nulls in the column {column}, which may have none: make the history again")
 
 
 def _column_with_nulls(found: Place, table: str, metadata: pq.FileMetaData) -> str:

@@ -12,7 +12,8 @@ from kafkalab.cli.main import main
 from kafkalab.history.schema import Watermark
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.wire.capture import capture
-from kafkalab.wire.capture.capture import ABSENT, DECISIONS_KEPT_MS, HEARTBEAT_MS, READ, Known
+from kafkalab.wire.capture.capture import HEARTBEAT_MS
+from kafkalab.wire.capture.reading import ABSENT, DECISIONS_KEPT_MS, READ, Known
 from kafkalab.wire.capture.rows import STEPS_A_MS, empty
 from kafkalab.wire.capture.state import CaptureState, PartitionState
 from tests.wire.capture.written import writer

@@ -13,7 +13,8 @@ from kafkalab.history.schema import LogRecord, TxnEntry
 from kafkalab.protocol.messages.fetch import PartitionFetched
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
 from kafkalab.wire.batches import batch_bytes_of, read_batch
-from kafkalab.wire.capture.capture import Known, _markers_behind
+from kafkalab.wire.capture.capture import _markers_behind
+from kafkalab.wire.capture.reading import Known
 from kafkalab.wire.capture.rows import DECIDED, IN_LOG, SKEW_MS, STEPS_A_MS, add_log, empty
 from kafkalab.wire.capture.state import PartitionState
 from tests.kafka.batches import TRANSACTIONAL, batch_bytes, record_bytes
