@@ -214,7 +214,7 @@ def test_nulls_where_none_may_be(copy: Path, table: str, column: str, statistics
     cells = [None, *rows.column(column).to_pylist()[1:]]
     rows = rows.set_column(at, pa.field(column, rows.schema.field(column).type), [cells])
     path = changed(copy, table, rows, write_statistics=statistics)
-    assert refused(copy) == f"{path} has nulls in the column {column}, which may have none: it was changed"
+    assert refused(copy) == f"{path} has nulls in the column {column}, which may have none: make the history again"
 
 
 def test_columns_that_may_have_nulls_have_some(copy: Path) -> None:

@@ -17,7 +17,7 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.from_a_log import ANSWERED, BY_DECISIONS, COMPACTED, COMPLETE, DESCRIBED, NEEDS, UNREAD, needs
 from kafkalab.cli.main import main
 from kafkalab.protocol.messages.metadata import Metadata
-from kafkalab.wire.capture import capture
+from kafkalab.wire.capture import reading
 from kafkalab.wire.capture.source import CaptureError, Source
 from tests.wire.capture.written import writer
 from tests.wire.serving import serving
@@ -75,7 +75,7 @@ def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path):
 
 
 def test_a_stopped_capture_goes_on(servers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(capture, "CHUNK_ROWS", 1)
+    monkeypatch.setattr(reading, "CHUNK_ROWS", 1)
     fetch, count = Source.fetch, [0]
 
     def breaks(self: Source, partition: str, leader: str, offset: int, committed: bool) -> Any:
