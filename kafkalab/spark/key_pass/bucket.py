@@ -16,7 +16,7 @@ from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
 from kafkalab.spark.key_pass.acknowledgements import Told
 from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs
-from kafkalab.spark.key_pass.files import POLLS, SENDS
+from kafkalab.spark.key_pass.files import POLLS, SENDS, Tables, give_back
 from kafkalab.spark.key_pass.log import Labels, Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, find
@@ -52,6 +52,15 @@ class Bucket:
     @cached_property
     def told(self) -> Told:
         return Told(self.sends, self.reads)
+
+    def free(self) -> None:
+        """Free what only the audits of one key need; whose transaction each record is stays known."""
+        assert self.owners is not None  # they are made from the sends
+        for name in ("sends", "walk", "told", "lost_writes"):
+            self.__dict__.pop(name, None)
+        if isinstance(self.tables, Tables):
+            self.tables.free("operations", "watermarks")
+        give_back()
 
     def families(self, labels: Labels) -> dict[tuple[str, ...], Callable[[], Suspected]]:
         """The audits by their names, those together that suspect the same."""

@@ -67,6 +67,11 @@ class Tables(Mapping[str, pa.Table]):
             self._read[table] = read(table, self.paths[table], self.columns[table])
         return self._read[table]
 
+    def free(self, *tables: str) -> None:
+        """Free tables that are not needed any more; who asks for one reads it again."""
+        for table in tables:
+            self._read.pop(table, None)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.paths)
 

@@ -163,5 +163,6 @@ def bucket_rows(
                 rows += [row for name in mine for row in rows_of(run, BY_NAME[name](view).findings)]
             rows += [row for name in mine for row in counts(name, per_run(examined[name]))]
     if into is not None:
+        bucket.free()
         into.write_bucket(bucket, number)
     yield pa.RecordBatch.from_pylist(rows, COUNTED)
