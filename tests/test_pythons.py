@@ -62,7 +62,9 @@ def test_each_python_has_a_line(
     assert lines[3] == "3.14: not on this machine, so not tested (`make python3.14` gets it)"
 
 
-def test_one_that_fails_fails_the_command(fake: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_one_that_fails_fails_the_command(
+    fake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(pythons, "command", lambda *_: ["/bin/sh", "-c", "echo 1 failed; exit 1"])
     assert pythons.main(["--only", "3.12"]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "3.12.1: FAILED in 0 s: 1 failed"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -47,7 +48,7 @@ def make(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
 
 
-def test_every_requirement_is_pinned_once_to_a_version_in_its_range(root: Path, project) -> None:
+def test_every_requirement_is_pinned_once_to_a_version_in_its_range(root: Path, project: dict[str, Any]) -> None:
     ranges = [Requirement(r) for r in (*project["dependencies"], *sum(project["optional-dependencies"].values(), []))]
     pinned = constraints(root)
     assert sorted(pinned) == sorted(r.name for r in ranges)
@@ -60,7 +61,7 @@ def test_constraints_are_exact_and_sorted(root: Path) -> None:
     assert lines == sorted(lines, key=lambda line: line.partition("==")[0])
 
 
-def test_the_core_has_neither_jupyterlab_nor_a_compiled_client(project) -> None:
+def test_the_core_has_neither_jupyterlab_nor_a_compiled_client(project: dict[str, Any]) -> None:
     core = {Requirement(r).name for r in project["dependencies"]}
     assert core == {"ipywidgets", "anywidget", "kio", "crc32c"}
     assert {"jupyterlab", "ipykernel"} <= {Requirement(r).name for r in project["optional-dependencies"]["lab"]}
@@ -72,11 +73,11 @@ def test_make_installs_with_the_constraints(root: Path) -> None:
     assert any("--editable" in line for line in installs)
 
 
-def test_the_distribution_is_not_called_kafkalab(project) -> None:
+def test_the_distribution_is_not_called_kafkalab(project: dict[str, Any]) -> None:
     assert project["name"] == "kafkalab-course"
 
 
-def test_spark_is_an_extra(project) -> None:
+def test_spark_is_an_extra(project: dict[str, Any]) -> None:
     connect = {"protobuf", "grpcio", "grpcio-status", "googleapis-common-protos", "zstandard"}
     wanted = {"pyspark", "pyarrow", "pandas", "numpy"} | connect
     assert {Requirement(r).name for r in project["optional-dependencies"]["spark"]} == wanted
@@ -95,7 +96,7 @@ def test_conda_brings_only_what_pip_cannot(root: Path) -> None:
     assert list(by_pip) == ["pip"]
 
 
-def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, project) -> None:
+def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, project: dict[str, Any]) -> None:
     environment = yaml.safe_load((root / "environment.yml").read_text())
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *extras["lab"], *extras["spark"], "pytest", "nbval"]
@@ -149,7 +150,7 @@ def test_binder_starts_the_server_on_the_start_page(given: str, started: str, ro
         (tmp_path / name).write_text('#!/bin/sh\necho "$(basename "$0") $@"\n')
         (tmp_path / name).chmod(0o755)
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    command = [root / "binder" / "start", *given.split()]
+    command = [str(root / "binder" / "start"), *given.split()]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert (run.stdout.strip(), run.stderr) == (started, "")
     assert (root / PAGE).is_file()
@@ -215,7 +216,7 @@ def test_every_file_that_the_readme_points_to_exists(root: Path) -> None:
 def test_a_command_that_needs_more_cpu_time_than_allowed_fails(
     minutes: str, code: str, status: int, root: Path
 ) -> None:
-    command = [sys.executable, root / ".ci" / "limit_cpu", minutes, sys.executable, "-c", f"import time\n{code}"]
+    command = [sys.executable, str(root / ".ci" / "limit_cpu"), minutes, sys.executable, "-c", f"import time\n{code}"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == status
     assert f"CPU minutes of {minutes}, in " in run.stdout

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from kafkalab.limits import listed, quoted
 from kafkalab.live.thread import EventLoopThread
@@ -119,7 +119,7 @@ class LiveCluster:
             self._wake()
             self._watchers.tell()
 
-    def __enter__(self) -> LiveCluster:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from kafkalab import lab03
@@ -53,9 +54,13 @@ def start_up() -> None:
     line("python, import and one lab run", spread(with_lab))
 
 
+def run_lab(profile: str) -> None:
+    Cluster(lab03(profile)).run()
+
+
 def lab_run() -> None:
     for profile in PROFILES:
-        taken = milliseconds(lambda profile=profile: Cluster(lab03(profile)).run(), 100)
+        taken = milliseconds(partial(run_lab, profile), 100)
         line(f"lab 03's whole transaction, {profile}", spread(taken), "below 20 ms")
     cluster = Cluster(lab03())
     cluster.run()
@@ -79,7 +84,7 @@ def simulator() -> None:
     for producers, count in ((1, 500), (10, 100), (100, 20)):
         for profile in PROFILES:
             cluster = workload(profile, producers, count)
-            seconds = milliseconds(lambda cluster=cluster: cluster.run(limit=10**9), 1)[0] / 1000
+            seconds = milliseconds(partial(cluster.run, limit=10**9), 1)[0] / 1000
             done, frames = producers * count, cluster.network.frames_sent
             line(
                 f"{producers} producer(s), {profile}, display data off",

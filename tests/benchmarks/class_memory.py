@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_client.manager import start_new_kernel
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from kafkalab.grading.builder import SOLUTIONS, read
 from tests.benchmarks.processes import tree_mib
@@ -35,7 +36,10 @@ def kernel_with(cells: list[str], stack: ExitStack) -> int:
         reply: Any = client.execute_interactive(cell, allow_stdin=False, timeout=120, output_hook=lambda _: None)
         assert reply["content"]["status"] == "ok", reply["content"]
     client.stop_channels()
-    return int(manager.provisioner.pid)
+    provisioner = manager.provisioner
+    assert isinstance(provisioner, LocalProvisioner)
+    assert provisioner.pid is not None
+    return provisioner.pid
 
 
 def server(folder: Path, stack: ExitStack) -> int:

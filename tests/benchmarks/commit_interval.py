@@ -49,7 +49,7 @@ def measured(interval_ms: int, until_ms: int, level: str) -> dict[str, int]:
             while len(waits) < count and time.monotonic() < end:
                 message = consumer.poll(0.5)
                 if message is not None and message.error() is None:
-                    waits.append(round((time.monotonic_ns() - int(message.value())) / 1e6))
+                    waits.append(round((time.monotonic_ns() - int(message.value() or b"")) / 1e6))
             consumer.close()
 
         reader = threading.Thread(target=read)

@@ -139,9 +139,9 @@ def rules_noted(asked: Counter[str]) -> Iterator[None]:
     """Count in `asked` every rule that a run asks for."""
     plain = Rules.on
 
-    def on(rules: Rules, rule: Rule) -> bool:
+    def on(self: Rules, rule: Rule) -> bool:
         asked[rule.name] += 1
-        return plain(rules, rule)
+        return plain(self, rule)
 
     Rules.on = on  # type: ignore[method-assign]
     try:

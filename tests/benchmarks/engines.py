@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,13 @@ def duckdb(path: Path) -> Timed:
         place = ', "offset" AS place' if table != "watermarks" else ""
         files = f"read_parquet('{path / table}/*/*.parquet')"
         base.execute(f"CREATE VIEW {table} AS SELECT run, key, {', '.join(columns)}{place} FROM {files}")
+
+    def number(query: str) -> int:
+        row: Any = base.execute(query).fetchone()
+        return int(row[0])
+
     for name in FIVE:
-        query = SQL[name].replace("{last}", f"last_value({MARKER} IGNORE NULLS)")
-        yield timed(name, lambda query=query: int(base.execute(query).fetchone()[0]))  # type: ignore[misc,index]
+        yield timed(name, partial(number, SQL[name].replace("{last}", f"last_value({MARKER} IGNORE NULLS)")))
 
 
 def spark_sql(path: Path) -> Timed:
@@ -134,8 +139,8 @@ def spark_all(path: Path) -> Timed:
     missed = F.sum(F.greatest(F.col("labels") - F.col("found"), F.lit(0)))
     extra = F.sum(F.greatest(F.col("found") - F.col("labels"), F.lit(0)))
     wrong = both.agg(missed, extra).first()
-    yield "labels missed", 0.0, int(wrong[0] or 0)  # type: ignore[index]
-    yield "without a label", 0.0, int(wrong[1] or 0)  # type: ignore[index]
+    yield "labels missed", 0.0, int(wrong[0] or 0)
+    yield "without a label", 0.0, int(wrong[1] or 0)
 
 
 def session(path: Path) -> Any:

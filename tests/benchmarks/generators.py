@@ -69,7 +69,8 @@ def on_spark(records: int) -> None:
     rows = 0
     taken = 0.0
     for name in MADE:
-        taken += seconds(lambda name=name: made.table(name).write.format("noop").mode("overwrite").save())
+        written = made.table(name).write.format("noop").mode("overwrite")
+        taken += seconds(written.save)
     with tempfile.TemporaryDirectory() as folder:
         writing = seconds(lambda: write_histories(made, Path(folder) / "made"))
         from kafkalab.spark.storage.history_files import files_of

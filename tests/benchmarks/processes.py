@@ -53,7 +53,7 @@ def watch(process: subprocess.Popen[Any]) -> Used:
 
     What one of them does in the EVERY_S before its own end is not seen.
     """
-    peak, cpu_s = tree_mib(process.pid), {}
+    peak, cpu_s = tree_mib(process.pid), dict[int, float]()
     while process.poll() is None:
         pids = [process.pid, *members(process.pid)]
         cpu_s |= {pid: spent for pid in pids if (spent := _cpu_s(pid)) is not None}

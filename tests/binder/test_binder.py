@@ -86,7 +86,7 @@ def test_post_build_installs_kafkalab_twice_in_an_environment_that_has_only_pip(
         cwd=place, capture_output=True, text=True, timeout=60, env=plain(),
     )  # fmt: skip
     assert where.stdout.strip() == str(checkout / "kafkalab" / "__init__.py")
-    command = [place / "bin" / "kafkalab", "--help"]
+    command = [str(place / "bin" / "kafkalab"), "--help"]
     built = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=120, env=plain())
     assert (built.returncode, built.stderr) == (0, "")
     assert "build-labs" in built.stdout

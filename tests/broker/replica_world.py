@@ -27,7 +27,7 @@ from kafkalab.sim.kernel.schedule import Schedule
 from kafkalab.trace import KINDS, Frame
 
 BROKERS = ("b1", "b2", "b3")
-NOTHING = "no response so far"
+NOTHING: Any = "no response so far"
 
 
 @dataclass(eq=False)

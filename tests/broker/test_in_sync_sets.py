@@ -3,6 +3,8 @@ when a follower lags."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch
@@ -12,7 +14,8 @@ from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, inf
 def led(*values: str, isr: tuple[str, ...] = BROKERS, partitions: tuple[str, ...] = ("t_0",)) -> ReplicaWorld:
     """b1 leads these partitions; t-0 holds one batch a value."""
     w = ReplicaWorld(real=("b1",))
-    w.tell(**{name: info("b1", 0, isr) for name in partitions})
+    given: dict[str, Any] = {name: info("b1", 0, isr) for name in partitions}
+    w.tell(**given)
     for value in values:
         w.write("b1", value)
     return w

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.broker import Context
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets, OffsetCommit
+from kafkalab.broker.services import Context
 from kafkalab.broker.state import FetchSession, TxnPartition
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.cluster_metadata import ClusterMetadata

@@ -120,7 +120,7 @@ def test_plain_data_in_an_open_transaction_ends_the_fetching_of_the_partition(
         w.log("b2").replicate(known)
     good = data(5, 1, (batch("y", base=0),))
     w.answer(ask(w), ReplicaFetchResponse(partitions={"t-0": data(5, 9, batches), "u-0": good}))
-    assert (w.log("b2").batches, w.log("b2").high_watermark) == (list(before), 0)
+    assert (list(w.log("b2").batches), w.log("b2").high_watermark) == (list(before), 0)
     assert ask(w).body.positions == {"t-0": (-1, -1), "u-0": (1, 0)}
     w.tell(u_0=info("b1", 6))
     w.sent = w.sent[-1:]

@@ -21,8 +21,8 @@ from tests.broker.replica_world import BROKERS, ReplicaWorld, appended, batch, i
 def without_frames(partition: str = "t-0", eager: bool = False) -> tuple[ReplicaWorld, dict[str, Any]]:
     """b1 leads one partition, both followers wait for news; the second value is what is planned to strike a frame."""
     w, planned = ReplicaWorld(), dict[str, Any]()
-    for broker in BROKERS:
-        w.log(broker, partition)
+    for name in BROKERS:
+        w.log(name, partition)
     w.image = w.image.with_partitions({partition: info("b1")}, BROKERS)
     w.give_image()
     w.settle()

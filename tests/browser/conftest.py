@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 
 from tests.jupyter_server import address_of, stop
 
 SHOW_WITHIN_MS = 60_000
-LAPTOP = {"width": 1280, "height": 800}
+LAPTOP: ViewportSize = {"width": 1280, "height": 800}
 expect.set_options(timeout=SHOW_WITHIN_MS)
 CHROMIUM_ARGS = [
     "--headless",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from kafkalab import lab00, lab01
 from kafkalab.protocol.rules import DEDUPLICATION
@@ -21,7 +21,7 @@ from tests.programs_found import found
 from tests.widgets.live import Live
 
 PICTURE = Path(__file__).parents[2] / "docs" / "kafkalab.gif"
-SIZE = {"width": 960, "height": 560}
+SIZE: ViewportSize = {"width": 960, "height": 560}
 COLOURS = 64
 STAND_MS, FLY_MS, LOOK_MS, READ_MS = 900, 130, 2600, 3400
 FREEZE = "at => document.getAnimations().forEach((one) => { one.pause(); one.currentTime = at; })"

@@ -132,7 +132,7 @@ def shown(page: Page) -> Locator:
 
 def patient(browser: Browser) -> BrowserContext:
     """Return a browser that has never seen the page, and waits for long on a busy machine."""
-    context = browser.new_context(viewport=LAPTOP)  # type: ignore[arg-type]
+    context = browser.new_context(viewport=LAPTOP)
     context.set_default_timeout(10 * SHOW_WITHIN_MS)
     return context
 

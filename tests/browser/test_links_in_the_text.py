@@ -30,7 +30,8 @@ def book() -> nbformat.NotebookNode:
         nbformat.v4.new_code_cell("Sequence(lab01())"),
     ]
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    made: nbformat.NotebookNode = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    return made
 
 
 @pytest.fixture

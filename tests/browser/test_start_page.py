@@ -22,7 +22,7 @@ FIRST_LAB = "00_meet_the_machine"
 
 
 def test_make_lab_opens_the_start_page_with_nothing_in_front_of_it(
-    jupyter, page: Page, console_errors: list[str]
+    jupyter: Jupyter, page: Page, console_errors: list[str]
 ) -> None:
     page.goto(jupyter.url(""))
     expect(page.get_by_role("heading", name="what exactly-once really promises")).to_be_visible()

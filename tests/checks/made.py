@@ -143,5 +143,7 @@ def verdict(made: Made, name: str) -> tuple[str, list[str]]:
     return result.verdict, [finding.policy for finding in result.findings]
 
 
-OK, VIOLATED, UNKNOWN = ("ok", []), ("violated", ["forbidden"]), ("unknown", [])
-SEEN: tuple[str, list[str]] = ("ok", ["allowed"])
+OK: tuple[str, list[str]] = ("ok", [])
+VIOLATED = ("violated", ["forbidden"])
+UNKNOWN: tuple[str, list[str]] = ("unknown", [])
+SEEN = ("ok", ["allowed"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ CANNOT_TELL = ("unknown", ["unknown"])
 TWICE = ("violated", ["forbidden", "forbidden"])
 
 
-def sequences(*numbers: int, epochs: tuple[int, ...] = (), **given: object) -> Callable[[Made], None]:
+def sequences(*numbers: int, epochs: tuple[int, ...] = (), **given: Any) -> Callable[[Made], None]:
     def build(m: Made) -> None:
         for place, number in enumerate(numbers):
             m.log(K, f"v{place}", pid=1, epoch=epochs[place] if epochs else 0, seq=number, **given)
@@ -174,6 +175,14 @@ def fenced(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: in
         m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
 
 
+def fenced_and_on(m: Made, epoch: int, pid: int = 1, on: bool = True) -> None:
+    """`fenced` after an empty transaction, and before one that goes on."""
+    m.entry("Empty")
+    fenced(m, epoch, pid=pid)
+    if on:
+        m.entry("Ongoing", K)
+
+
 def old_epoch_on_the_key(m: Made, marker: bool) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=marker)
     if marker:
@@ -183,7 +192,7 @@ def old_epoch_on_the_key(m: Made, marker: bool) -> None:
     m.log(K, "z", pid=1, epoch=0, seq=1, txn=marker)
 
 
-def left_open(m: Made, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000, **given: int) -> None:
+def left_open(m: Made, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000, **given: Any) -> None:
     if state:
         m.entry(state, *partitions, pid=pid, **given)
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
@@ -257,7 +266,7 @@ def compacted_decision(m: Made) -> None:
     m.entry("CompleteCommit")
 
 
-def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: int) -> None:
+def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: Any) -> None:
     m.leader(K, leader)
     m.leader("__transaction_state-1", "b2")
     m.entry("PrepareCommit", K, **given)
@@ -319,9 +328,9 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("zombie write", lambda m: fenced(m, 0), OK),
     ("zombie write", lambda m: fenced(m, 1, state="PrepareAbort"), OK),
     ("zombie write", lambda m: fenced(m, 1, state="CompleteAbort"), VIOLATED),
-    ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 0, pid=2))[1], VIOLATED),
-    ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 0, pid=2), m.entry("Ongoing", K))[1], OK),
-    ("zombie write", lambda m: (m.entry("Empty"), fenced(m, 1), m.entry("Ongoing", K))[1], OK),
+    ("zombie write", lambda m: fenced_and_on(m, 0, pid=2, on=False), VIOLATED),
+    ("zombie write", lambda m: fenced_and_on(m, 0, pid=2), OK),
+    ("zombie write", lambda m: fenced_and_on(m, 1), OK),
     ("zombie write", lambda m: old_epoch_on_the_key(m, marker=False), VIOLATED),
     ("zombie write", lambda m: old_epoch_on_the_key(m, marker=True), VIOLATED),
     ("hanging transaction", lambda m: left_open(m, ""), VIOLATED),

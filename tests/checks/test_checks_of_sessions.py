@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_the_check_says(name: str, build: Callable[[Made], None], expected: tupl
 def test_a_plain_offset_is_of_no_transaction_whatever_else_says_the_same() -> None:
     made = Made()
     made.log(OFFSETS, "2", record_key="g/in-0")
-    given = {"client": "p", "process": "p", "transaction": 1, "key": "in-0", "value": "g"}
+    given: dict[str, Any] = {"client": "p", "process": "p", "transaction": 1, "key": "in-0", "value": "g"}
     made.rows["operations"] = [Operation(index=0, type="invoke", function="offsets", offset=2, step=2, **given)]
     assert verdict(made, "torn transaction") == UNKNOWN
 
@@ -165,7 +166,7 @@ def test_what_was_cleaned_before_a_replica_read_it_is_compacted_and_not_truncate
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_offsets_of_no_producer_id_are_verified_and_refused(version: int) -> None:
-    given = {"transactional_id": "pay", "group_id": "g", "offsets": {"in-0": 1}}
+    given: dict[str, Any] = {"transactional_id": "pay", "group_id": "g", "offsets": {"in-0": 1}}
     given |= {"producer_id": -1, "producer_epoch": -1}
     step = {"ask": "TxnOffsetCommit", "to": "group coordinator of g", "version": version, "with": given}
     programs = (Program("p", "raw_requests", {"steps": [init("pay"), step]}),)

@@ -179,7 +179,7 @@ def test_a_program_hears_of_a_wrong_name(version: str) -> None:
 def test_the_delivery_timeout_covers_linger_and_request(
     linger: int, asked: int, delivery: int | None, then: int | None
 ) -> None:
-    given = {"linger_ms": linger, "request_timeout_ms": asked}
+    given: dict[str, Any] = {"linger_ms": linger, "request_timeout_ms": asked}
     if delivery is not None:
         given["delivery_timeout_ms"] = delivery
     if then is not None:

@@ -23,7 +23,7 @@ from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Scenario
 
 TOPICS = {"foo": 2, "bar": 2}
-RANGE = {"range": ("foo",)}
+RANGE: dict[str, tuple[str, ...]] = {"range": ("foo",)}
 G = "g"
 
 
@@ -121,12 +121,12 @@ class Groups:
     def offer(self, tid: str, offsets: dict[str, int], version: int = 5, group: str = G, **fields: Any) -> Promise[Any]:
         """TxnOffsetCommit, the group's partition being added to the transaction first where the version needs it."""
         producer_id, epoch = self.producers.get(tid) or self.begin(tid)
-        own = {"transactional_id": tid, "producer_id": producer_id, "producer_epoch": epoch, "group_id": group}
+        who: dict[str, Any] = {"transactional_id": tid, "producer_id": producer_id, "producer_epoch": epoch}
         if version < 5 and group:
-            added = self.get(AddOffsetsToTxn(**own), to=self.coordinator(tid))
+            added = self.get(AddOffsetsToTxn(**who, group_id=group), to=self.coordinator(tid))
             assert added.error in (Error.NONE, Error.CONCURRENT_TRANSACTIONS)
         to = self.leader(offsets_partition(group))
-        return self.ask(TxnOffsetCommit(**own, offsets=offsets, **fields), version, "app", to)
+        return self.ask(TxnOffsetCommit(**who, group_id=group, offsets=offsets, **fields), version, "app", to)
 
     def txn_commit(self, tid: str, offsets: dict[str, int], version: int = 5, **fields: Any) -> dict[str, Error]:
         errors: dict[str, Error] = wait(self.offer(tid, offsets, version, **fields)).errors

@@ -68,6 +68,10 @@ class Asked:
     frame: Frame
     response: Any = None
 
+    @property
+    def answered(self) -> bool:
+        return self.response is not None
+
 
 class OneBroker:
     """Broker b1 as coordinator and leader; b2 and b3 are names that answer when the test does."""

@@ -44,7 +44,8 @@ class ScriptedPort:
     """
 
     def __init__(self, version: int = 2, bumps: bool = True, **script: Any) -> None:
-        self.node, self.bootstrap = "app", ("b1",)
+        self.node = "app"
+        self.bootstrap: tuple[str, ...] = ("b1",)
         self.transaction_version, self.coordinator_bumps_epoch = version, bumps
         self.filters_aborted = True
         self.two_phase_commit = self.timed_out = False
@@ -128,12 +129,12 @@ class ScriptedPort:
             count = sum(len(b.records) for b in body.batches.values())
             base, self.next_offset = self.next_offset, self.next_offset + (count if error is Error.NONE else 0)
             base = base if error is Error.NONE else -1
-            answers = {p: PartitionProduced(error=error, base_offset=base) for p in body.batches}
-            return ProduceResponse(partitions=answers)
+            produced = {p: PartitionProduced(error=error, base_offset=base) for p in body.batches}
+            return ProduceResponse(partitions=produced)
         epoch = EPOCH if not isinstance(body, InitProducerId) or body.producer_epoch < 0 else body.producer_epoch + 1
         if isinstance(body, EndTxn) and self.version_of(body) >= 2:
             return EndTxnResponse(error=error, producer_id=body.producer_id, producer_epoch=body.producer_epoch + 1)
-        return {
+        answers: dict[type, Callable[[], Any]] = {
             ApiVersions: lambda: ApiVersionsResponse(),
             Metadata: lambda: MetadataResponse(metadata=image("t", "u")),
             FindCoordinator: lambda: FindCoordinatorResponse(error=error, node_id="b1"),
@@ -142,7 +143,8 @@ class ScriptedPort:
             AddOffsetsToTxn: lambda: AddOffsetsToTxnResponse(error=error),
             TxnOffsetCommit: lambda: TxnOffsetCommitResponse(errors=dict.fromkeys(body.offsets, error)),
             EndTxn: lambda: EndTxnResponse(error=error),
-        }[type(body)]()
+        }
+        return answers[type(body)]()
 
     def version_of(self, body: Any) -> int:
         """The transaction version in whose version the request was sent."""

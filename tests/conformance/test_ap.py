@@ -70,8 +70,10 @@ def told(asked: Asked, partition: str = "t-0") -> Error | None:
     if asked.response is None:
         return None
     if isinstance(asked.frame.body, TxnOffsetCommit):
-        return next(iter(asked.response.errors.values()))
-    return asked.response.partitions[partition].error
+        error: Error = next(iter(asked.response.errors.values()))
+    else:
+        error = asked.response.partitions[partition].error
+    return error
 
 
 def end(here: OneBroker, epoch: int, version: int = 2) -> None:
@@ -352,7 +354,7 @@ def test_ap_08_up_to_version_11_a_completing_transaction_is_too_few_replicas(ver
 
 
 @pytest.mark.parametrize(("settings", "attempts"), [({}, 6), ({"request_timeout_ms": 50}, 4)])
-def test_ap_08_from_version_12_on_the_leader_asks_again_for_a_while(settings: dict[str, int], attempts: int) -> None:
+def test_ap_08_from_version_12_on_the_leader_asks_again_for_a_while(settings: dict[str, Any], attempts: int) -> None:
     here = world(**settings)
     asked = produce(here, 12)
     asked_at = []

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.client.config.config import ConfigError, ProducerConfig
+from kafkalab.client.config.config import ProducerConfig
 from kafkalab.client.config.legacy import producer_config
-from kafkalab.client.exceptions import KafkaError
+from kafkalab.client.exceptions import ConfigError, KafkaError
 from kafkalab.client.producer.producer import Producer
 from tests.conformance.scripted_port import ScriptedPort
 

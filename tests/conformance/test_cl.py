@@ -177,7 +177,8 @@ def test_CL_15_an_unauthorized_init_may_be_tried_again() -> None:
 
 @pytest.mark.parametrize("api", ["FindCoordinator", "InitProducerId"])
 def test_an_init_that_may_only_be_aborted_leaves_a_producer_without_an_id(api: str) -> None:
-    port = ScriptedPort(1, **{api: Error.TRANSACTION_ABORTABLE})
+    script: dict[str, Any] = {api: Error.TRANSACTION_ABORTABLE}
+    port = ScriptedPort(1, **script)
 
     async def program() -> Any:
         producer = port.producer()
@@ -234,7 +235,8 @@ def test_CL_18_an_unauthorized_topic_is_named_and_no_partition_joins() -> None:
     "api", ["InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"], ids=lambda a: f"CL-20-{a}"
 )
 def test_CL_20_a_coordinator_that_knows_a_newer_epoch_fences_the_producer(api: str, refusal: Error) -> None:
-    port = ScriptedPort(1, **{api: refusal})
+    script: dict[str, Any] = {api: refusal}
+    port = ScriptedPort(1, **script)
 
     async def program() -> list[Any]:
         producer = port.producer()

@@ -102,7 +102,7 @@ def test_log_09_a_transaction_is_unstable_until_its_marker_is_replicated() -> No
 
 def script(*steps: tuple[Any, ...]) -> PartitionLog:
     """Steps are (pid or None, count) or (pid, "COMMIT" | "ABORT"); sequences run on."""
-    log, sequences = log_with(), {}
+    log, sequences = log_with(), dict[int, int]()
     for pid, what in steps:
         if isinstance(what, str):
             log.append(end(ABORT if what == "ABORT" else COMMIT, 0, pid=pid), 0)
@@ -324,7 +324,7 @@ def test_truncation_goes_back_to_what_the_rest_of_the_log_says() -> None:
     assert log.producers.ongoing == {2: 8, 3: 14}
     assert [e.last_offset for e in log.transaction_index.entries] == [29]
     log.truncate(29)
-    assert (log.producers.ongoing, log.transaction_index.entries) == ({1: 0, 2: 8, 3: 14}, [])
+    assert (log.producers.ongoing, list(log.transaction_index.entries)) == ({1: 0, 2: 8, 3: 14}, [])
     assert log.last_stable_offset == 0
 
 
@@ -417,7 +417,7 @@ def test_deleted_segments_take_their_index_and_snapshot_along_and_leave_the_prod
     assert [e.last_offset for e in log.transaction_index.entries] == [3]
     assert list(log.producers.snapshots) == [2, 4]
     log.drop_segments(4)
-    assert (list(log.producers.snapshots), log.transaction_index.entries) == ([4], [])
+    assert (list(log.producers.snapshots), list(log.transaction_index.entries)) == ([4], [])
     assert log.producers.entries[PID].last_sequence == 1
     assert write(log, data(0, 2)) is OK
 

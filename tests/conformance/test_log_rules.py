@@ -203,6 +203,6 @@ def test_without_the_high_watermark_a_waiting_reader_gets_what_the_leader_alone_
     world = OneBroker(off=(VERIFICATION.name, HIGH_WATERMARK.name))
     in_sync(world, ("b1", "b2"))
     waiting = world.ask(Fetch(isolation_level=READ_UNCOMMITTED, positions={"t-0": 0}))
-    assert waiting.response is None
+    assert not waiting.answered
     produce(world, t_0=plain(1))
     assert len(waiting.response.partitions["t-0"].batches) == 1

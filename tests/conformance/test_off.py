@@ -276,7 +276,7 @@ def test_any_other_broker_is_not_the_coordinator() -> None:
     commit = PlainCommit(group_id=G, offsets={"foo-0": 4})
     assert groups.get(commit, to=other).errors == {"foo-0": Error.NOT_COORDINATOR}
     assert groups.get(OffsetFetch(group_id=G, partitions=("foo-0",)), to=other).error is Error.NOT_COORDINATOR
-    own = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0, "group_id": G}
+    own: dict[str, Any] = {"transactional_id": "t", "producer_id": 1, "producer_epoch": 0, "group_id": G}
     for version in range(7):
         txn = groups.get(TxnOffsetCommit(**own, offsets={"foo-0": 1}), version, to=other)
         assert txn.errors == {"foo-0": Error.NOT_COORDINATOR}

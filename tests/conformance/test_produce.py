@@ -249,7 +249,7 @@ def test_plain_records_under_a_transactional_id_are_legal() -> None:
 @pytest.mark.parametrize(("pid", "epoch"), [(2, 0), (PID, 1)])
 def test_transactional_batches_of_two_producers_refuse_the_whole_request(pid: int, epoch: int) -> None:
     world = broker()
-    two = {"t_0": data(0, 0, txn=True), "x_0": data(epoch, 0, txn=True, pid=pid)}
+    two: dict[str, Any] = {"t_0": data(0, 0, txn=True), "x_0": data(epoch, 0, txn=True, pid=pid)}
     assert set(errors(produce(world, tid="a", **two, u_0=plain(1))).values()) == {Error.INVALID_PRODUCER_ID_MAPPING}
     assert world.state.log(T).log_end_offset == 0
     assert set(errors(produce(world, tid="a", t_0=data(0, 0), x_0=data(epoch, 0, pid=pid))).values()) == {OK}
@@ -291,7 +291,7 @@ def test_the_transactional_bit_means_nothing_without_a_producer_id(version: int)
     assert world.take(AddPartitionsToTxn) == []
     world.state.log(T).advance(1)
     assert world.state.log(T).last_stable_offset == 1
-    batches = {"t_0": nobody, "x_0": data(0, 0, txn=True)}
+    batches: dict[str, Any] = {"t_0": nobody, "x_0": data(0, 0, txn=True)}
     answers = errors(produce(world, tid="a", version=version, **batches))
     assert answers == {T: OK, "x-0": Error.UNKNOWN_TOPIC_OR_PARTITION}
     refused = produce(world, version=version, t_0=nobody)

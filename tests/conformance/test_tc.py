@@ -43,7 +43,7 @@ def identity(world: CoordinatorWorld) -> tuple[int, int, int]:
 
 def requests(transactional_id: str) -> dict[str, tuple[Any, int]]:
     """Each question but InitProducerId, as the newest client and as a broker puts it."""
-    who = {"transactional_id": transactional_id, "producer_id": PID, "producer_epoch": EPOCH}
+    who: dict[str, Any] = {"transactional_id": transactional_id, "producer_id": PID, "producer_epoch": EPOCH}
     add = AddPartitionsToTxn(**who, partitions=("u-0", "v-0"))
     return {
         "add": (add, 3),
@@ -82,7 +82,7 @@ def test_an_empty_transactional_id_is_refused_by_every_question(question: str) -
 
 @pytest.mark.parametrize("fields", [{"producer_id": 5}, {"producer_epoch": 0}])
 @pytest.mark.parametrize("transactional_id", [None, "", ID])
-def test_an_expectation_is_a_producer_id_and_an_epoch(transactional_id: str | None, fields: dict[str, int]) -> None:
+def test_an_expectation_is_a_producer_id_and_an_epoch(transactional_id: str | None, fields: dict[str, Any]) -> None:
     assert told(CoordinatorWorld().init(transactional_id=transactional_id, **fields)) == (E.INVALID_REQUEST, -1, -1)
 
 
@@ -109,7 +109,7 @@ def test_a_transaction_under_two_phase_commit_has_no_timeout(timeout_ms: int) ->
 
 
 @pytest.mark.parametrize("fields", [{}, {"producer_id": 10, "producer_epoch": 3}, {"transaction_timeout_ms": -1}])
-def test_tc_04_without_a_transactional_id_each_caller_gets_the_next_producer_id(fields: dict[str, int]) -> None:
+def test_tc_04_without_a_transactional_id_each_caller_gets_the_next_producer_id(fields: dict[str, Any]) -> None:
     world = CoordinatorWorld()
     world.state.producer_ids = [0, 1000]
     responses = [told(world.init(transactional_id=None, **fields)) for _ in range(2)]
@@ -228,7 +228,7 @@ def test_a_further_partition_joins_and_the_clock_goes_on() -> None:
 @pytest.mark.parametrize("partitions", [("u-0",), ()])
 def test_partitions_that_are_there_already_are_not_written_again(partitions: tuple[str, ...]) -> None:
     world = holding("Ongoing")
-    who = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH}
+    who: dict[str, Any] = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH}
     response = world.ask(AddPartitionsToTxn(**who, partitions=partitions), 3).response
     assert response.errors == dict.fromkeys(partitions, NONE)
     assert world.written() == []
@@ -236,7 +236,8 @@ def test_partitions_that_are_there_already_are_not_written_again(partitions: tup
 
 def test_pending_is_answered_before_producer_id_and_epoch() -> None:
     world = holding("Ongoing", "PrepareCommit")
-    for who in ({}, {"producer_id": 8}, {"epoch": 0}):
+    given: tuple[dict[str, Any], ...] = ({}, {"producer_id": 8}, {"epoch": 0})
+    for who in given:
         assert world.add(**who) is E.CONCURRENT_TRANSACTIONS
         assert world.add_offsets(**who) is E.CONCURRENT_TRANSACTIONS
     assert world.add("u-0") is E.CONCURRENT_TRANSACTIONS
@@ -252,8 +253,9 @@ def test_the_producer_id_is_compared_before_the_epoch_and_the_state() -> None:
 @pytest.mark.parametrize("version", [0, 3, 5])
 def test_one_unknown_partition_and_no_partition_is_added(version: int, verify_only: bool) -> None:
     world = holding("Ongoing")
-    who = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH, "verify_only": verify_only}
-    response = world.ask(AddPartitionsToTxn(**who, partitions=("u-0", "x-7", "v-0")), version).response
+    who: dict[str, Any] = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH}
+    body = AddPartitionsToTxn(**who, verify_only=verify_only, partitions=("u-0", "x-7", "v-0"))
+    response = world.ask(body, version).response
     refused = E.OPERATION_NOT_ATTEMPTED
     assert response.errors == {"u-0": refused, "x-7": E.UNKNOWN_TOPIC_OR_PARTITION, "v-0": refused}
     assert world.written() == []
@@ -276,13 +278,13 @@ def batch(*transactions: AddPartitionsToTxn) -> AddPartitionsToTxn:
 def test_a_broker_asks_for_many_transactions_at_once_and_each_has_its_own_answer(version: int) -> None:
     world = holding("Ongoing")
     world.load(known("PrepareCommit", transactional_id="waits", partitions=("w-0",)), epoch=2)
-    who = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0", "w-0")}
+    who: dict[str, Any] = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0", "w-0")}
     add = AddPartitionsToTxn(transactional_id=ID, **who)
     verify = replace(add, partitions=("u-0", "v-0"), verify_only=True)
     unknown = replace(add, transactional_id="unknown")
     world.fail(HOLD)
     asked = world.ask(batch(verify, add, unknown, replace(add, partitions=("v-0", "x-1"))), version)
-    assert asked.response is None
+    assert not asked.answered
     world.held.pop()(NONE)
     assert asked.response.error is NONE
     assert asked.response.errors == {"u-0": NONE, "v-0": E.TRANSACTION_ABORTABLE}
@@ -298,10 +300,10 @@ def test_the_answer_to_a_batch_waits_for_the_slowest_append_and_tells_each_ones_
     world = holding("Ongoing")
     other = next(x for x in "bcdefgh" if x != ID)
     world.load(known("Ongoing", transactional_id=other), epoch=2)
-    who = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0",)}
+    who: dict[str, Any] = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0",)}
     world.fail(HOLD)
     asked = world.ask(batch(*(AddPartitionsToTxn(transactional_id=x, **who) for x in (ID, other))), 5)
-    assert asked.response is None
+    assert not asked.answered
     world.held.pop()(E.NOT_ENOUGH_REPLICAS)
     assert (asked.response.errors, list(asked.response.further)) == (
         {"v-0": E.COORDINATOR_NOT_AVAILABLE},
@@ -439,7 +441,7 @@ def test_the_decision_is_answered_once_it_is_durable_and_before_any_marker(
 @pytest.mark.parametrize("failure", ["NOT_ENOUGH_REPLICAS", "NOT_LEADER_OR_FOLLOWER", "MESSAGE_TOO_LARGE"])
 def test_a_decision_that_could_not_be_written_may_be_asked_for_again(version: int, failure: str) -> None:
     world = holding("Ongoing")
-    world.fail(E[failure])
+    world.fail(Error[failure])
     assert world.end(True, version).error not in (NONE, E.CONCURRENT_TRANSACTIONS)
     assert (world.now_known, world.pending(ID), world.take(WriteTxnMarkers)) == (known("Ongoing"), None, [])
     assert world.end(False, version).error is NONE
@@ -554,7 +556,7 @@ def test_tc_58_old_versions_hear_invalid_producer_epoch(state: str) -> None:
 
 def test_a_broker_that_adds_for_an_old_client_says_fenced_too() -> None:
     world = holding("Empty")
-    who = {"transactional_id": ID, "producer_id": PID, "producer_epoch": 1, "partitions": ("v-0",)}
+    who: dict[str, Any] = {"transactional_id": ID, "producer_id": PID, "producer_epoch": 1, "partitions": ("v-0",)}
     response = world.ask(batch(AddPartitionsToTxn(**who), AddPartitionsToTxn(**who)), 4).response
     assert (response.errors, list(response.further)) == ({"v-0": E.PRODUCER_FENCED}, [{"v-0": E.PRODUCER_FENCED}])
 

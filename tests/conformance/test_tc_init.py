@@ -41,7 +41,7 @@ def identity(world: CoordinatorWorld) -> tuple[int, int, int]:
 NOBODY: dict[str, int] = {}
 
 
-def expecting(epoch: int, producer_id: int = PID) -> dict[str, int]:
+def expecting(epoch: int, producer_id: int = PID) -> dict[str, Any]:
     return {"producer_id": producer_id, "producer_epoch": epoch}
 
 
@@ -70,7 +70,7 @@ def expecting(epoch: int, producer_id: int = PID) -> dict[str, int]:
 @pytest.mark.parametrize("state", AT_REST)
 @pytest.mark.parametrize("cluster", [0, 1, 2])
 def test_an_epoch_for_the_next_instance(
-    cluster: int, state: str, held: tuple[int, int], request_fields: dict[str, int], answer: Any, after: Any
+    cluster: int, state: str, held: tuple[int, int], request_fields: dict[str, Any], answer: Any, after: Any
 ) -> None:
     world = holding(state, cluster=cluster, producer_epoch=held[0], last_producer_epoch=held[1])
     world.run_for(40)
@@ -81,7 +81,7 @@ def test_an_epoch_for_the_next_instance(
         return
     (entry,) = world.written()
     held_now = world.now_known
-    of_kip_890 = {"prev_producer_id": -1, "next_producer_id": -1, "client_transaction_version": 0}
+    of_kip_890: dict[str, Any] = {"prev_producer_id": -1, "next_producer_id": -1, "client_transaction_version": 0}
     assert (identity(world), entry) == (after, held_now if cluster else replace(held_now, **of_kip_890))
     assert (entry.state, entry.partitions, entry.start_ms) == (TxnState.EMPTY, (), -1)
     assert (entry.timeout_ms, entry.update_ms, held_now.prev_producer_id) == (777, world.now, PID)
@@ -100,7 +100,7 @@ def test_an_epoch_is_told_once_it_is_durable() -> None:
 @pytest.mark.parametrize("failure", ["NOT_ENOUGH_REPLICAS", "NOT_LEADER_OR_FOLLOWER"])
 def test_an_epoch_that_could_not_be_written_is_nobodys(failure: str) -> None:
     world = holding("Empty")
-    world.fail(E[failure])
+    world.fail(Error[failure])
     assert world.init().error in (E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR)
     assert (identity(world), world.pending(ID)) == ((PID, EPOCH, -1), None)
     assert told(world.init()) == (NONE, PID, EPOCH + 1)
@@ -175,7 +175,7 @@ def test_without_a_block_of_producer_ids_the_last_epoch_waits() -> None:
 @pytest.mark.parametrize("cluster", [0, 2])
 @pytest.mark.parametrize("fields", [NOBODY, expecting(EPOCH), expecting(3)])
 @pytest.mark.parametrize("state", ["PrepareCommit", "PrepareAbort"])
-def test_tc_36_a_new_instance_waits_for_a_decided_transaction(state: str, fields: dict[str, int], cluster: int) -> None:
+def test_tc_36_a_new_instance_waits_for_a_decided_transaction(state: str, fields: dict[str, Any], cluster: int) -> None:
     world = holding(state, cluster=cluster)
     assert told(world.init(**fields)) == WAIT
     assert world.written() == []
@@ -236,7 +236,7 @@ def test_tc_38_a_fence_that_was_overtaken_by_another_is_fenced_itself(cluster: i
         assert ended == world.now_known
         assert world.now_known.state.label == "PrepareAbort"
     else:
-        assert ended is E[error]
+        assert ended is Error[error]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_an_epoch_of_32767_is_fenced_without_another_bump(cluster: int, after: t
 @pytest.mark.parametrize("pending", ["PrepareCommit", "PrepareAbort", "Ongoing", "PrepareEpochFence"])
 @pytest.mark.parametrize("fields", [NOBODY, expecting(10), expecting(10, 8)])
 def test_tc_51_a_pending_transition_is_waited_for_before_anything_is_compared(
-    fields: dict[str, int], pending: str
+    fields: dict[str, Any], pending: str
 ) -> None:
     world = holding("Ongoing", pending)
     assert told(world.init(**fields)) == WAIT

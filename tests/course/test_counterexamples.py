@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab.checks.all import BY_NAME
 from kafkalab.course.lab00 import exercise_2 as lab00_e2
 from kafkalab.course.lab01 import exercise_1 as lab01_e1
 from kafkalab.course.lab01 import exercise_2 as lab01_e2
@@ -124,6 +125,6 @@ def test_the_table_of_a_job_adds_up_to_what_the_topic_holds() -> None:
 def test_the_table_of_a_finding_opens_at_the_step_that_proves_it(row: int) -> None:
     name, _, tale, _ = lab12_e4.ROWS[row - 1]
     table = lab12_e4.shown(tale, name)
-    (finding,) = lab12_e4.BY_NAME[name](tale.history()).findings
+    (finding,) = BY_NAME[name](tale.history()).findings
     assert table.rows[table.at][0] == max(finding.steps)
     assert [step for step, *_ in table.rows] == sorted({step for step, *_ in table.rows})

@@ -10,14 +10,14 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab01 import exercise_1 as lab01_e1
 from kafkalab.course.lab01 import exercise_2 as lab01_e2
 from kafkalab.course.lab01 import exercise_3 as lab01_e3
-from kafkalab.grading.check import check, counterexample, hint
+from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongType
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.log.producer_state.entry import ProducerEntry
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import told
+from tests.grading.told import shown, told
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -115,7 +115,7 @@ def test_every_wrong_word_is_caught_with_the_run_up_to_that_row() -> None:
     for number, word in E1.items():
         for wrong in {*lab01_e1.WORDS} - {word}:
             assert f"row {number}: producer" in str(told("L1.E1", {**E1, number: wrong}))
-            cluster = Cluster(counterexample())
+            cluster = Cluster(shown())
             cluster.run()
             assert len(cluster.results["by hand"]) == 2 + number
 

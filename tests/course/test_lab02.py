@@ -10,12 +10,12 @@ from kafkalab import lab02
 from kafkalab.course.lab02 import exercise_1 as lab02_e1
 from kafkalab.course.lab02 import exercise_2 as lab02_e2
 from kafkalab.course.lab02 import exercise_3 as lab02_e3
-from kafkalab.grading.check import check, counterexample, hint, question
+from kafkalab.grading.check import check, hint, question
 from kafkalab.grading.exercise import WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol.partitions import partition_for
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import told
+from tests.grading.told import shown, told
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -159,6 +159,6 @@ def test_every_wrong_word_is_caught_with_a_run_that_can_be_opened() -> None:
     for number, word in E3.items():
         for wrong in {*lab02_e3.WORDS} - {word}:
             assert f"row {number}: " in str(told("L2.E3", {**E3, number: wrong}))
-        cluster = Cluster(counterexample())
+        cluster = Cluster(shown())
         cluster.run()
         assert not cluster.unused_faults

@@ -8,10 +8,10 @@ import pytest
 
 from kafkalab.course.lab03 import exercise_3 as lab03_e3
 from kafkalab.course.lab03.exercise_3 import EXERCISE, MUTANTS, cases, decided, moments
-from kafkalab.grading.check import check, counterexample, hint, question
+from kafkalab.grading.check import check, hint, question
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import told
+from tests.grading.told import shown, told
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 SEEDS = (1, 2, 3, 4, 5, 2026)
@@ -70,13 +70,13 @@ def test_a_decision_in_one_copy_is_kept_or_lost_by_who_leads_next() -> None:
 
 def test_the_counterexample_is_the_run_of_the_moment_that_is_shown() -> None:
     error = told("L3.E3", lambda moment: "committed" if moment["arrived"] else "aborted")
-    scenario = counterexample()
+    scenario = shown()
     assert scenario is error.run
-    shown = next(m for m in moments(1) if m.scenario == scenario)
-    assert all(f"        {what!r}: {value!r},\n" in str(error) for what, value in shown.facts.items())
+    moment = next(m for m in moments(1) if m.scenario == scenario)
+    assert all(f"        {what!r}: {value!r},\n" in str(error) for what, value in moment.facts.items())
     run = Cluster(scenario)
     run.run()
-    assert run.outcome().verdict == shown.truth
+    assert run.outcome().verdict == moment.truth
 
 
 @pytest.mark.parametrize(

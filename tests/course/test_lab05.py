@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +19,10 @@ from tests.grading.told import told
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
 SEEDS = ("1", "2026", "77")
-FUNCTIONS = {"L5.E1": (lab05_e1, lab05_logs.stable_offset), "L5.E2": (lab05_e2, lab05_logs.delivered)}
+FUNCTIONS: dict[str, tuple[Any, Callable[..., Any]]] = {
+    "L5.E1": (lab05_e1, lab05_logs.stable_offset),
+    "L5.E2": (lab05_e2, lab05_logs.delivered),
+}
 
 
 def last_stable_offset(log: list[dict[str, Any]], high_watermark: int) -> int:

@@ -14,12 +14,12 @@ from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Pause, Resume
+from kafkalab.sim.faults import Crash, Delay, Fault, Pause, Resume
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 RIGHT_3 = dict(enumerate(("second", "both", "first", "both", "none", "both", "none", "second", "second"), 1))
-ASLEEP = [Pause("first", at_ms=300), Resume("first", at_ms=5_300)]
+ASLEEP: list[Fault] = [Pause("first", at_ms=300), Resume("first", at_ms=5_300)]
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.scenario import Scenario
 from tests.grading.told import told as told_by
 from tests.grading.told import written
 
@@ -132,6 +133,7 @@ def test_the_run_below_a_wrong_remedy_tries_it(number: int, word: str, ends: lis
     with pytest.raises(WrongAnswer) as caught:
         lab07_e2.EXERCISE.check(RIGHT_2 | {number: word})
     error = caught.value
+    assert isinstance(error.run, Scenario)
     cluster = ran(error.run)
     assert cluster.results["counter"] == ends
     event = cluster.trace.events[error.step]

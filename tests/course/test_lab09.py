@@ -14,8 +14,10 @@ from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.course.lab09 import exercise_1 as lab09_e1
 from kafkalab.course.lab09 import exercise_2 as lab09_e2
 from kafkalab.course.lab09 import exercise_3 as lab09_e3
+from kafkalab.course.lab09.scenario import lab09
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.schedules import with_program
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Hold, Release
@@ -54,7 +56,7 @@ def test_under_version_2_the_same_presses_do_no_harm(name: str) -> None:
 
 
 def test_what_was_held_and_released_by_hand_counts_too() -> None:
-    held = [Hold("EndTxn#1"), Release("EndTxn#1", at_ms=33_000)]
+    held: list[Fault] = [Hold("EndTxn#1"), Release("EndTxn#1", at_ms=33_000)]
     assert check("L9.E1", PRESSES | {"G1a": held}) == "L9.E1 ✓ 3 of 3 found, in 4 presses; 3 would be enough"
     pressed = ran(lab09_e1.scenario().with_faults(*held))
     assert check("L9.E1", PRESSES | {"G1a": pressed}).endswith("in 4 presses; 3 would be enough")
@@ -213,7 +215,8 @@ def after_a_timeout(call: Callable[[Any, bool], Awaitable[None]]) -> Shop:
 async def asks_again(producer: Any, cancelled: bool) -> None:
     while True:
         try:
-            return await (producer.abort_transaction() if cancelled else producer.commit_transaction())
+            await (producer.abort_transaction() if cancelled else producer.commit_transaction())
+            return
         except KafkaTimeoutError:
             continue
 
@@ -262,7 +265,9 @@ def test_every_wrong_shop_is_found_and_named(shop: str, seed: str, monkeypatch: 
     assert error.miss == miss
     assert "of 20 schedules end well" in str(error)
     assert isinstance(counterexample(), Cluster)
-    assert lab09_e2.EXERCISE.misses[miss] in hint("L9.E2")
+    sentence = lab09_e2.EXERCISE.misses[miss]
+    assert isinstance(sentence, str)
+    assert sentence in hint("L9.E2")
 
 
 def test_the_schedules_are_as_many_as_the_lab_says_and_begin_with_a_calm_day() -> None:
@@ -274,7 +279,7 @@ def test_the_schedules_are_as_many_as_the_lab_says_and_begin_with_a_calm_day() -
 
 
 def test_an_order_that_two_decisions_commit_is_torn_though_nothing_is_lost_of_it() -> None:
-    base = lab09_e2.with_program(next(lab09_e2.scenarios(1)), naive(max_block_ms=60_000))
+    base = with_program(next(lab09_e2.scenarios(1)), naive(max_block_ms=60_000))
     orders = [[order, False] for order, _ in base.programs[0].args["orders"]]
     late = replace(base, programs=(replace(base.programs[0], args={"orders": orders}),))
     assert lab09_e2.audit(ran(late)) is None
@@ -284,7 +289,7 @@ def test_an_order_that_two_decisions_commit_is_torn_though_nothing_is_lost_of_it
 
 
 def test_the_broker_that_crashes_is_the_coordinator() -> None:
-    calm = Cluster(lab09_e2.with_program(next(lab09_e2.scenarios(1)), in_doubt()))
+    calm = Cluster(with_program(next(lab09_e2.scenarios(1)), in_doubt()))
     asked = [f for f in calm.run().frames.values() if f.name == "EndTxn"]
     assert {f.receiver for f in asked} == {lab09_e2.coordinator()}
 
@@ -332,7 +337,7 @@ def test_what_refutes_a_claim_opens_where_it_shows(number: int, node: str) -> No
 
 
 def test_a_claim_is_shown_only_by_a_search_that_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab09_e3, "_v2", lambda: lab09_e3.lab09("4.x/TV1"))
+    monkeypatch.setattr(lab09_e3, "_v2", lambda: lab09("4.x/TV1"))
     claim = replace(lab09_e3.CLAIMS[1], scenario=lab09_e3._v2)
     assert (claim.covered, claim.truth) == (False, "open")
 

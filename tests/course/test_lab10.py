@@ -21,7 +21,7 @@ from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import AdvanceClock, Crash, Pause, Resume
+from kafkalab.sim.faults import AdvanceClock, Crash, Fault, Pause, Resume
 from kafkalab.widgets.model.findings import report_of
 from tests.grading.told import told
 
@@ -34,7 +34,7 @@ RIGHT_2 = dict(
          "rewind"), 1,
     )
 )  # fmt: skip
-ASLEEP = [Pause("one", at_ms=4_000), Resume("one", at_ms=55_000)]
+ASLEEP: list[Fault] = [Pause("one", at_ms=4_000), Resume("one", at_ms=55_000)]
 READS = {"group_id": "packers", "auto_offset_reset": "earliest", "session_timeout_ms": 10_000}
 Loop = Callable[..., Coroutine[Any, Any, None]]
 

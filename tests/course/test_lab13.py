@@ -42,7 +42,8 @@ def truth_of(incident: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """The right report, found by the draw, with some of its fields changed."""
     drawn = [pair for seed in (1, 2026, 77) for pair in zip(incidents.drawn(seed), incidents.given(seed), strict=True)]
     (rule, scenario), _ = next(pair for pair in drawn if pair[1] == incident)
-    report = {"rule": rule.name, "anomaly": incidents.anomalies_of(incidents.without(scenario, rule))[0]}
+    anomaly = incidents.anomalies_of(incidents.without(scenario, rule))[0]
+    report: dict[str, Any] = {"rule": rule.name, "anomaly": anomaly}
     report |= {"fix": incidents.place_of(scenario, rule), "question": incidents.QUESTIONS[rule][0]}
     return report | changed
 
@@ -140,7 +141,8 @@ def test_another_place_is_shown_at_the_step_where_the_runs_part() -> None:
         return truth_of(incident, fix=next(place for place in incidents.PLACES if place != right))
 
     error = told("L13.E3", elsewhere)
-    assert (error.miss, error.part) == ("another place", pytest.approx(9 / 12))
+    assert error.miss == "another place"
+    assert error.part == pytest.approx(9 / 12)
     (rule, scenario), incident = incidents.drawn(1)[0], incidents.given(1)[0]
     (wrong,) = exercise_3.judged(elsewhere(incident), incident, rule, scenario)
     assert wrong.step == incidents.first_difference(scenario, rule)[1] > 0

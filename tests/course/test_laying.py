@@ -7,6 +7,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ LAB, PAGE = "labs/03_a_full_commit.ipynb", "docs/bugs.md"
 def notebook(source: str, output: str = "", python: str = "3.11") -> bytes:
     """A notebook with one code cell, as a kernel of this Python saves it."""
     shown = [{"output_type": "stream", "name": "stdout", "text": [output]}] if output else []
-    cell = {
+    cell: dict[str, Any] = {
         "cell_type": "code",
         "execution_count": None,
         "id": "a",

@@ -17,7 +17,7 @@ from kafkalab.explore.support import absorbed_after, endings_of
 from kafkalab.explore.trial import Job, attempt
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Heal, Pause, Resume
+from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Heal, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event, Frame
 
@@ -36,7 +36,8 @@ def crashes(run: Cluster) -> list[Mishap]:
 
 def test_each_beginning_covers_the_whole_run() -> None:
     events = [Event(step, 0, "b1", "append", "out-0", -1, "", None) for step in range(8)]
-    group = [(step % 4 == 3, event, ()) for step, event in enumerate(events)]
+    none: tuple[Fault, ...] = ()
+    group = [(step % 4 == 3, event, none) for step, event in enumerate(events)]
     assert [event.step for _, event, _ in _spread(group)] == [3, 7, 0, 5, 2, 1, 6, 4]
     assert _spread(group[:1]) == group[:1]
 

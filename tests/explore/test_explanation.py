@@ -13,9 +13,11 @@ from kafkalab.explore.anomalies import MEANINGS, STUCK, findings_of
 from kafkalab.explore.explanation import Sentence, sentences_of
 from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol.rules import Rule
+from kafkalab.reference.bug import Bug
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.rule_matrix import EXPECTED, scenario_of, slug
+from kafkalab.reference.found_scenarios import slug
+from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 
@@ -96,7 +98,7 @@ def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
 
 
 @pytest.mark.parametrize("bug", [bug for bug in BUGS if not bug.profile], ids=lambda bug: bug.number)
-def test_the_explanation_of_a_bug_is_true(bug, root: Path) -> None:
+def test_the_explanation_of_a_bug_is_true(bug: Bug, root: Path) -> None:
     scenario = bug_scenario(bug, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, bug.rule.name))
     cluster, _ = run_to_end(scenario)

@@ -109,7 +109,7 @@ def test_a_budget_that_is_used_up_is_no_proof() -> None:
     assert found.covered.open[1] > 0
 
 
-def test_a_search_can_be_stopped_and_keeps_what_it_covered():
+def test_a_search_can_be_stopped_and_keeps_what_it_covered() -> None:
     def stop(covered: Coverage) -> str:
         return "enough" if covered.runs >= 10 else ""
 
@@ -118,7 +118,7 @@ def test_a_search_can_be_stopped_and_keeps_what_it_covered():
 
 
 @pytest.mark.parametrize("engine", ["lineage", "random", "informed"])
-def test_an_interrupt_keeps_what_was_covered(engine: str):
+def test_an_interrupt_keeps_what_was_covered(engine: str) -> None:
     def stop(covered: Coverage) -> str:
         if covered.runs >= 10:
             raise KeyboardInterrupt

@@ -29,7 +29,8 @@ from kafkalab.saved_data import CAPTURE
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import load_trace
-from kafkalab.wire.data.folder import IMAGE, LOCK, DataFolder
+from kafkalab.wire.data.folder import DataFolder
+from kafkalab.wire.data.image import IMAGE, LOCK
 from kafkalab.wire.live import RealTime, scenario_of
 from kafkalab.wire.tap.recorder import Recorder
 from kafkalab.wire.tap.session import Session, load_tap

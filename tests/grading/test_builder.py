@@ -31,7 +31,9 @@ def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
     return {"cells": list(cells), "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-GRADED = {"nbgrader": {"grade": True, "grade_id": "c", "locked": True, "points": 1, "schema_version": 3}}
+GRADED: dict[str, Any] = {
+    "nbgrader": {"grade": True, "grade_id": "c", "locked": True, "points": 1, "schema_version": 3}
+}
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
     columns, rows = ranked(tokens, TWICE.code)
     assert columns == ("place", "name", "found", "presses", "which", "remark")
     assert [row[:4] for row in rows[:3]] == [[1, name, "duplicate", 1] for name in ("Bo", "anna", "Chen")]
-    refused = {row[1]: row[5] for row in rows if row[0] == "-"}
+    refused = {row[1]: str(row[5]) for row in rows if row[0] == "-"}
     assert refused["Liar"] == "This run shows no duplicate or G1a."
     assert refused["Other"] == "it answers another challenge"
     assert refused["Unallowed"].startswith("Crash('p', at_step=3) does not count here")

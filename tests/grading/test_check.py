@@ -20,6 +20,7 @@ from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType, WrongValue, cells
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash
+from tests.grading.told import shown
 
 E1 = {
     1: "nothing", 2: "aborted", 3: "committed", 4: "committed", 5: "aborted",
@@ -241,7 +242,7 @@ def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
 
 def test_the_counterexample_of_a_wrong_row_ends_as_the_row_does() -> None:
     told("L3.E1", {**E1, 8: "committed"})
-    cluster = Cluster(checks.counterexample())
+    cluster = Cluster(shown())
     cluster.run()
     assert cluster.outcome().verdict == "aborted"
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafkalab import lab03
-from kafkalab.grading import waiting
+from kafkalab.grading import progress, waiting
 from kafkalab.grading.builder import FIGURE, execute
 from kafkalab.grading.check import check, counterexample
 from kafkalab.grading.counterexamples import deciding_step, picture, shown_below
@@ -89,15 +91,15 @@ def test_a_check_of_more_than_two_seconds_says_how_far_it_is_and_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     display = Display()
-    monkeypatch.setitem(waiting.sys.modules, "IPython", type("IPython", (), {"display": display}))
-    monkeypatch.setattr(waiting.progress, "in_a_kernel", lambda: True)
-    monkeypatch.setattr(waiting.progress, "place", lambda: Path("progress.json"))
+    monkeypatch.setitem(sys.modules, "IPython", type("IPython", (), {"display": display}))
+    monkeypatch.setattr(progress, "in_a_kernel", lambda: True)
+    monkeypatch.setattr(progress, "place", lambda: Path("progress.json"))
     now = iter(range(100))
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
     assert list(waiting.counted("abcdef", 6, "letters")) == list("abcdef")
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "Checking: 1 of 6 letters"
     assert display.cleared == len(said) + 1
-    monkeypatch.setattr(waiting.progress, "place", lambda: None)
+    monkeypatch.setattr(progress, "place", lambda: None)
     assert list(waiting.counted("abcdef", 6, "letters")) == list("abcdef")
     assert capsys.readouterr().out == ""

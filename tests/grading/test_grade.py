@@ -38,7 +38,7 @@ NEIGHBOUR = "SECRET = 'the answer of a neighbour'"
 def notebook(*sources: str, check: str = CHECK, check_id: str = "e2-check") -> dict[str, Any]:
     """A lab's notebook: these cells, and then the check."""
     facts = {"grade": True, "grade_id": check_id, "locked": True, "points": 6, "schema_version": 3, "solution": False}
-    rows = [(f"c{n}", source, {}) for n, source in enumerate(sources)]
+    rows: list[tuple[str, str, dict[str, Any]]] = [(f"c{n}", source, {}) for n, source in enumerate(sources)]
     rows += [(check_id, check, {"nbgrader": facts})] if check_id else []
     cells = [
         {"cell_type": "code", "execution_count": None, "id": i, "metadata": m, "outputs": [], "source": [s]}

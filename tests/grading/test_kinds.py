@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -54,7 +55,7 @@ def told(act: Callable[[], Any]) -> WrongAnswer:
 def test_the_reference_itself_is_right_and_every_mutant_is_named() -> None:
     assert against_mutants(leader, leader, MUTANTS, CASES, FORM) == "14 of 14 cases"
     for mutant in MUTANTS:
-        error = told(lambda function=mutant.function: against_mutants(function, leader, MUTANTS, CASES, FORM))
+        error = told(partial(against_mutants, mutant.function, leader, MUTANTS, CASES, FORM))
         assert (error.miss, mutant.says in str(error)) == (mutant.name, True)
         assert 0 < error.part < 1
 
@@ -130,6 +131,7 @@ def test_presses_are_replayed_and_counted() -> None:
     assert replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, the fewest there are"
     error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
     assert "shows no record twice in the log yet" in str(error)
+    assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
     many = [Drop("ProduceResponse#1"), Drop("MetadataResponse#1")]
     assert "can you do it in 1?" in str(told(lambda: replayed(many, NO_DEDUP, GOAL, most=1, par=1)))
@@ -188,6 +190,7 @@ def test_a_program_must_end_well_under_every_schedule() -> None:
     error = told(lambda: over_schedules(careless, schedules(), (written,), "a program"))
     assert "3 of 6 schedules end well" in str(error)
     assert "seed 0, Drop(frame='Produce#1')" in str(error)
+    assert isinstance(error.run, Cluster)
     assert (error.miss, error.part, error.run.scenario.seed) == ("sent once", 0.5, 0)
     Sequence(error.run)
 
@@ -265,7 +268,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
         ]
         return predicted(answer, numbers, facts, "a list")
 
-    misses = {"doubled": 1, "same": "Once is not enough."}
+    misses: dict[str, int | str] = {"doubled": 1, "same": "Once is not enough."}
     exercise = Exercise("L99.E1", compare, ("one", "two", "three"), misses=misses, question=inputs)
     monkeypatch.setattr(checks, "_session", checks._Session())
     monkeypatch.setattr(checks, "find", lambda name: exercise)
@@ -315,11 +318,15 @@ def test_a_fitting_hint_is_never_the_last_of_the_ladder() -> None:
 
 
 def test_the_checks_of_histories_can_be_goals() -> None:
-    cluster = Cluster(NO_DEDUP.with_faults(Drop("ProduceResponse#1")))
-    cluster.run()
-    read_to_the_end(cluster)
-    assert "duplicate" in check_all(history_of(cluster)).violated
-    assert Duplicate("Produce#1") != Drop("Produce#1")
+    def duplicated(cluster: Cluster) -> bool:
+        read_to_the_end(cluster)
+        return "duplicate" in check_all(history_of(cluster)).violated
+
+    goal = Goal(says="duplicate", reached=duplicated)
+    for press in (Drop("ProduceResponse#1"), Duplicate("Produce#1")):
+        assert replayed([press], NO_DEDUP, goal, most=1, par=1) == "1 press, the fewest there are"
+    error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, goal, most=1, par=1))
+    assert "shows no duplicate yet" in str(error)
 
 
 def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() -> None:
@@ -334,7 +341,8 @@ def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() 
         against_mutants(one, count, (), cases, "a function", run_of=lambda rows, more: {"run": len(rows)})
     lines = str(caught.value).splitlines()
     assert lines[1:3] == ["    one([", "        {'offset': 0, 'producer': 2000},"]
-    assert (lines[6], caught.value.run) == ("    ], 7)", 4)
+    run: object = caught.value.run
+    assert (lines[6], run) == ("    ], 7)", 4)
     with pytest.raises(WrongAnswer) as caught:
         against_mutants(one, count, (), cases[:1], "a function")
     assert str(caught.value).splitlines()[-2] == "    …"
@@ -348,5 +356,6 @@ def test_the_counterexample_is_the_shortest_run_that_breaks_as_the_first_one_doe
         return Broken(says=f"Seed {cluster.scenario.seed}.", miss=miss, step=step) if cluster.scenario.faults else None
 
     error = told(lambda: over_schedules(careful, schedules(), (found,), "a program"))
+    assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.scenario.seed, error.step) == ("sent once", 2, 20)
     assert "The shortest that does not: seed 2, Drop" in str(error)

@@ -106,8 +106,8 @@ def test_a_process_of_its_own_is_no_member_of_another_tree() -> None:
 def test_memory_is_that_of_the_whole_tree_and_what_is_shared_counts_once() -> None:
     process = started("import os, time\nx = bytearray(b'1') * 100_000_000\nos.fork()\ntime.sleep(600)")
     try:
-        everyone = [process.pid]
-        assert until(lambda: everyone.extend(process_tree.members(process.pid)) or len(everyone) > 1)
+        assert until(lambda: bool(process_tree.members(process.pid)))
+        everyone = [process.pid, *process_tree.members(process.pid)]
         assert until(lambda: 100 < process_tree.memory_mb(everyone) < 170)
     finally:
         process_tree.end(process.pid)
@@ -127,7 +127,7 @@ def stopped(watched: learner.Learner) -> str:
 def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = [90.0, 180.0, 90.0, 180.0, 180.0]
     said = ""
-    monkeypatch.setattr(learner.process_tree, "memory_mb", lambda pids: looks.pop(0))
+    monkeypatch.setattr(process_tree, "memory_mb", lambda pids: looks.pop(0))
     process = started("import time\ntime.sleep(600)")
     watched = learner.Learner.__new__(learner.Learner)
     watched.place = learner.Place(readable=(), hidden=(), time_s=60, memory_mb=100, seed=1)

@@ -92,7 +92,7 @@ def here(name: str) -> Any:
 
 
 def scenario(function: Any, *faults: Any, **args: Any) -> Scenario:
-    records = {"in-0": ("a", "b", "c")}
+    records: dict[str, tuple[str, ...]] = {"in-0": ("a", "b", "c")}
     programs = (Program("app", function, args),)
     return Scenario(topics={"in": 1, "out": 1}, records=records, programs=programs, faults=tuple(faults))
 

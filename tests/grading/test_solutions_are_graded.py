@@ -62,6 +62,7 @@ def test_every_exercise_has_points_a_question_that_exists_and_hints_for_its_miss
     assert exercise.points >= 1
     assert len(set(exercise.hints)) == 3
     assert exercise.misses
-    for nothing in ("", [], {}, ()):
+    empty: tuple[object, ...] = ("", [], {}, ())
+    for nothing in empty:
         with pytest.raises((WrongAnswer, WrongType, WrongValue)):
             checks.check(name, nothing)

@@ -27,6 +27,7 @@ from kafkalab.grading.values import (
     text_of,
 )
 from kafkalab.protocol.errors import Error
+from kafkalab.sim.faults import Fault
 
 
 class Word(Enum):
@@ -37,7 +38,7 @@ class Odd(dict[str, int]):
     def __eq__(self, other: object) -> bool:
         return True
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def crossed(value: Any) -> Any:
@@ -94,7 +95,7 @@ def test_kinds_of_data_become_pythons_own() -> None:
 
 
 def test_faults_runs_and_records_come_as_what_they_are() -> None:
-    faults = [Drop("EndTxn#1"), Crash("b3", at_step=84)]
+    faults: list[Fault] = [Drop("EndTxn#1"), Crash("b3", at_step=84)]
     assert crossed(faults) == faults
     assert crossed(lab03().with_faults(*faults)) == lab03().with_faults(*faults)
     widget = Sequence(lab03())
@@ -108,7 +109,8 @@ def test_anything_else_shows_what_it_was_and_equals_nothing() -> None:
     assert isinstance(found, Foreign)
     assert type(found).__name__ == "list_iterator"
     assert repr(found).startswith("<list_iterator object")
-    assert found not in (1, "x", None, ...)
+    others: tuple[object, ...] = (1, "x", None, ...)
+    assert found not in others
 
 
 @pytest.mark.parametrize(
@@ -139,9 +141,10 @@ def test_depth_is_limited_on_both_sides() -> None:
     deep: Any = []
     for _ in range(DEPTH_MAX + 2):
         deep = [deep]
-    for act in (lambda: Reader({}).read(deep), lambda: encoded(deep, described_answer)):
-        with pytest.raises(UnreadableError, match="nested more than"):
-            act()
+    with pytest.raises(UnreadableError, match="nested more than"):
+        Reader({}).read(deep)
+    with pytest.raises(UnreadableError, match="nested more than"):
+        encoded(deep, described_answer)
 
 
 def test_an_error_of_a_client_is_itself_and_any_other_only_has_its_name() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafkalab.grading.check import check
+from kafkalab.grading.check import check, counterexample
 from kafkalab.grading.exercise import WrongAnswer
+from kafkalab.sim.scenario import Scenario
 
 
 def written(function: Any) -> Any:
@@ -26,3 +27,10 @@ def told(exercise_id: str, answer: Any) -> WrongAnswer:
     with pytest.raises(WrongAnswer) as caught:
         check(exercise_id, written(answer) if callable(answer) and not iscoroutinefunction(answer) else answer)
     return caught.value
+
+
+def shown() -> Scenario:
+    """The run that `counterexample()` opens."""
+    run = counterexample()
+    assert isinstance(run, Scenario)
+    return run

@@ -193,7 +193,7 @@ def test_a_file_of_version_2_has_no_headers_and_its_effects_are_unknown(tmp_path
         lines.append(json.dumps(item).replace('"version": 3', '"version": 2'))
     path.write_text("\n".join(lines) + "\n")
     loaded = load_history(path)
-    assert not any(row.headers for row in (*loaded.log, *loaded.operations))
+    assert not any(row.headers for rows in (loaded.log, loaded.operations) for row in rows)
     assert check_all(history(lab03()))["exactly-once"].verdict == "ok"
     assert check_all(loaded)["exactly-once"].verdict == "unknown"
 

@@ -183,7 +183,7 @@ def test_by_hand_a_batch_under_the_same_numbers_is_the_same_send(change: Any) ->
 
 def test_a_batch_without_a_producer_id_is_the_same_send_while_its_time_is_the_same() -> None:
     c = Client()
-    none = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
+    none: dict[str, Any] = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
     for time in (1, 1, 2):
         c.produce("x", "x", timestamp_ms=time, **none)
     assert [(o.value, o.client, o.sequence, o.transaction) for o in c.ended] == [("x", "p/-1", -1, -1)] * 4

@@ -111,14 +111,14 @@ def test_an_empty_folder_gets_the_labs_and_jupyterlab_opens_them(installed: Path
 
 def test_the_checks_of_lab_3_pass_where_it_was_copied(installed: Path, folder: Path, tmp_path: Path) -> None:
     command = [
-        installed / "bin" / "python",
+        str(installed / "bin" / "python"),
         "-m",
         "nbconvert",
         "--to",
         "notebook",
         "--execute",
         "--output-dir",
-        tmp_path,
+        str(tmp_path),
     ]
     solution = folder / "labs" / "solutions" / f"{LAB}.ipynb"
     run = subprocess.run([*command, solution], cwd=folder, capture_output=True, text=True, timeout=300, env=plain())
@@ -157,7 +157,7 @@ def test_a_page_and_a_run_are_made_of_a_copied_scenario(installed: Path, folder:
 
 
 def test_brokers_are_served(installed: Path, tmp_path: Path) -> None:
-    command = [installed / "bin" / "kafkalab", "serve", "--port", "0", "--topics", "orders:3"]
+    command = [str(installed / "bin" / "kafkalab"), "serve", "--port", "0", "--topics", "orders:3"]
     server = subprocess.Popen(command, cwd=tmp_path, env=plain(), stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from tests.kafka.batches import batches_of
@@ -13,7 +14,7 @@ from tests.kafka.schema import Reader
 from tests.kafka.script import HERE
 
 Fields = dict[str, Any]
-ERRORS = {int(code): name for code, name in json.loads((HERE / "errors.json").read_text()).items()}
+ERRORS: dict[int, str] = {int(code): name for code, name in json.loads((HERE / "errors.json").read_text()).items()}
 
 
 def _error(row: Fields) -> str:
@@ -169,11 +170,11 @@ def described_producers(r: Fields, n: Names) -> Fields:
             "current_txn_start_offset": row["CurrentTxnStartOffset"],
         }
 
-    parts = [
+    parts: list[Fields] = [
         {
             "partition": n.partition(t, p["PartitionIndex"]),
             "error": _error(p),
-            "active": sorted(map(active, p["ActiveProducers"]), key=lambda a: a["producer_id"]),
+            "active": sorted(map(active, p["ActiveProducers"]), key=itemgetter("producer_id")),
         }
         for t in r["Topics"]
         for p in t["Partitions"]

@@ -62,7 +62,7 @@ class OldCluster(RealCluster):
     def features(self) -> dict[str, int]:
         return {}
 
-    def create(self, wanted: dict[str, tuple[int, bool]]) -> None:
+    def create(self, wanted: dict[str, tuple[int, int]]) -> None:
         rows = [{"Name": t, "NumPartitions": n, "ReplicationFactor": 1} for t, (n, _) in wanted.items()]
         done = self.ask("CreateTopics", 2, {"Topics": rows, "timeoutMs": 30_000})
         assert all(t["ErrorCode"] == 0 for t in done["Topics"]), done

@@ -52,7 +52,7 @@ def families() -> list[str]:
 def belongs(script: Script, recording: str) -> bool:
     """Return whether a recording ("4.3.1-tv2", "4.3.1-three-nodes", "1.0.0") has the script."""
     if recording.endswith("three-nodes"):
-        return script.get("nodes", 1) == 3
+        return bool(script.get("nodes", 1) == 3)
     if recording.endswith("acl") or "acls" in script:
         return recording.endswith("acl") and "acls" in script
     if script.get("nodes", 1) == 3:

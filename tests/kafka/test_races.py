@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.kafka.differences import Row, rows_of
 from tests.kafka.races import Asked, is_mixed
 
 OLD = Asked("Produce", 9, 10.0, 11.0)
 NEW = Asked("TxnOffsetCommit", 4, 10.5, 12.0)
-TOLD = {False: "INVALID_TXN_STATE", True: "TRANSACTION_ABORTABLE"}
+TOLD: dict[bool | None, str] = {False: "INVALID_TXN_STATE", True: "TRANSACTION_ABORTABLE"}
 
 
 def rows(kafka: str, kafkalab: str) -> list[Row]:
@@ -38,8 +40,9 @@ def test_the_wrong_way_round_or_any_other_error_is_a_difference() -> None:
 
 
 def test_one_difference_more_is_a_difference() -> None:
-    real = [{"ask": "Produce", "error": "TRANSACTION_ABORTABLE", "offset": 1}, {"ask": "Fetch", "error": "NONE"}]
-    lab = [{"ask": "Produce", "error": "INVALID_TXN_STATE", "offset": 2}]
+    fetched = {"ask": "Fetch", "error": "NONE"}
+    real: list[dict[str, Any]] = [{"ask": "Produce", "error": "TRANSACTION_ABORTABLE", "offset": 1}, fetched]
+    lab: list[dict[str, Any]] = [{"ask": "Produce", "error": "INVALID_TXN_STATE", "offset": 2}]
     assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])
     lab[0]["offset"] = 1
     assert not is_mixed(rows_of("random.1", real, lab, []), [OLD], [NEW])

@@ -135,11 +135,11 @@ def test_where_spark_cannot_run_the_saved_run_stands_in(
     if why == "no sockets":
         monkeypatch.setattr("kafkalab.live.cluster.LiveCluster.__init__", refuse)
     if why == "no spark":
-        monkeypatch.setattr(for_real.sys, "executable", "/bin/false")
+        monkeypatch.setattr(sys, "executable", "/bin/false")
     if why == "a slow spark":
         (tmp_path / "slow").write_text("#!/bin/sh\nexec sleep 60\n")
         (tmp_path / "slow").chmod(0o755)
-        monkeypatch.setattr(for_real.sys, "executable", str(tmp_path / "slow"))
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "slow"))
         monkeypatch.setattr(for_real, "MOST_S", 0.2)
     assert for_real.spark() == for_real.saved()
     told = capsys.readouterr().err

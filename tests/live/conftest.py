@@ -52,7 +52,8 @@ class Client:
     def init(self) -> Error:
         found = self.ask(self.coordinator, InitProducerId(transactional_id=self.tid), 4)
         self.pid, self.epoch = found.producer_id, found.producer_epoch
-        return found.error
+        error: Error = found.error
+        return error
 
     def send(self, value: str, partition: str = "out-0") -> Error:
         leader = self.live.cluster.controller.metadata.leader(partition)
@@ -64,7 +65,8 @@ class Client:
         found = self.ask(
             leader, Produce(transactional_id=self.tid, acks=-1, timeout_ms=9000, batches={partition: batch}), 12
         )
-        return found.partitions[partition].error
+        error: Error = found.partitions[partition].error
+        return error
 
     def end(self, committed: bool = True) -> Error:
         asked = EndTxn(
@@ -75,7 +77,8 @@ class Client:
             if found.producer_epoch != self.epoch or found.producer_id != self.pid:
                 self.sequence = 0
             self.pid, self.epoch = found.producer_id, found.producer_epoch
-        return found.error
+        error: Error = found.error
+        return error
 
     def disconnect(self) -> None:
         for connection in self._connections.values():

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
     parts.append(live.do(grown_payload.more))
-    whole = live.do(lambda: (parts.append(grown_payload.more()), payload_of(live.cluster))[1])
+    newest, whole = live.do(lambda: (grown_payload.more(), payload_of(live.cluster)))
+    parts.append(newest)
     assert list(grown_payload.whole["frames"]) == list(whole["frames"])
     assert untimed(grown_payload.whole["frames"].values()) == untimed(whole["frames"].values())
     rows, made = untimed(grown_payload.whole["events"]), untimed(whole["events"])
@@ -200,10 +202,15 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
 def test_a_long_run_is_checked_in_the_background_while_it_goes_on(
     live: LiveCluster, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journey, seen = live.journey, []
+    journey, seen = live.journey, list[threading.Thread]()
     monkeypatch.setattr(growing, "CHECK_S", 0.05)
     monkeypatch.setattr(growing, "CHECKED_AT_ONCE", 5)
-    monkeypatch.setattr(growing, "report_of", lambda cluster: seen.append(threading.current_thread()) or {})
+
+    def report_of(cluster: object) -> dict[str, object]:
+        seen.append(threading.current_thread())
+        return {}
+
+    monkeypatch.setattr(growing, "report_of", report_of)
     client.now(client.init)
     soon(lambda: live.do(lambda: "InitProducerIdResponse#1" in journey.payload["frames"]))
     assert journey.known_report() == {}
@@ -231,7 +238,7 @@ def test_chapters_and_folds_come_while_frames_come_and_the_latest_stops_stay(
     view = Sequence(live)
     client.now(client.init)
     for value in range(12):
-        client.now(lambda value=value: client.send(str(value)))
+        client.now(partial(client.send, str(value)))
         client.now(client.end)
     soon(lambda: live.do(lambda: "EndTxnResponse#12" in view.payload["frames"]))
     names = [chapter["name"] for chapter in view.payload["chapters"]]

@@ -19,7 +19,7 @@ def test_the_lines_of_the_readme_work_when_pasted(root: Path, tmp_path: Path) ->
     pasted: dict[str, Any] = {}
     exec(code[1], pasted)  # a cell of a notebook
     with pasted["live"] as live:
-        passed = []
+        passed: list[str] = []
         while "EndTxnResponse#1" not in passed:
             assert (name := live.step(20)), f"no frame waits after {passed}"
             passed.append(name)

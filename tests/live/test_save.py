@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def again(live: LiveCluster, folder: Path) -> Cluster:
 def committed(client: Client, *values: str) -> None:
     assert client.now(client.init) is Error.NONE
     for value in values:
-        assert client.now(lambda value=value: client.send(value)) is Error.NONE
+        assert client.now(partial(client.send, value)) is Error.NONE
         assert client.now(client.end) is Error.NONE
 
 
@@ -60,6 +61,7 @@ def test_a_clock_that_was_moved_is_moved_once(live: LiveCluster, client: Client,
     committed(client, "b")
     run = again(live, tmp_path)
     (clock,) = run.scenario.faults
+    assert isinstance(clock, AdvanceClock)
     assert clock.at_ms < 60_000
     assert 70_000 < run.now < 130_000
 
@@ -118,7 +120,7 @@ def test_a_frame_that_was_late_is_held_and_released(live: LiveCluster, client: C
 def test_what_clients_did_one_after_the_other_stays_so(live: LiveCluster, client: Client, tmp_path: Path) -> None:
     second, seen = Client(live, client.tid, "second"), []
     for one, other in ((client, second), (second, client)) * 3:
-        seen += [one.now(one.init), one.now(lambda one=one: one.send("a")), one.now(one.end), other.now(other.end)]
+        seen += [one.now(one.init), one.now(partial(one.send, "a")), one.now(one.end), other.now(other.end)]
         one.sequence = 0
     assert Error.PRODUCER_FENCED in seen
     assert again(live, tmp_path).outcome() == live.outcome()

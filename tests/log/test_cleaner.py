@@ -48,7 +48,7 @@ def test_whether_a_cleaning_would_change_a_log_is_known_before_and_told_after(se
         w = written_by_chance(seed)
         batches, segments = list(w.log.batches), list(w.log.segments)
         expected = would_clean(w.log, w.now, RETENTION_MS)
-        assert (w.log.batches, w.log.segments) == (batches, segments), f"seed {seed}: looking has changed the log"
+        assert (list(w.log.batches), w.log.segments) == (batches, segments), f"seed {seed}: looking has changed the log"
         other = deepcopy(w)
         found = other.clean()
         assert found.changed == (other.log.batches != batches) == expected, f"seed {seed}"

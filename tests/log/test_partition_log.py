@@ -69,6 +69,7 @@ def test_one_open_transaction_blocks_everything_behind_it() -> None:
 
 def test_the_aborted_index_is_that_of_kafkas_example() -> None:
     w = Writer()
+    script: list[tuple[int, int | str]]
     script = [(1, 5), (-1, 3), (2, 2), (1, 4), (3, 3), (-1, 2), (1, 10), (1, "ABORT"), (2, 6), (4, 3), (-1, 10), (3, 9)]
     script += [(3, "COMMIT"), (4, 8), (2, 7), (2, "ABORT"), (-1, 10), (4, 4), (4, "COMMIT")]
     for producer_id, what in script:

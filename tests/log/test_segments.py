@@ -58,7 +58,7 @@ def test_no_segment_goes_that_is_not_wholly_replicated() -> None:
 def test_when_the_active_segment_goes_a_new_one_begins_at_the_end() -> None:
     w = three_segments()
     delete_old_segments(w.log, 10**9, retention_ms=1)
-    assert (w.log.segments, w.log.batches, w.log.log_start_offset, w.log.log_end_offset) == ([6], [], 6, 6)
+    assert (w.log.segments, list(w.log.batches), w.log.log_start_offset, w.log.log_end_offset) == ([6], [], 6, 6)
     assert delete_old_segments(w.log, 10**10, retention_ms=1) == ()
 
 

@@ -57,16 +57,16 @@ def listed(part: str) -> dict[Mutant, str]:
 def with_plain_properties(source: str) -> str:
     """Write `@property def x` as `def x` and `x = property(x)`: mutmut passes over decorated functions."""
     lines = source.splitlines()
-    for node in sorted((n for n in ast.walk(ast.parse(source)) if _is_property(n)), key=lambda n: -n.lineno):
-        assert isinstance(node, ast.FunctionDef)
+    functions = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef))
+    for node in sorted(filter(_is_property, functions), key=lambda n: -n.lineno):
         indent = " " * node.col_offset
         lines.insert(node.end_lineno or node.lineno, f"{indent}{node.name} = property({node.name})")
         del lines[node.decorator_list[0].lineno - 1]
     return "\n".join(lines) + "\n"
 
 
-def _is_property(node: ast.AST) -> bool:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+def _is_property(node: ast.FunctionDef) -> bool:
+    decorators = node.decorator_list
     return len(decorators) == 1 and isinstance(decorators[0], ast.Name) and decorators[0].id == "property"
 
 

@@ -100,8 +100,8 @@ def test_no_crash_of_one_process_makes_two_participants_decide_differently(seed:
     for step in range(len(whole.trace.events)):
         for node in ("tc", "p1", "p2"):
             for back in (False, True):
-                strikes = [Crash(node, at_step=step), *([Restart(node, at_ms=60_000)] if back else [])]
-                world = done(*strikes, seed=seed)
+                strikes = (Restart(node, at_ms=60_000),) if back else ()
+                world = done(Crash(node, at_step=step), *strikes, seed=seed)
                 ends = {log[-1] for name, log in logs(world).items() if name != "tc" and log}
                 assert not {"commit", "abort"} <= ends, (node, step, back, logs(world))
                 if back:

@@ -45,7 +45,7 @@ class Drawn:
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, **given: Any) -> Scenario:
+def scenarios(draw: st.DrawFn, /, **given: Any) -> Scenario:
     return random_scenario(Drawn(draw), **given)
 
 
@@ -102,8 +102,8 @@ def work(profile: str = "4.x/TV2", **more: Any) -> Scenario:
         writer("w2", [["commit", 0]], 1_000),
         Program("m1", "exactly_once_worker", {"transactional_id": "m1", "work_ms": 50}),
     )
-    topics, records = {"in": 1, "out": 2}, {"in-0": ("a", "b")}
-    return Scenario(profile=profile, topics=topics, records=records, programs=programs, **more)
+    topics = {"in": 1, "out": 2}
+    return Scenario(profile=profile, topics=topics, records={"in-0": ("a", "b")}, programs=programs, **more)
 
 
 def test_every_kind_of_fault_is_drawn_and_elections_are_clean_unless_asked_for_otherwise() -> None:
@@ -124,7 +124,8 @@ def test_an_end_that_outlives_its_retry_is_drawn_for_version_2_alone(profile: st
 def test_most_moments_are_in_a_transaction_or_a_rebalance_and_rare_frames_are_struck_as_often_as_fetches() -> None:
     run = dry_run(work())
     moments = moments_of(run.cluster.trace)
-    steps = [fault.at_step for fault in drawn_from(work(), 1_000) if getattr(fault, "at_step", -1) >= 0]
+    drawn = (getattr(fault, "at_step", -1) for fault in drawn_from(work(), 1_000))
+    steps = [step for step in drawn if step >= 0]
     inside = [step for step in steps if set(moments[step]) & {OPEN, DECIDED, REBALANCE}]
     assert len(inside) > len(steps) / 2 > 50
     names = Counter(f.frame.partition("#")[0] for f in drawn_from(work(), 1_000) if isinstance(f, faults.FrameFault))

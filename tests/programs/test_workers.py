@@ -9,7 +9,7 @@ from kafkalab.protocol.acls import TOPIC, WRITE, Deny
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
 
-INPUT = {"in-0": ("a",), "in-1": ("b",), "in-2": ("c",)}
+INPUT: dict[str, tuple[str, ...]] = {"in-0": ("a",), "in-1": ("b",), "in-2": ("c",)}
 
 
 def worker(**args: object) -> Scenario:

@@ -151,7 +151,8 @@ def made(annotation: Any) -> Any:
         hints = get_type_hints(annotation)
         nested = {one.name for one in fields(annotation) if annotation in get_args(hints[one.name])}
         own = [one.name for one in fields(annotation) if one.init]
-        return annotation(**{name: () if name in nested else made(hints[name]) for name in own})
+        create: Any = annotation
+        return create(**{name: () if name in nested else made(hints[name]) for name in own})
     return {int: 77, str: "seventy-seven", bool: True, Error: Error.INVALID_REQUEST}.get(annotation)
 
 
@@ -168,9 +169,12 @@ def test_a_handler_sees_of_a_request_what_its_version_carries(
     api: Api, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setitem(
-        HANDLERS, api.request, lambda broker, request, header: seen.append(request) or ApiVersionsResponse()
-    )
+
+    def note(broker: object, request: Any, header: object) -> ApiVersionsResponse:
+        seen.append(request)
+        return ApiVersionsResponse()
+
+    monkeypatch.setitem(HANDLERS, api.request, note)
     sent = made(api.request)
     OneBroker().ask(sent, version)
     (request,) = seen

@@ -82,7 +82,9 @@ def test_the_page_is_what_the_scenarios_show_now(root: Path) -> None:
     assert (root / PAGE).read_text(encoding="utf-8") == text_of(root), "run `kafkalab bugs`"
 
 
-def test_the_command_writes_the_page_or_says_what_is_missing(root: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+def test_the_command_writes_the_page_or_says_what_is_missing(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["bugs"]) == main(["bugs", "now"]) == 2
     assert capsys.readouterr().err.count("kafkalab bugs: ") == 2

@@ -78,7 +78,9 @@ def test_each_error_has_every_line_of_advice_and_no_other(root: Path) -> None:
         assert lines[5:] in ([], ["Bugs"])
 
 
-def test_a_scenario_that_does_not_meet_its_error_is_told(tmp_path: Path, root: Path, capsys, monkeypatch) -> None:
+def test_a_scenario_that_does_not_meet_its_error_is_told(
+    tmp_path: Path, root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / FOLDER).mkdir(parents=True)
     Scenario(topics={"out": 1}).save(tmp_path / FOLDER / "PRODUCER_FENCED.klab")
     with pytest.raises(ValueError, match="no client is answered with PRODUCER_FENCED"):

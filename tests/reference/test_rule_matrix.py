@@ -12,6 +12,7 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.cli.main import main
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
+from kafkalab.reference.found_scenarios import slug
 from kafkalab.reference.rule_matrix import (
     EXPECTED,
     FOLDER,
@@ -21,7 +22,6 @@ from kafkalab.reference.rule_matrix import (
     page,
     report_of,
     scenario_of,
-    slug,
     text_of,
 )
 from kafkalab.sim.faults import Drop

@@ -30,6 +30,7 @@ from kafkalab.sim.faults import (
     Reorder,
     Restart,
     Roll,
+    TimedFault,
     fault_from_json,
     fault_to_json,
 )
@@ -71,7 +72,7 @@ def leader_of(scenario: Scenario, partition: str = "out-0") -> str:
 
 # data: repr, JSON, names
 
-TIMED = [
+TIMED: list[TimedFault] = [
     Cut("b1", "b2", at_step=3),
     Cut("b1", ("b2", "controller"), at_ms=3),
     Heal(("app", "b1"), "b2", at_ms=9),
@@ -83,7 +84,7 @@ TIMED = [
     Roll("accounts-0", at_step=0),
     Release("EndTxn#1", at_ms=70),
 ]
-FRAMES = [Hold("EndTxn#1"), Reorder("Produce#1", "Produce#2")]
+FRAMES: list[Fault] = [Hold("EndTxn#1"), Reorder("Produce#1", "Produce#2")]
 ALL: list[Fault] = [*TIMED, *FRAMES]
 
 
@@ -162,7 +163,7 @@ def test_a_fork_is_the_same_run_up_to_the_fault_and_twice_the_same(fault: Fault)
     step = 60
     if isinstance(fault, (Heal, Release, Compact, DeleteSegment)):
         return  # they need something to undo or to clean: below
-    if not isinstance(fault, (Hold, Reorder)):
+    if isinstance(fault, TimedFault):
         fault = replace(fault, at_step=-1, at_ms=-1)
     if isinstance(fault, ElectLeader):
         fault = replace(fault, broker="b2" if leader_of(lab03(), "transfers-0") != "b2" else "b3")
@@ -225,7 +226,7 @@ def test_a_cut_shorter_than_the_session_timeout_fences_nobody() -> None:
 
 
 def test_a_new_cut_begins_a_new_session_timeout() -> None:
-    cuts = [Cut("b2", "controller", at_ms=1_000), Heal("b2", "controller", at_ms=8_000)]
+    cuts: list[Fault] = [Cut("b2", "controller", at_ms=1_000), Heal("b2", "controller", at_ms=8_000)]
     cluster = run(writing(25, 1_000), *cuts, Cut("b2", "controller", at_ms=9_000))
     fenced = [e.at_ms for e in cluster.trace.of("state", "metadata") if "b2" not in e.data["alive"]]
     assert fenced[0] == 18_000
@@ -369,8 +370,8 @@ def test_when_the_last_replica_in_sync_dies_only_an_unclean_election_goes_on(off
     scenario = writing(80, 1_500, rules_off=off)
     leader = leader_of(scenario)
     others = tuple(b for b in ("b1", "b2", "b3") if b != leader)
-    faults = [Cut(leader, others, at_ms=5_000), Crash(leader, at_ms=80_000), Restart(leader, at_ms=100_000)]
-    cluster = run(scenario, *faults, Heal(leader, others, at_ms=100_000))
+    stops, starts = (Cut(leader, others, at_ms=5_000), Crash(leader, at_ms=80_000)), Restart(leader, at_ms=100_000)
+    cluster = run(scenario, *stops, starts, Heal(leader, others, at_ms=100_000))
     info = cluster.controller.metadata.partitions["out-0"]
     acknowledged = {f"v{i}" for i, offset in enumerate(cluster.results["app"]) if offset >= 0}
     lost = acknowledged - set(cluster.outcome().committed["out-0"])
@@ -434,7 +435,7 @@ async def first_record(app: App) -> list[Any]:
     consumer = app.consumer(auto_offset_reset="earliest")
     consumer.assign(["out-0"])
     consumer.seek("out-0", 0)
-    records = []
+    records: list[Any] = []
     while not records:
         records = await consumer.poll()
     return [records[0].offset, records[0].value]

@@ -11,7 +11,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import LEADER_EPOCH
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Cut, ElectLeader, Heal, Restart
+from kafkalab.sim.faults import Crash, Cut, ElectLeader, Fault, Heal, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
 
@@ -35,6 +35,7 @@ def bounced(more: bool, off: tuple[str, ...]) -> tuple[Cluster, str, str]:
     scenario = Scenario(topics={"out": 1}, brokers=2, programs=(program,), rules_off=off)
     old = Cluster(replace(scenario, programs=())).controller.metadata.leader("out-0")
     other = "b1" if old == "b2" else "b2"
+    faults: list[Fault]
     faults = [Cut(old, other, at_ms=100), ElectLeader("out-0", other, at_ms=200), ElectLeader("out-0", old, at_ms=300)]
     faults += [Crash(old, at_ms=400), Restart(old, at_ms=35_000), Heal(old, other, at_ms=35_000)]
     cluster = Cluster(scenario.with_faults(*faults))

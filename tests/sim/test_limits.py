@@ -128,9 +128,9 @@ def test_a_wrong_type_is_found_when_the_scenario_is_made(tmp_path: Path, what: s
 def test_only_ascii_digits_are_digits() -> None:
     assert [whole_number(text) for text in ("0", "10", "²", "٣", "01", "", "-1", "9" * 20)] == [0, 10, *[-1] * 6]
     assert [is_server(name) for name in ("b1", "b²", "b", "controller")] == [True, False, False, True]
-    for records in ({"transfers-²": ("1",)}, {"transfers-00": ("1",)}):
+    for partition in ("transfers-²", "transfers-00"):
         with pytest.raises(ValueError, match="records for"):
-            Scenario(topics={"transfers": 1}, records=records)
+            Scenario(topics={"transfers": 1}, records={partition: ("1",)})
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame
 
-NEVER = "has not ended"
+NEVER: Any = "has not ended"
 
 
 class Ended:

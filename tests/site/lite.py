@@ -154,7 +154,8 @@ class LiteLab:
     def kept(self, path: str) -> dict[str, Any]:
         """Return what the browser's storage has under the path."""
         found = self.page.evaluate(KEPT)[path]
-        return json.loads(b64decode(found)) if isinstance(found, str) else found
+        kept: dict[str, Any] = json.loads(b64decode(found)) if isinstance(found, str) else found
+        return kept
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -63,7 +63,7 @@ class Talk:
 
 
 @pytest.fixture(scope="module")
-def talk(root: Path):
+def talk(root: Path) -> Iterator[Talk]:
     """A session that nothing was said to yet, or that a test before has used."""
     one = Talk(root)
     yield one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -48,15 +49,15 @@ def test_kernel_pyodide_and_widgets_have_the_versions_of_the_constraints(root: P
     assert constants.PYODIDE_VERSION == runtime.PYODIDE
 
 
-def test_a_registry_that_cannot_be_reached_is_said_in_one_line(tmp_path: Path, monkeypatch) -> None:
+def test_a_registry_that_cannot_be_reached_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "_npm", lambda cache: ["false"])
     with pytest.raises(CannotBuildError, match=f"npm cannot get pyodide@{runtime.PYODIDE}; is there a network"):
         download(tmp_path)
 
 
-def test_without_npm_pip_brings_node(tmp_path: Path, monkeypatch) -> None:
+def test_without_npm_pip_brings_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
-    monkeypatch.setattr(runtime.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
 
     def install(command: list[str], folder: Path, failed: str) -> None:
         asked.append(command)
@@ -145,7 +146,9 @@ def test_files_are_served_with_the_types_that_browsers_insist_on(tmp_path: Path)
                 assert answer.headers["Content-Type"] == kind
 
 
-def test_a_folder_with_other_files_is_not_emptied(root: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_folder_with_other_files_is_not_emptied(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     monkeypatch.chdir(root)
     assert command.main(["--out", str(tmp_path)]) == 2
@@ -153,20 +156,26 @@ def test_a_folder_with_other_files_is_not_emptied(root: Path, tmp_path: Path, mo
     assert (tmp_path / "thesis.txt").read_text() == "mine"
 
 
-def test_outside_of_the_project_the_command_says_where_to_run_it(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_outside_of_the_project_the_command_says_where_to_run_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert command.main([]) == 2
     assert "run it in the project's folder" in capsys.readouterr().err
 
 
-def test_without_jupyterlite_the_command_says_what_installs_it(root: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_without_jupyterlite_the_command_says_what_installs_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(lite, "find_spec", lambda name: None)
     monkeypatch.chdir(root)
     assert command.main(["--out", str(tmp_path / "site")]) == 2
     assert "make site" in capsys.readouterr().err
 
 
-def test_a_port_that_is_none_is_refused(root: Path, monkeypatch, capsys) -> None:
+def test_a_port_that_is_none_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(root)
     with pytest.raises(SystemExit):
         command.main(["--serve", "--port", "99999"])

@@ -23,7 +23,6 @@ from kafkalab.testing.kafka_lab import KafkaLab
 from kafkalab.testing.verdict import AnomalyError
 from tests.live.conftest import Client
 
-Connect = Callable[..., Client]
 GROUP = "g"
 
 
@@ -48,6 +47,9 @@ class Old(Client):
     def end(self, committed: bool = True) -> Error:
         found: Error = self.ask(self.coordinator, EndTxn(**self.own, committed=committed), 3).error  # type: ignore[arg-type]
         return found
+
+
+Connect = Callable[..., Old]
 
 
 @pytest.fixture

@@ -175,7 +175,7 @@ def test_a_pipeline_that_names_no_input_is_an_error(lab: KafkaLab, connect: Conn
     with pytest.raises(ValueError, match="in-0@0 and in-0@1 have the same identity b'k'"):
         lab.check()
     lab._pipelines.clear()
-    lab.pipeline("in", "out", source_id=lambda r: r.value, target_id=lambda r: r.value[-1:])
+    lab.pipeline("in", "out", source_id=lambda r: r.value, target_id=lambda r: (r.value or b"")[-1:])
     with pytest.raises(AnomalyError, match=r"'2' at offset 1 of in-0 is unknown: .* an offset of in-0") as caught:
         lab.check("exactly-once")
     assert "hint: nothing says how far the application has read" in str(caught.value)
@@ -290,8 +290,10 @@ def test_a_read_belongs_to_no_producer_if_one_commits_offsets_of_an_unknown_memb
     assert {read.process for read in lab.history().reads} == {"reader", "kafka_lab"}
     client.init()
     client.send("paid")
-    group = {"group_id": "readers", "producer_id": client.pid, "producer_epoch": client.epoch, "offsets": {"in-0": 1}}
-    asked = TxnOffsetCommit(transactional_id="pay", **group)
+    asked = TxnOffsetCommit(
+        transactional_id="pay", group_id="readers", producer_id=client.pid, producer_epoch=client.epoch,
+        offsets={"in-0": 1},
+    )  # fmt: skip
     assert client.ask(lab.coordinator_of(group="readers"), asked, 5).errors == {"in-0": Error.NONE}
     assert client.end() is Error.NONE
     assert {read.process for read in lab.history().reads} == {"reader, consumer", "kafka_lab"}

@@ -239,7 +239,7 @@ def test_a_library_that_is_missing_is_one_line(pytester: pytest.Pytester, monkey
         monkeypatch.delitem(sys.modules, name)
     for name in ("kafkalab.live.cluster", "kafkalab.wire.server", "kafkalab.wire.codec"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, "kio", None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "kio", None)
     result = run(pytester, "def test_it(kafka_lab):\n    pass\n")
     result.assert_outcomes(errors=1)
     assert "kafka_lab: kio is missing: pip install 'kafkalab-course[wire]'" in result.stdout.str()

@@ -132,8 +132,8 @@ class Run:
         """Append at the leader, then real replication frames, then the high watermark moves."""
         leader = LEADERS[partition]
         base = self.ends[partition]
-        batch = {"base": base, "last": base, "kind": "data", "pid": -1, "epoch": -1, "seq": -1, "txn": False}
-        batch |= {"records": [], "decoded": "", **more}
+        batch: dict[str, Any] = {"base": base, "last": base, "kind": "data", "pid": -1, "epoch": -1, "seq": -1}
+        batch |= {"txn": False, "records": [], "decoded": "", **more}
         batch["last"] = base + max(len(batch["records"]), 1) - 1
         self.ends[partition] = batch["last"] + 1
         where = f"{base}-{batch['last']}" if batch["last"] > base else f"{base}"

@@ -62,8 +62,9 @@ def test_a_choice_is_one_run_of_the_tree_and_its_faults_are_code() -> None:
     journey.press("next", last)
     assert len(journey.tree) == 2
     faults = journey.scenario.faults
-    assert {fault.frame for fault in faults} == set(flying) - {last}
-    assert {type(fault) for fault in faults} <= {Reorder, Delay}
+    late = [fault for fault in faults if isinstance(fault, (Reorder, Delay))]
+    assert len(late) == len(faults)
+    assert {fault.frame for fault in late} == set(flying) - {last}
     assert sorted(journey.tree[1]["label"]) == sorted(", ".join(map(repr, faults)))
     again = type(journey.scenario).from_json(journey.scenario.to_json())
     assert again.faults == faults
@@ -114,7 +115,7 @@ def test_a_fault_on_a_frame_leaves_a_crash_that_is_planned_for_later_at_its_mome
     journey.step = sent
     journey.press("crash", "b3")
     journey.press("drop", frame)
-    assert journey.scenario.faults == (Crash("b3", at_step=sent), Drop(frame))
+    assert list(journey.scenario.faults) == [Crash("b3", at_step=sent), Drop(frame)]
 
 
 def test_a_crash_after_sending_lets_the_frame_arrive_and_needs_one_that_is_sent() -> None:

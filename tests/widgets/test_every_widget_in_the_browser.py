@@ -84,7 +84,7 @@ def test_each_widgets_own_code_is_below_40_kb_and_the_sequences_below_120() -> N
     sizes: dict[str, int] = {}
     for name in MADE:
         widget = MADE[name]()
-        kind = next(c for c in type(widget).__mro__ if isinstance(c.__dict__.get("_esm"), str))
+        kind: Any = next(c for c in type(widget).__mro__ if isinstance(c.__dict__.get("_esm"), str))
         whole = str(kind._esm) + str(kind._css)
         own = [f for f in FOLDER.glob("*.[jc]s*") if f.name not in SHARED and sent(f.name) in whole]
         sizes[kind.__name__] = sum(len(sent(f.name).encode()) for f in own)

@@ -30,7 +30,7 @@ TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.g
 
 def about(details: dict[str, Any]) -> str:
     """What tells two buttons of the same action and target apart."""
-    return details.get("broker", "") + ("sent" if details.get("sent") else "")
+    return str(details.get("broker", "")) + ("sent" if details.get("sent") else "")
 
 
 def compare(page: Page, panel: FaultPanel) -> None:

@@ -135,7 +135,7 @@ def test_the_menu_delays_holds_until_another_and_says_why_not(page: Page) -> Non
     page.locator(".menu [name=delay_ms]").fill("250")
     choice(page, "delay").click()
     live.settle()
-    assert view.journey.scenario.faults == (Delay("EndTxn#1", 250),)
+    assert list(view.journey.scenario.faults) == [Delay("EndTxn#1", 250)]
     page.keyboard.press("z")
     live.settle()
     page.keyboard.press("m")

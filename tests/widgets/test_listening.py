@@ -65,7 +65,7 @@ def test_an_error_that_nobody_expected_is_logged_with_its_traceback_and_answered
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journey = widgets()[0]
-    monkeypatch.setattr(type(journey), "press", lambda *_: {}["lost"])
+    monkeypatch.setattr(type(journey), "press", lambda *_: dict[str, Any]()["lost"])
     monkeypatch.setattr(journey.log, "propagate", True)
     assert told_to(journey, data(method="custom", content={"kind": "press", "action": "drop"})) == [
         {"kind": "error", "text": "'lost'."}
@@ -123,7 +123,7 @@ def test_every_trait_that_a_script_sets_may_be_set() -> None:
     assert {"row", "revealed", "time", "node", "subject"} <= found
 
 
-def _all(kind: type) -> list[Any]:
+def _all(kind: type[Any]) -> list[Any]:
     return [kind, *(deeper for sub in kind.__subclasses__() for deeper in _all(sub))]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 
 import pytest
 
@@ -103,6 +104,6 @@ def test_presses_and_moves() -> None:
         (lambda: Neighbours().press("goto", "noon"), "no moment 'noon'"),
     ],
 )
-def test_what_does_not_exist_is_named(make, says: str) -> None:
+def test_what_does_not_exist_is_named(make: Callable[[], object], says: str) -> None:
     with pytest.raises(Exception, match=says):
         make()

@@ -139,7 +139,7 @@ def test_a_fault_at_the_step_of_another_finds_what_the_picture_shows_there() -> 
     journey.step = at
     assert journey.possible("crash", "b1") == "this happens right after this step already"
     journey.press("pause", "b1")
-    assert journey.scenario.faults == (Pause("b1", at_step=at), Crash("b1", at_step=at))
+    assert list(journey.scenario.faults) == [Pause("b1", at_step=at), Crash("b1", at_step=at)]
     assert [e["name"] for e in journey.payload["events"][at + 1 : at + 3]] == ["Pause", "b1"]
     journey.press("advance", ms=5)
     journey.step = at
@@ -151,7 +151,7 @@ def test_a_fault_during_the_set_up_strikes_at_its_end() -> None:
     journey = Journey(lab03(), step=2)
     journey.press("crash", "b1")
     start = journey.payload["actions"]["start"]
-    assert journey.scenario.faults == (Crash("b1", at_step=start),)
+    assert list(journey.scenario.faults) == [Crash("b1", at_step=start)]
     assert (journey.step, journey.payload["events"][start + 1]["kind"]) == (start + 1, "crash")
     journey.press("restart", "b1")
     assert journey.scenario.faults[-1] == Restart("b1", at_step=start + 1)
@@ -178,7 +178,7 @@ def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agre
     assert journey.tree[-1]["label"] == f"without: {EPOCH_PER_TRANSACTION.name}"
     assert 0 < journey.step == at < last
     journey.press("rule_on", "EPOCH_PER_TRANSACTION")
-    assert journey.scenario.rules_off == ()
+    assert list(journey.scenario.rules_off) == []
     assert journey.cluster.trace.digest() == run_of(lab03()).cluster.trace.digest()
     with pytest.raises(ValueError, match="no rule is called 'dedup'"):
         journey.press("rule_off", "dedup")

@@ -244,8 +244,12 @@ def test_the_whole_chart_of_a_producer_is_seen_and_only_the_table_beside_it_scro
     open_view(page, view)
     fit(page, width)
     assert page.locator(".main").evaluate("e => e.scrollHeight - e.clientHeight") <= 0
-    end = page.locator(".main").bounding_box() or {}
-    chart, table = (page.locator(which).bounding_box() or {} for which in (".chart .states svg", ".what-if table"))
+    end, chart, table = (
+        page.locator(which).bounding_box() for which in (".main", ".chart .states svg", ".what-if table")
+    )
+    assert end is not None
+    assert chart is not None
+    assert table is not None
     assert chart["y"] + chart["height"] <= end["y"] + end["height"]
     assert table["x"] + table["width"] <= end["x"] + end["width"]
     assert table["x"] >= chart["x"] + chart["width"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab.explore.what_if import what_if
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.faults import Crash, Drop
@@ -69,8 +70,12 @@ def test_the_static_picture_has_the_strips_only_if_they_are_open(view: Sequence)
 
 def test_futures_are_computed_once_a_run_and_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Scenario] = []
-    known = what_if_strips.what_if
-    monkeypatch.setattr(what_if_strips, "what_if", lambda *args: asked.append(args[0]) or known(*args))
+
+    def noted(scenario: Scenario, *args: Any) -> Any:
+        asked.append(scenario)
+        return what_if(scenario, *args)
+
+    monkeypatch.setattr(what_if_strips, "what_if", noted)
     view = Sequence(replace(ONE, rules_off=(rules.REDRIVE_PREPARE.name,)), what_if=True)
     assert view.futures() == view.futures()
     assert len(asked) == 1

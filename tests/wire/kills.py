@@ -100,9 +100,9 @@ class Worker(threading.Thread):
                 value = f"{self.name}-{number}-{place}"
                 producer.produce(TOPIC, value, partition=place, on_delivery=self._delivered)
             if number % WITH_OFFSETS == 0:
-                place = TopicPartition(TOPIC, 0, number + 1)
+                read = TopicPartition(TOPIC, 0, number + 1)
                 group = self._group().consumer_group_metadata()
-                self._until_done(producer.send_offsets_to_transaction, [place], group)
+                self._until_done(producer.send_offsets_to_transaction, [read], group)
             if self.random.randrange(4):
                 self._until_done(producer.commit_transaction)
                 self.told[number] = "committed"
@@ -163,7 +163,11 @@ def values(servers: str, isolation: str) -> dict[tuple[int, int], str]:
     until = time.monotonic() + SECONDS
     while True:
         for message in consumer.consume(1_000, 0.2):
-            found[message.partition(), message.offset()] = message.value().decode()
+            partition, offset, value = message.partition(), message.offset(), message.value()
+            assert partition is not None
+            assert offset is not None
+            assert value is not None
+            found[partition, offset] = value.decode()
         places = [place.offset for place in consumer.position([TopicPartition(TOPIC, p) for p in range(PARTITIONS)])]
         if all(place >= end for place, end in zip(places, ends, strict=True)):
             break

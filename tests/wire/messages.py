@@ -74,7 +74,7 @@ def value(kind: Any, name: str, keys: tuple[str, ...]) -> st.SearchStrategy[Any]
         return batches()
     if name in BY_NAME_OF_FIELD and origin is not dict and type(None) not in args:
         return BY_NAME_OF_FIELD[name]
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return message(kind, keys)
     if origin is dict:
         return dictionary(args, name, keys)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import struct
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import cramjam
 import pytest
@@ -53,7 +55,7 @@ def compressed(kind: int, data: bytes) -> bytes:
         (4, cramjam.zstd.compress),
     ],
 )
-def test_all_compressions_are_decoded(kind: int, compress):
+def test_all_compressions_are_decoded(kind: int, compress: Callable[[bytes], Any]) -> None:
     data = compressed(kind, bytes(compress(SENT[61:])))
     batch = read_batch(data)
     assert isinstance(batch, ClientBatch)
@@ -61,7 +63,9 @@ def test_all_compressions_are_decoded(kind: int, compress):
     assert batch.size_bytes == len(data)
 
 
-def test_without_cramjam_gzip_is_decoded_and_another_compression_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+def test_without_cramjam_gzip_is_decoded_and_another_compression_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "cramjam", None)
     assert decoded(compressed(1, gzip.compress(SENT[61:], mtime=0))) == RECORDS
     with pytest.raises(ModuleNotFoundError, match=r"need cramjam: pip install 'kafkalab-course\[wire\]'"):
@@ -69,13 +73,13 @@ def test_without_cramjam_gzip_is_decoded_and_another_compression_names_the_extra
 
 
 @pytest.mark.parametrize("kind", range(1, 8))
-def test_damaged_compressed_records_are_corrupt(kind: int):
+def test_damaged_compressed_records_are_corrupt(kind: int) -> None:
     for body in (b"no records", gzip.compress(SENT[61:], mtime=0)[:10] + b"\xff" * 30):
         with pytest.raises(batch_bytes.CorruptBatchError):
             decoded(compressed(kind, body))
 
 
-def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only():
+def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only() -> None:
     placed = read_batch(SENT).placed(41, 5)
     data = batch_bytes_of(placed)
     assert (data[8:12], data[16:]) == (SENT[8:12], SENT[16:])
@@ -83,7 +87,7 @@ def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only():
     assert (back.base_offset, back.leader_epoch, back.last_offset) == (41, 5, 42)
 
 
-def test_markers_are_read_as_markers_and_a_batch_that_is_cut_off_is_left_out():
+def test_markers_are_read_as_markers_and_a_batch_that_is_cut_off_is_left_out() -> None:
     commit = marker(7, 1, ControlType.COMMIT, 3, 1_000).placed(9, 2)
     data = bytes_of((read_batch(SENT), commit))
     assert [b.control for b in read_batches(data)] == [None, ControlType.COMMIT]
@@ -135,24 +139,24 @@ ZIPPED = gzip.compress(SENT[61:], mtime=0)
         (compressed(4, b"not zstd"), UNREADABLE_ONES),
     ],
 )  # fmt: skip
-def test_what_a_leader_refuses(data: bytes | None, expected: OtherRecords):
+def test_what_a_leader_refuses(data: bytes | None, expected: OtherRecords) -> None:
     """In the order of ByteBufferLogInputStream, ProduceRequest.validateRecords, UnifiedLog and LogValidator."""
     assert read_produced(data) == expected
 
 
-def test_what_follows_a_batch_and_is_too_short_for_another_is_cut_off():
+def test_what_follows_a_batch_and_is_too_short_for_another_is_cut_off() -> None:
     """`UnifiedLog.trimInvalidBytes`."""
     batch = read_produced(SENT + bytes(11))
     assert isinstance(batch, ClientBatch)
     assert batch.data == SENT
 
 
-def test_what_gzip_packs_too_small_takes_no_more_memory_than_the_limit(monkeypatch: pytest.MonkeyPatch):
+def test_what_gzip_packs_too_small_takes_no_more_memory_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalab.wire.batches.DECODED_MOST", 1_000)
     assert read_produced(compressed(1, gzip.compress(bytes(10_000_000), mtime=0))) == UNREADABLE_ONES
 
 
-def test_records_that_are_no_records_are_found_when_somebody_looks():
+def test_records_that_are_no_records_are_found_when_somebody_looks() -> None:
     for body in (b"\xff" * 30, b""):
         with pytest.raises(batch_bytes.CorruptBatchError):
             decoded(compressed(0, body))
@@ -160,7 +164,7 @@ def test_records_that_are_no_records_are_found_when_somebody_looks():
         decoded(compressed(4, b"not zstd"))
 
 
-def test_a_picture_of_records_that_cannot_be_decoded_says_so():
+def test_a_picture_of_records_that_cannot_be_decoded_says_so() -> None:
     batch = read_batch(compressed(4, b"not zstd"))
     assert (tuple(batch.records), len(batch.records)) == ((UNREADABLE,) * 2, 2)
     row = plain(batch)
@@ -171,12 +175,12 @@ def test_a_picture_of_records_that_cannot_be_decoded_says_so():
     assert len(list(read_batch(many).records)) == len(many)
 
 
-def test_bytes_that_are_no_text_can_be_shown():
+def test_bytes_that_are_no_text_can_be_shown() -> None:
     sent = batch_bytes.encode(Batch(records=(Record("k", "abc"),)))
     tail = sent[21:].replace(b"abc", b"a\xffc")
     assert read_batch(sent[:17] + struct.pack(">I", crc32c(tail)) + tail).records[0].value == "a\\xffc"
 
 
 @pytest.mark.parametrize(("limit", "anyway", "count"), [(0, False, 0), (0, True, 1), (2 * len(SENT), False, 2)])
-def test_what_fits(limit: int, anyway: bool, count: int):
+def test_what_fits(limit: int, anyway: bool, count: int) -> None:
     assert len(fitting((read_batch(SENT),) * 3, limit, anyway)) == count

@@ -36,7 +36,7 @@ def test_the_readme_says_how_much_is_offered(root: Path) -> None:
 
 
 @pytest.mark.parametrize("api", OFFERED)
-def test_a_request_is_read_as_it_was_written_in_every_version(api: str):
+def test_a_request_is_read_as_it_was_written_in_every_version(api: str) -> None:
     @FEW
     @given(message(BY_NAME[api].request))
     def check(made: Any) -> None:
@@ -51,7 +51,7 @@ def test_a_request_is_read_as_it_was_written_in_every_version(api: str):
 
 
 @pytest.mark.parametrize("api", OFFERED)
-def test_a_response_is_read_as_it_was_written_in_every_version(api: str):
+def test_a_response_is_read_as_it_was_written_in_every_version(api: str) -> None:
     @FEW
     @given(message(BY_NAME[api].response), st.data())
     def check(made: Any, data: st.DataObject) -> None:
@@ -69,7 +69,7 @@ def test_a_response_is_read_as_it_was_written_in_every_version(api: str):
 
 
 @pytest.mark.parametrize("api", OFFERED)
-def test_damaged_bytes_are_a_bad_message_or_another_one(api: str):
+def test_damaged_bytes_are_a_bad_message_or_another_one(api: str) -> None:
     chance = Random(api)
     bodies: list[Any] = []
 
@@ -99,12 +99,12 @@ def test_damaged_bytes_are_a_bad_message_or_another_one(api: str):
 
 
 @pytest.mark.parametrize("tags", [b"\xff" * 1_000_000, b"\x01" + b"\xff" * 1_000_000, b"\x01\x00" + b"\xff" * 6])
-def test_a_number_in_the_header_that_never_ends_is_a_bad_message(tags: bytes):
+def test_a_number_in_the_header_that_never_ends_is_a_bad_message(tags: bytes) -> None:
     with pytest.raises(BadMessageError, match="Varint is too long"):
         read_request(b"\0\x12\0\x03\0\0\0\x07\0\0" + tags, NAMES)
 
 
-def test_tagged_fields_in_the_header_are_skipped():
+def test_tagged_fields_in_the_header_are_skipped() -> None:
     sound = request_bytes("ApiVersions", 3, 7, "app", BY_NAME["ApiVersions"].request(), NAMES)[4:]
     begin = 10 + len("app")
     tagged = sound[:begin] + b"\x02" + b"\x00\x03abc" + b"\x05\x00" + sound[begin + 1 :]

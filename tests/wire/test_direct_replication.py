@@ -103,7 +103,7 @@ class Session:
                 return
             self.producers[tid] = (made.producer_id, made.producer_epoch, 0)
         pid, epoch, sequence = self.producers[tid]
-        ids = {"transactional_id": tid, "producer_id": pid, "producer_epoch": epoch}
+        ids: dict[str, Any] = {"transactional_id": tid, "producer_id": pid, "producer_epoch": epoch}
         self.ask(coordinator, AddPartitionsToTxn(partitions=(partition,), **ids), 3)
         count, answer = self.produce(partition, tid, (pid, epoch, sequence))
         if answer is None or answer.partitions[partition].error is not Error.NONE:

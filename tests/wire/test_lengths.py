@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -104,7 +105,8 @@ def test_unknown_tagged_fields_are_skipped_in_requests_and_responses_of_every_ap
     version = data.draw(st.sampled_from(OFFERED[api]))
     spoken, body = version_of(api, version), data.draw(message(BY_NAME[api].request))
     carries = carried(api, version, body)
-    if carries is None or not spoken.request.theirs.__flexible__:
+    theirs: Any = spoken.request.theirs
+    if carries is None or not theirs.__flexible__:
         return
     sound = request_bytes(api, version, 1, "c", carries, NAMES)[4:]
     tagged = _with_tags(sound)

@@ -36,6 +36,7 @@ from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
 from kafkalab.wire.codec import version_of
 from kafkalab.wire.lengths import unsigned_varint
+from kafkalab.wire.names import Names
 from kafkalab.wire.server import Limits
 from kafkalab.wire.values import Context
 from tests.wire.clients.clusters import lab
@@ -72,7 +73,7 @@ def with_records(codec: int, data: bytes) -> bytes:
     return struct.pack(">qiib", 0, 49 + len(data), -1, 2) + struct.pack(">I", crc32c(tail)) + tail
 
 
-def test_three_brokers_say_the_same_of_the_cluster(servers: str):
+def test_three_brokers_say_the_same_of_the_cluster(servers: str) -> None:
     for broker in (1, 2, 3):
         with Connection(servers, broker) as client:
             image = client.ask(Metadata(topics=("orders",)), 13).metadata
@@ -80,12 +81,12 @@ def test_three_brokers_say_the_same_of_the_cluster(servers: str):
 
 
 @pytest.mark.parametrize("version", [0, 3, 4])
-def test_the_finalized_level_is_a_feature(servers: str, version: int):
+def test_the_finalized_level_is_a_feature(servers: str, version: int) -> None:
     with Connection(servers) as client:
         assert client.ask(ApiVersions(), version).transaction_version == (2 if version >= 3 else 0)
 
 
-def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(servers: str):
+def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(servers: str) -> None:
     with Connection(servers) as client:
         client.socket.sendall(struct.pack(">ihhih", 10, 18, 99, 5, -1))
         data = client.answer()
@@ -94,13 +95,13 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_the_consumer_protocol_is_refused_as_by_a_kafka_that_has_it_switched_off(servers: str, version: int):
+def test_the_consumer_protocol_is_refused_as_by_a_kafka_that_has_it_switched_off(servers: str, version: int) -> None:
     with Connection(servers) as client:
         refused = client.ask(ConsumerGroupHeartbeat(group_id="g", member_id="m", member_epoch=0), version)
     assert refused.error is Error.UNSUPPORTED_VERSION
 
 
-def test_an_application_with_the_consumer_protocol_gets_an_error(servers: str):
+def test_an_application_with_the_consumer_protocol_gets_an_error(servers: str) -> None:
     kafka = pytest.importorskip("confluent_kafka")
     consumer = kafka.Consumer(
         {"bootstrap.servers": servers, "group.id": "g", "group.protocol": "consumer", "log_level": 0}
@@ -124,7 +125,7 @@ def test_an_application_with_the_consumer_protocol_gets_an_error(servers: str):
         (struct.pack(">ihhih", 10, 24, 5, 1, -1), "not offered: AddPartitionsToTxn 5"),
     ],
 )
-def test_bad_bytes_close_the_connection_with_a_log_line(servers: str, log: Path, data: bytes, says: str):
+def test_bad_bytes_close_the_connection_with_a_log_line(servers: str, log: Path, data: bytes, says: str) -> None:
     lines = len(log.read_text().splitlines())
     with Connection(servers) as client:
         client.socket.sendall(data)
@@ -136,7 +137,7 @@ def test_bad_bytes_close_the_connection_with_a_log_line(servers: str, log: Path,
         assert client.ask(ApiVersions(), 4).error is Error.NONE
 
 
-def test_records_come_back_as_they_were_sent(servers: str):
+def test_records_come_back_as_they_were_sent(servers: str) -> None:
     with Connection(servers, leader_of(servers, "orders-1")) as client:
         (done,) = client.ask(produce(read_batch(SENT), partition="orders-1"), 13).partitions.values()
         assert (done.error, done.base_offset) == (Error.NONE, 0)
@@ -158,7 +159,7 @@ def first_record(servers: str, of: FindCoordinator, request: Any, partition: str
     return record.key or b"", record.value
 
 
-def test_a_client_reads_the_internal_topics_as_kafka_writes_them(servers: str):
+def test_a_client_reads_the_internal_topics_as_kafka_writes_them(servers: str) -> None:
     of = FindCoordinator(key="reader", key_type=1)
     entry = first_record(servers, of, InitProducerId(transactional_id="reader"), transaction_partition("reader"))
     value = txn_entry(*entry)
@@ -168,7 +169,7 @@ def test_a_client_reads_the_internal_topics_as_kafka_writes_them(servers: str):
     assert committed_offset(*entry) == ("workers/orders-0", "7")
 
 
-def test_a_batch_with_a_wrong_checksum_is_refused(servers: str):
+def test_a_batch_with_a_wrong_checksum_is_refused(servers: str) -> None:
     with Connection(servers, leader_of(servers, "orders-0")) as client:
         client.names.topic_id("orders")
         sound = produce(read_batch(SENT))
@@ -188,7 +189,7 @@ def test_a_batch_with_a_wrong_checksum_is_refused(servers: str):
     ],
     ids=["gzip", "codec", "base offset", "magic"],
 )
-def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, batch: bytes, error: Error):
+def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, batch: bytes, error: Error) -> None:
     """A broken gzip was appended, and every consumer of the partition failed on it."""
     with Connection(servers, leader_of(servers, "orders-2")) as client:
         before = client.ask(ListOffsets(partitions=("orders-2",), timestamp=LATEST), 7).offsets
@@ -201,7 +202,7 @@ def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, 
 
 
 @pytest.mark.parametrize("tag", [5, 10_000])
-def test_a_request_with_unknown_tagged_fields_is_answered(servers: str, tag: int):
+def test_a_request_with_unknown_tagged_fields_is_answered(servers: str, tag: int) -> None:
     """KIP-482: readers skip them. The connection was closed."""
     with Connection(servers) as client:
         tagged = b"\x01" + unsigned_varint(tag) + b"\x02ab"
@@ -210,14 +211,14 @@ def test_a_request_with_unknown_tagged_fields_is_answered(servers: str, tag: int
         assert struct.unpack_from(">ih", client.answer()) == (99, 0)
 
 
-def test_no_answer_where_none_is_wanted(servers: str):
+def test_no_answer_where_none_is_wanted(servers: str) -> None:
     with Connection(servers, leader_of(servers, "orders-2")) as client:
         client.send(produce(read_batch(SENT), acks=0, partition="orders-2"), 9)
         latest = ListOffsets(partitions=("orders-2",), timestamp=LATEST)
         assert client.ask(latest, 7).offsets == {"orders-2": 1}
 
 
-def test_an_unknown_topic_is_created_when_a_client_names_it(servers: str):
+def test_an_unknown_topic_is_created_when_a_client_names_it(servers: str) -> None:
     with Connection(servers) as client:
         assert client.ask(Metadata(topics=("made",)), 12).metadata.partitions == {}
         until = time.monotonic() + 10
@@ -226,7 +227,7 @@ def test_an_unknown_topic_is_created_when_a_client_names_it(servers: str):
         assert list(client.ask(Metadata(topics=("made",)), 12).metadata.partitions) == ["made-0"]
 
 
-def test_a_topic_id_that_nobody_gave_out(servers: str):
+def test_a_topic_id_that_nobody_gave_out(servers: str) -> None:
     with Connection(servers) as client:
         client.send(Fetch(isolation_level="read_committed", positions={"never heard of-0": 0}), 17)
         message = version_of("Fetch", 17).read_response(client.answer(), 5)
@@ -235,7 +236,7 @@ def test_a_topic_id_that_nobody_gave_out(servers: str):
 
 @pytest.mark.parametrize("version", [10, 11, 12])
 @pytest.mark.parametrize("given", [{"name": None}, {"topic_id": uuid4()}, {"name": None, "topic_id": uuid4()}])
-def test_topics_have_names_and_no_ids_before_version_12(servers: str, version: int, given: dict[str, Any]):
+def test_topics_have_names_and_no_ids_before_version_12(servers: str, version: int, given: dict[str, Any]) -> None:
     if version == 12 and len(given) < 2:
         return
     with Connection(servers) as client:
@@ -250,18 +251,19 @@ def test_topics_have_names_and_no_ids_before_version_12(servers: str, version: i
     assert (row.name, row.partitions) == (None if version == 12 else given.get("name", "orders") or "", ())
 
 
-def test_requests_about_several_things_are_answered_in_one(servers: str):
+def test_requests_about_several_things_are_answered_in_one(servers: str) -> None:
     names = Connection(servers)
     with names as client:
+        context = Context(Names({}))
         spoken = version_of("FindCoordinator", 6)
-        one = spoken.request.write(FindCoordinator(key="a", key_type=1), None)
+        one = spoken.request.write(FindCoordinator(key="a", key_type=1), context)
         object.__setattr__(one, "coordinator_keys", ("a", "b"))
         _send(client, 10, 6, one, spoken)
         message = spoken.read_response(client.answer(), 5)
         assert [row.key for row in message.coordinators] == ["a", "b"]
         assert all(row.port > 0 for row in message.coordinators)
         spoken = version_of("OffsetFetch", 8)
-        one = spoken.request.write(OffsetFetch(group_id="g", partitions=None), None)
+        one = spoken.request.write(OffsetFetch(group_id="g", partitions=None), context)
         object.__setattr__(one, "groups", one.groups * 2)
         _send(client, 9, 8, one, spoken)
         message = spoken.read_response(client.answer(), 5)
@@ -278,7 +280,7 @@ def _send(client: Connection, key: int, version: int, message: object, spoken: o
     client.socket.sendall(struct.pack(">i", len(data)) + data)
 
 
-def test_topics_are_created_and_described(servers: str):
+def test_topics_are_created_and_described(servers: str) -> None:
     with Connection(servers) as client:
         request = CreateTopics(topics=(NewTopic(name="new", num_partitions=2), NewTopic(name="no/good")))
         assert client.ask(request, 7).errors == {"new": Error.NONE, "no/good": Error.INVALID_TOPIC_EXCEPTION}
@@ -287,7 +289,7 @@ def test_topics_are_created_and_described(servers: str):
         }
 
 
-def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
+def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str) -> None:
     with Connection(servers) as client:
         for _ in range(300):
             client.send(ApiVersions(), 4)
@@ -312,20 +314,20 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(servers: str):
         (("--fault", "Restart:b1"), "b1 is not down"),
     ],
 )
-def test_a_wrong_option_is_one_line(options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]):
+def test_a_wrong_option_is_one_line(options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--port", "0", *options]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
 
 
-def test_a_port_that_is_taken_is_one_line(servers: str):
+def test_a_port_that_is_taken_is_one_line(servers: str) -> None:
     port = servers.split(",")[0].rsplit(":", 1)[1]
     command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", port]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
 
 
-def test_a_folder_is_for_one_server_and_one_cluster_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_is_for_one_server_and_one_cluster_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = ("--data", str(tmp_path / "data"))
     with serving(tmp_path, *data, "--topics", "kept:2"):
         assert main(["serve", "--port", "0", *data]) == 2
@@ -337,7 +339,7 @@ def test_a_folder_is_for_one_server_and_one_cluster_level(tmp_path: Path, capsys
         assert list(client.ask(Metadata(topics=("kept",)), 12).metadata.partitions) == ["kept-0", "kept-1"]
 
 
-def test_control_c_stops_it(tmp_path: Path):
+def test_control_c_stops_it(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "kafkalab.cli.main", "serve", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -347,7 +349,7 @@ def test_control_c_stops_it(tmp_path: Path):
     assert server.returncode == 0
 
 
-def test_faults_typed_while_it_runs(tmp_path: Path):
+def test_faults_typed_while_it_runs(tmp_path: Path) -> None:
     with lab(tmp_path, 2) as cluster, Connection(cluster.servers, broker=2) as connection:
         assert connection.ask(ApiVersions(), 3).error is Error.NONE
         cluster.type("nonsense")
@@ -359,7 +361,7 @@ def test_faults_typed_while_it_runs(tmp_path: Path):
     assert "a fault is typed: Crash:b2\n" in logged
 
 
-def test_a_broker_crashes_at_its_time(tmp_path: Path):
+def test_a_broker_crashes_at_its_time(tmp_path: Path) -> None:
     with lab(tmp_path, 2, "Crash:b2:700") as cluster, Connection(cluster.servers, broker=2) as connection:
         assert connection.ask(ApiVersions(), 3).error is Error.NONE
         with pytest.raises(ConnectionError):

@@ -106,7 +106,7 @@ def produce(*acls: Deny, tid: str | None, profile: str = "4.x/TV2", version: int
 
 
 def test_transactional_records_need_write_on_the_id_for_the_whole_request() -> None:
-    both = {"out_0": batch(True), "other_0": batch(False, -1)}
+    both: dict[str, Any] = {"out_0": batch(True), "other_0": batch(False, -1)}
     assert produce(NO_ID, tid="t1", **both) == {"out-0": ID, "other-0": ID}
     assert produce(tid=None, **both) == {"out-0": ID, "other-0": ID}
     assert produce(NO_ID, NO_TOPIC, tid="t1", **both) == {"out-0": ID, "other-0": ID}
@@ -124,7 +124,7 @@ def test_a_topic_that_may_not_be_written_to_is_refused_and_the_others_are_writte
 
 def test_produce_asked_for_idempotence_up_to_2_7() -> None:
     assert produce(NO_IDEMPOTENCE, tid=None, out_0=batch(False)) == {"out-0": Error.NONE}
-    old = {"profile": "1.0", "version": 5}
+    old: dict[str, Any] = {"profile": "1.0", "version": 5}
     refused = {"out-0": Error.CLUSTER_AUTHORIZATION_FAILED}
     assert produce(NO_IDEMPOTENCE, tid=None, out_0=batch(False), **old) == refused
     assert produce(NO_IDEMPOTENCE, tid=None, out_0=batch(False, -1), **old) == {"out-0": Error.NONE}

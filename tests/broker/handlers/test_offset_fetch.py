@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def fetch(one: OneBroker, stable: bool = True) -> Asked:
 
 
 def in_transaction(one: OneBroker) -> None:
-    own = {"producer_id": 7, "producer_epoch": 0, "group_id": "g"}
+    own: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "group_id": "g"}
     one.ask(TxnOffsetCommit(transactional_id="a", offsets={"t-0": 9}, **own), version=3)
 
 
@@ -48,7 +49,7 @@ def test_a_reader_of_stable_offsets_sees_a_transactional_commit_as_soon_as_it_is
     in_transaction(one)
     asked, plain = fetch(one), fetch(one, stable=False)
     assert plain.response.offsets == {"t-0": 3}
-    assert asked.response is None, "the commit is not replicated yet"
+    assert not asked.answered, "the commit is not replicated yet"
     replicate(one)
     assert asked.response.errors == {"t-0": Error.UNSTABLE_OFFSET_COMMIT}
 
@@ -67,7 +68,7 @@ def test_what_a_marker_decided_is_answered_once_the_marker_is_replicated(committ
     )
     one.ask(WriteTxnMarkers(markers=(entry,)))
     asked = fetch(one)
-    assert asked.response is None
+    assert not asked.answered
     replicate(one)
     assert (asked.response.offsets, asked.response.errors) == ({"t-0": offset}, {"t-0": Error.NONE})
 
@@ -91,7 +92,7 @@ def test_after_offsets_commit_timeout_ms_the_reader_looks_for_another_coordinato
     in_transaction(one)
     asked = fetch(one)
     one.run_for(4_999)
-    assert asked.response is None
+    assert not asked.answered
     one.run_for(1)
     assert (asked.response.error, asked.response.offsets) == (Error.NOT_COORDINATOR, {})
 

@@ -325,7 +325,7 @@ def test_a_topic_that_grows_is_shared_out_anew_by_the_leader() -> None:
         (Error.GROUP_AUTHORIZATION_FAILED, KafkaError, False),
     ],
 )
-def test_a_refused_commit_is_raised(error: Error, kind: type, again: bool) -> None:
+def test_a_refused_commit_is_raised(error: Error, kind: type[KafkaError], again: bool) -> None:
     port = World(OffsetCommit=[OffsetCommitResponse(errors={"t-0": error})])
 
     async def program() -> Any:

@@ -55,7 +55,8 @@ SAID = [
 
 @pytest.mark.parametrize(("api", "error", "text"), SAID, ids=[f"{a}-{e.name}" for a, e, _ in SAID])
 def test_an_error_is_told_in_kafkas_words(api: str, error: Error, text: str) -> None:
-    port = ScriptedPort(1, **{api: [error]})
+    script: dict[str, Any] = {api: [error]}
+    port = ScriptedPort(1, **script)
     assert str(port.run(one_transaction(port))[0]) == text
 
 
@@ -95,7 +96,8 @@ TIMEOUTS = [
 @pytest.mark.parametrize(("call", "api", "version", "text"), TIMEOUTS, ids=[f"{c}-{a}-{v}" for c, a, v, _ in TIMEOUTS])
 def test_a_call_that_times_out_says_what_it_awaited(call: str, api: str, version: int, text: str) -> None:
     failing = [Error.INVALID_RECORD] if call == "abort after an error" else []
-    port = ScriptedPort(version, Produce=failing, **{api: [HOLD]})
+    script: dict[str, Any] = {api: [HOLD]}
+    port = ScriptedPort(version, Produce=failing, **script)
 
     async def program() -> list[str]:
         producer = port.producer(max_block_ms=500)

@@ -109,7 +109,8 @@ def asked(port: ScriptedPort) -> dict[str, int]:
 
 @pytest.mark.parametrize(("error", "api", "letter"), CELLS)
 def test_every_cell_through_the_calls(error: str, api: str, letter: str) -> None:
-    port = ScriptedPort(1, **{api: [Error[error]]})
+    script: dict[str, Any] = {api: [Error[error]]}
+    port = ScriptedPort(1, **script)
     failed, producer = port.run(one_transaction(port))
     if letter in "rl+":
         assert (failed, producer.state.name) == (None, "READY")
@@ -134,7 +135,8 @@ def test_every_cell_through_the_calls(error: str, api: str, letter: str) -> None
 
 @pytest.mark.parametrize(("error", "api", "letter"), CELLS)
 def test_after_every_error_the_producer_recovers_as_its_class_says(error: str, api: str, letter: str) -> None:
-    port = ScriptedPort(1, **{api: [Error[error]]})
+    script: dict[str, Any] = {api: [Error[error]]}
+    port = ScriptedPort(1, **script)
 
     async def program() -> tuple[str, Any]:
         _, producer = await one_transaction(port)

@@ -3,6 +3,7 @@ public calls."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -110,7 +111,7 @@ async def call_it(port: ScriptedPort, producer: Producer, call: str) -> tuple[An
         except KafkaError as error:
             return error, producer.state.name
         return None, producer.state.name
-    coroutine = {
+    calls: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
         "init": lambda: producer.init_transactions(),
         "send": lambda: producer.send("t", "w", partition=0),
         "offsets": lambda: producer.send_offsets_to_transaction(OFFSETS, GROUP),
@@ -119,7 +120,8 @@ async def call_it(port: ScriptedPort, producer: Producer, call: str) -> tuple[An
         "abort": lambda: producer.abort_transaction(),
         "complete": lambda: producer.complete_transaction(producer.transaction_manager.identity),
         "close": lambda: producer.close(timeout_ms=SHORT_MS),
-    }[call]()
+    }
+    coroutine = calls[call]()
     states = [producer.state.name]
 
     def record(kind: str, name: str, data: Any) -> int:

@@ -107,5 +107,5 @@ def test_a_back_off_has_a_name(after_ms: float, request_line: str, around: bool,
 
 
 def test_of_several_recordings_the_quickest_counts() -> None:
-    logs = [[{"request": "a"}, {"request": "b", "after_ms": ms}] for ms in (130, 104)]
+    logs: list[list[dict[str, Any]]] = [[{"request": "a"}, {"request": "b", "after_ms": ms}] for ms in (130, 104)]
     assert quickest(logs) == [{"request": "a"}, {"request": "b", "after_ms": 104}]

@@ -25,8 +25,8 @@ def topic_id(name: str) -> bytes:
 
 def topic_name(row: dict[str, Any]) -> str:
     """Return the topic of a row that names it, or has its id."""
-    name = row.get("Name", row.get("Topic"))
-    return name or row["TopicId"].rstrip(b"\0").decode()
+    name: str = row.get("Name", row.get("Topic")) or row["TopicId"].rstrip(b"\0").decode()
+    return name
 
 
 def by_topic(partitions: Iterable[str], rows: Callable[[str, int], Any]) -> list[tuple[str, list[Any]]]:

@@ -25,7 +25,7 @@ from tests.kafka.making.steps import (
 )
 
 GROUP = "group coordinator of g"
-MEMBER = {"member_id": "$m.member_id", "generation_id": "$m.generation_id"}
+MEMBER: dict[str, Any] = {"member_id": "$m.member_id", "generation_id": "$m.generation_id"}
 STRANGERS: dict[str, dict[str, Any]] = {
     "member": MEMBER,
     "older_generation": {**MEMBER, "generation_id": "$m.generation_id-1"},
@@ -108,7 +108,7 @@ def states() -> list[Script]:
 
 def joins() -> list[Script]:
     """Return what a JoinGroup may get wrong, and static members."""
-    static = {"group_instance_id": "i"}
+    static: dict[str, Any] = {"group_instance_id": "i"}
     odd: dict[str, list[Step]] = {
         "empty_group_id": [
             ask("JoinGroup", "group coordinator of ", 9, {"group_id": "", "protocols": {"range": ["t"]}})

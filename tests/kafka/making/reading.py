@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations, product
+from typing import Any
 
 from tests.kafka.making.steps import (
     READ_UNCOMMITTED,
@@ -81,7 +82,7 @@ def again() -> list[Script]:
     return found
 
 
-NO_EPOCH = {"producer_epoch": -1}
+NO_EPOCH: dict[str, Any] = {"producer_epoch": -1}
 WITHOUT_EPOCH: list[Step] = [
     idempotent(),
     write_plain("p", "t-0", 5, "a", **NO_EPOCH),
@@ -101,16 +102,16 @@ found it."""
 
 def sequences() -> list[Script]:
     """Return what follows a first batch of three records, inside a transaction and across its end."""
-    after = {
-        "next": ["", 3],
-        "duplicate": ["", 0],
-        "gap": ["", 4],
-        "overlap": ["", 2],
-        "back": ["", 1],
-        "newer_epoch_zero": ["+1", 0],
-        "newer_epoch_next": ["+1", 3],
-        "older_epoch": ["-1", 3],
-        "two_newer": ["+2", 0],
+    after: dict[str, tuple[str, int]] = {
+        "next": ("", 3),
+        "duplicate": ("", 0),
+        "gap": ("", 4),
+        "overlap": ("", 2),
+        "back": ("", 1),
+        "newer_epoch_zero": ("+1", 0),
+        "newer_epoch_next": ("+1", 3),
+        "older_epoch": ("-1", 3),
+        "two_newer": ("+2", 0),
     }
     found = []
     for protocol, ends, (name, (epoch, sequence)) in product((V1, V2), ("open", "commit", "abort"), after.items()):
@@ -118,9 +119,9 @@ def sequences() -> list[Script]:
         steps: list[Step] = [init("x"), init("x"), *first, write("x", "t-0", 0, "abc", protocol=protocol)]
         if ends != "open":
             steps += [end("x", ends == "commit", protocol, once=True), settled(), *first]
-        steps += [write("x", "t-0", int(sequence), "d", str(epoch), protocol)]
+        steps += [write("x", "t-0", sequence, "d", epoch, protocol)]
         steps += [
-            write("x", "t-0", int(sequence) + 1, "e", str(epoch), protocol),
+            write("x", "t-0", sequence + 1, "e", epoch, protocol),
             fetch(isolation=READ_UNCOMMITTED),
             producers(),
         ]

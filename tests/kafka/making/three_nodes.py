@@ -395,7 +395,7 @@ def unled(protocol: int, commit: bool) -> list[Step]:
         again(fetch("u-0")),
         producers("u-0"),
         list_offsets(-1, READ_COMMITTED, "u-0"),
-        init("x", LONG, **{"as": "z"}),
+        init("x", LONG, 5, **{"as": "z"}),
         fetch("u-0"),
         mark("$x.producer_id", "$x.producer_epoch", ["u-0"], False, tv=0, version=1),
         fetch("u-0"),

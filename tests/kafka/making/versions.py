@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kafkalab.protocol.messages.registry import BY_NAME
 from tests.kafka.making.steps import (
     V1,
@@ -244,7 +246,7 @@ def _describe_producers(v: int) -> list[Step]:
     return [*begun(), idempotent(), write_plain("p", "t-0", 0, "b"), producers("t-0", "t-1", "nope-0")]
 
 
-MADE = {
+MADE: dict[str, Callable[[int], list[Step]]] = {
     "InitProducerId": _init,
     "AddPartitionsToTxn": _add,
     "AddOffsetsToTxn": _add_offsets,

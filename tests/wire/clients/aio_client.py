@@ -133,7 +133,7 @@ class AioConsumer:
         self.runner.run(self.made.stop())
 
 
-class Listener(aiokafka.ConsumerRebalanceListener):
+class Listener(aiokafka.ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """Calls the consumer's `revoked` before partitions are given up."""
 
     def __init__(self, consumer: AioConsumer) -> None:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions

@@ -33,7 +33,7 @@ def answers(servers: str) -> dict[str, Any]:
 
 
 def _answer(host: str, port: int, version: int, rows: tuple[tuple[str | None, UUID | None], ...]) -> Any:
-    kind = load_request_schema(METADATA, version)
+    kind: Any = load_request_schema(METADATA, version)
     (topic,) = (t for t in vars(__import__(kind.__module__, fromlist=["x"])).values() if _is_topic(t))
     topics = tuple(topic(name=name, topic_id=topic_id) for name, topic_id in rows)
     out = io.BytesIO()
@@ -46,7 +46,8 @@ def _answer(host: str, port: int, version: int, rows: tuple[tuple[str | None, UU
         head = file.read(4)
         if not head:
             return "closed"
-        answer, _ = entity_reader(load_response_schema(METADATA, version))(file.read(int.from_bytes(head, "big")), 5)
+        read: Any = entity_reader(load_response_schema(METADATA, version))
+        answer, _ = read(file.read(int.from_bytes(head, "big")), 5)
     return [(t.error_code.name, t.name, str(t.topic_id)) for t in answer.topics]
 
 

@@ -58,11 +58,11 @@ def _installed() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_sees_the_same_on_apache_kafka(client: str, found: dict[str, dict[str, Any]]):
+def test_a_client_sees_the_same_on_apache_kafka(client: str, found: dict[str, dict[str, Any]]) -> None:
     NEEDS.get(client, Path)()
     assert found[client] == EXPECTED
 
 
-def test_odd_requests_for_metadata_are_answered_alike(found: dict[str, dict[str, Any]], tmp_path: Path):
+def test_odd_requests_for_metadata_are_answered_alike(found: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     with lab(tmp_path, 2) as cluster:
         assert answers(cluster.servers) == found[ODD]

@@ -46,7 +46,7 @@ def java_session(live: LiveCluster) -> Frame:
     return next(f for f in live.trace.frames.values() if f.of == late)
 
 
-def test_java_under_version_2_is_not_torn(tmp_path: Path):
+def test_java_under_version_2_is_not_torn(tmp_path: Path) -> None:
     jars()
     with LiveCluster(cluster_level=2, topics={"out": 2}) as live:
         answer = java_session(live)
@@ -57,7 +57,7 @@ def test_java_under_version_2_is_not_torn(tmp_path: Path):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("level", [1, 2])
-def test_librdkafka_is_torn_whatever_the_brokers_offer(level: int, tmp_path: Path):
+def test_librdkafka_is_torn_whatever_the_brokers_offer(level: int, tmp_path: Path) -> None:
     """It speaks version 1 also where the cluster has finalized version 2 (librdkafka 2.16)."""
     with LiveCluster(cluster_level=level, topics=TOPICS) as live:
         torn(live, producer_of(live))

@@ -23,8 +23,8 @@ from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
-from kafkalab.wire.data import folder as data_folder
 from kafkalab.wire.data.folder import DataFolder
+from kafkalab.wire.data.image import IMAGE
 from kafkalab.wire.data.log_files import stored_batch, stored_bytes
 from kafkalab.wire.live import RealTime, scenario_of
 
@@ -129,7 +129,7 @@ def test_a_decision_is_carried_out_after_a_kill(lab: Make, monkeypatch: pytest.M
     request = Produce(transactional_id="pay", acks=-1, timeout_ms=100, batches=batches)
     assert first.ask("t-0", request, 12).partitions["t-0"].error is Error.NONE
 
-    written, append = [], first.folder._append
+    written, append = list[str](), first.folder._append
 
     def dies_after_the_decision(node: str, partition: str, batch: Batch) -> None:
         if len(written) < 3:
@@ -259,7 +259,7 @@ def test_a_folder_in_use_is_refused(lab: Make, tmp_path: Path) -> None:
 )
 def test_a_damaged_image_is_refused(lab: Make, tmp_path: Path, text: str, says: str) -> None:
     lab().kill()
-    (tmp_path / "data" / data_folder.IMAGE).write_text(text)
+    (tmp_path / "data" / IMAGE).write_text(text)
     with pytest.raises(ValueError, match=says):
         lab()
 
@@ -326,9 +326,9 @@ def test_a_wrong_value_of_the_image_is_named_and_nothing_is_changed(
     folder = lab().folder.folder
     for one in (folder / ".lock", *folder.glob("*.tmp")):
         one.unlink()
-    stored = json.loads((folder / data_folder.IMAGE).read_text())
+    stored = json.loads((folder / IMAGE).read_text())
     change(stored)
-    (folder / data_folder.IMAGE).write_text(json.dumps(stored))
+    (folder / IMAGE).write_text(json.dumps(stored))
     before = contents(folder)
     with pytest.raises(ValueError, match=re.escape(f"is damaged: {says}")):
         lab()

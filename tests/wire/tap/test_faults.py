@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,18 @@ from kafkalab.wire.tap.gate import fault_of
 from tests.wire.tap.behind import asker, tapped, until
 
 
-def test_a_tap_only_reads_unless_faults_are_allowed(servers: str):
+def test_a_tap_only_reads_unless_faults_are_allowed(servers: str) -> None:
     with tapped(servers) as tap:
-        for act in (lambda: tap.drop("EndTxn#1"), lambda: tap.delay("EndTxn#1", 5), lambda: tap.hold("EndTxn")):
+        acts: tuple[Callable[[], object], ...]
+        acts = (lambda: tap.drop("EndTxn#1"), lambda: tap.delay("EndTxn#1", 5), lambda: tap.hold("EndTxn"))
+        for act in acts:
             with pytest.raises(ValueError, match=r"this tap only reads; `Tap\(\.\.\., faults=True\)`"):
                 act()
         asker(tap).ask(ApiVersions(), 3)
 
 
 @pytest.mark.parametrize(("frame", "fate"), [("ApiVersions#2", "dropped"), ("ApiVersionsResponse#2", "dropped")])
-def test_a_dropped_frame_breaks_its_connection(frame: str, fate: str, servers: str):
+def test_a_dropped_frame_breaks_its_connection(frame: str, fate: str, servers: str) -> None:
     with tapped(servers, faults=True) as tap:
         tap.drop(frame)
         one = asker(tap)
@@ -37,7 +40,7 @@ def test_a_dropped_frame_breaks_its_connection(frame: str, fate: str, servers: s
     assert trace.frames["ApiVersions#3"].fate == "delivered"
 
 
-def test_a_delayed_frame_comes_later(servers: str):
+def test_a_delayed_frame_comes_later(servers: str) -> None:
     with tapped(servers, faults=True) as tap:
         tap.delay("ApiVersionsResponse#1", 300)
         began = time.monotonic()
@@ -47,7 +50,7 @@ def test_a_delayed_frame_comes_later(servers: str):
     assert frame.received_ms - frame.sent_ms >= 299
 
 
-def test_a_held_frame_waits_until_it_is_let_go(servers: str, tmp_path: Path):
+def test_a_held_frame_waits_until_it_is_let_go(servers: str, tmp_path: Path) -> None:
     with tapped(servers, faults=True, save=tmp_path / "x.tap") as tap:
         tap.hold("ApiVersionsResponse")
         done: list[object] = []
@@ -72,11 +75,11 @@ def test_a_held_frame_waits_until_it_is_let_go(servers: str, tmp_path: Path):
         ("Hold:EndTxn#1", Hold("EndTxn#1")),
     ],
 )
-def test_a_fault_in_words(text: str, fault: object):
+def test_a_fault_in_words(text: str, fault: object) -> None:
     assert fault_of(text) == fault
 
 
 @pytest.mark.parametrize("text", ["", "Drop", "Drop:EndTxn", "Duplicate:EndTxn#1", "Delay:EndTxn#1", "Drop:EndTnx#1"])
-def test_what_is_no_fault_is_told(text: str):
+def test_what_is_no_fault_is_told(text: str) -> None:
     with pytest.raises(ValueError, match="a fault is Drop:EndTxnResponse#1"):
         fault_of(text)

@@ -112,7 +112,7 @@ def lab_brokers(folder: Path, level: int) -> Iterator[str]:
         pytest.param(running_kafka, marks=[pytest.mark.clients, pytest.mark.kafka], id="kafka"),
     ],
 )
-def test_javas_frames_come_in_the_simulators_order(brokers: object, level: int, tmp_path: Path):
+def test_javas_frames_come_in_the_simulators_order(brokers: object, level: int, tmp_path: Path) -> None:
     jars()
     simulated = ran(
         Scenario(profile=f"4.x/TV{level}", topics={"in": 1, "out": 1}, programs=(Program("app", same_program),))

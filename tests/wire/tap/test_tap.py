@@ -56,7 +56,7 @@ def leader(tap: Tap, partition: str) -> Any:
         (InitProducerId(transactional_id="nobody's coordinator"), 1),
     ],
 )
-def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, servers: str):
+def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, servers: str) -> None:
     with tapped(servers) as tap:
         data = request_bytes(type(body).__name__, version, 7, "app", body, NAMES)
         direct, through = servers.split(",")[1], tap.bootstrap_servers.split(",")[1]
@@ -64,14 +64,14 @@ def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, s
 
 
 @pytest.mark.parametrize("version", [0, 1, 7, 12])
-def test_metadata_names_the_doors(version: int, servers: str):
+def test_metadata_names_the_doors(version: int, servers: str) -> None:
     with tapped(servers) as tap:
         found = asker(tap).raw(Metadata(topics=("in",)), version)
         assert ",".join(f"{row.host}:{row.port}" for row in found.brokers) == tap.bootstrap_servers != servers
 
 
 @pytest.mark.parametrize("version", [0, 2, 4, 6])
-def test_a_coordinator_is_behind_its_door(version: int, servers: str):
+def test_a_coordinator_is_behind_its_door(version: int, servers: str) -> None:
     with tapped(servers) as tap:
         found = asker(tap).raw(FindCoordinator(key="pay", key_type=TRANSACTION if version else 0), version)
         row = found.coordinators[0] if version >= 4 else found
@@ -88,7 +88,7 @@ def transaction(tap: Tap) -> None:
     at_coordinator.ask(EndTxn(transactional_id="pay", committed=True, **of), 5)
 
 
-def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: str):
+def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: str) -> None:
     with tapped(servers) as tap:
         transaction(tap)
         recording = tap.recording()
@@ -110,7 +110,7 @@ def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: s
     assert recording.scenario.nodes == ("app", "b1", "b2", "b3")
 
 
-def test_an_api_without_a_message_is_shown_by_its_name(servers: str):
+def test_an_api_without_a_message_is_shown_by_its_name(servers: str) -> None:
     share_group_heartbeat = (76).to_bytes(2, "big") + b"\0\1\0\0\0\7\0\3app\0"
     with tapped(servers) as tap:
         answer = exchange(
@@ -122,7 +122,7 @@ def test_an_api_without_a_message_is_shown_by_its_name(servers: str):
     assert (frame.sender, frame.body.api_key, frame.body.bytes, frame.fate) == ("app", 76, 14, "delivered")
 
 
-def test_a_saved_session_gives_the_same_trace(servers: str, tmp_path: Path):
+def test_a_saved_session_gives_the_same_trace(servers: str, tmp_path: Path) -> None:
     with tapped(servers, save=tmp_path / "x.tap") as tap:
         transaction(tap)
         digest = tap.recording().trace.digest()
@@ -139,7 +139,7 @@ def test_a_saved_session_gives_the_same_trace(servers: str, tmp_path: Path):
         load_tap(path)
 
 
-def test_a_password_is_not_saved(servers: str, tmp_path: Path):
+def test_a_password_is_not_saved(servers: str, tmp_path: Path) -> None:
     secret = b"\0user\0open sesame"
     sasl = (36).to_bytes(2, "big") + b"\0\0\0\0\0\7\0\3app" + len(secret).to_bytes(4, "big") + secret
     with tapped(servers, save=tmp_path / "x.tap") as tap:
@@ -149,7 +149,7 @@ def test_a_password_is_not_saved(servers: str, tmp_path: Path):
     assert rows["SaslAuthenticate#1"].body.bytes == 13
 
 
-def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str):
+def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str) -> None:
     with tapped(servers, events=20) as tap:
         transaction(tap)
         transaction(tap)
@@ -161,14 +161,14 @@ def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str):
     assert all(event.step == place for place, event in enumerate(trace.events))
 
 
-def test_no_kafka_is_one_sentence():
+def test_no_kafka_is_one_sentence() -> None:
     with pytest.raises(TapError, match=r"127.0.0.1:1 does not answer as a Kafka broker"):
         Tap("127.0.0.1:1")
     with pytest.raises(ValueError, match="an address is HOST:PORT, not 'localhost'"):
         Tap("localhost")
 
 
-def test_an_address_that_never_answers_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
+def test_an_address_that_never_answers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason was "()": a TimeoutError has no text, and is true all the same."""
     monkeypatch.setattr("kafkalab.wire.tap.proxy.ASK_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -178,14 +178,14 @@ def test_an_address_that_never_answers_is_one_sentence(monkeypatch: pytest.Monke
             Tap(where)
 
 
-def test_tls_is_named(servers: str, caplog: pytest.LogCaptureFixture):
+def test_tls_is_named(servers: str, caplog: pytest.LogCaptureFixture) -> None:
     with tapped(servers) as tap:
         assert exchange(tap.bootstrap_servers.split(",")[0], b"\x16\x03\x01\x02\x00\x01\x00") == b""
         until(lambda: "TLS" in caplog.text)
     assert "closed, a client speaks TLS; the tap reads only plain text" in caplog.text
 
 
-def test_views_show_a_tap(servers: str):
+def test_views_show_a_tap(servers: str) -> None:
     with tapped(servers) as tap:
         with pytest.raises(ValueError, match="no frame has passed yet"):
             Sequence(tap)
@@ -200,7 +200,7 @@ def test_views_show_a_tap(servers: str):
         assert LogTape(tap).text()
 
 
-def test_a_batch_that_a_reader_shows_late_stands_at_its_offset(servers: str):
+def test_a_batch_that_a_reader_shows_late_stands_at_its_offset(servers: str) -> None:
     with tapped(servers) as tap:
         transaction(tap)
         transaction(tap)
@@ -214,9 +214,9 @@ def test_a_batch_that_a_reader_shows_late_stands_at_its_offset(servers: str):
     assert "COMMIT" in line
 
 
-def test_a_leaders_address_in_an_answer_is_its_door():
+def test_a_leaders_address_in_an_answer_is_its_door() -> None:
     """KIP-951: a Produce that was sent to the wrong broker is answered with the right one's address."""
-    schema = load_response_schema(0, 10)
+    schema: Any = load_response_schema(0, 10)
     row = get_args(get_type_hints(schema)["node_endpoints"])[0]
     message = schema(
         responses=(), throttle_time=timedelta(0), node_endpoints=(row(node_id=2, host="far", port=9092, rack=None),)
@@ -232,7 +232,7 @@ def test_a_leaders_address_in_an_answer_is_its_door():
     assert [(e.node_id, e.host, e.port) for e in moved.message.node_endpoints] == [(2, "127.0.0.1", 19093)]
 
 
-def test_the_command_prints_frames_and_ends_cleanly(servers: str, tmp_path: Path):
+def test_the_command_prints_frames_and_ends_cleanly(servers: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "kafkalab.cli.main", "tap", servers.split(",")[0], "--port", "0"]
     command += ["--save", str(tmp_path / "x.tap"), "--faults", "Drop:EndTxn#9"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -251,7 +251,7 @@ def test_the_command_prints_frames_and_ends_cleanly(servers: str, tmp_path: Path
 
 def test_a_mistake_in_what_is_learned_keeps_no_answer_from_its_client(
     servers: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
+) -> None:
     def wrong(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -261,7 +261,7 @@ def test_a_mistake_in_what_is_learned_keeps_no_answer_from_its_client(
     assert "what the answer to Metadata#1 tells is not shown" in caplog.text
 
 
-def test_a_request_whose_connection_broke_counts_as_an_attempt(servers: str):
+def test_a_request_whose_connection_broke_counts_as_an_attempt(servers: str) -> None:
     body = InitProducerId(transactional_id=None)
     with tapped(servers, faults=True) as tap:
         tap.drop("InitProducerIdResponse#1")

@@ -31,7 +31,7 @@ def transact(servers: str, topic: str, rows: list[tuple[str, bool]]) -> None:
 
 def session(jars: Path) -> SparkSession:
     """Start Spark with Kafka's source and sink, on loopback alone."""
-    config = {
+    config: dict[str, bool | float | int | str | None] = {
         "spark.driver.memory": "600m", "spark.ui.enabled": False, "spark.sql.shuffle.partitions": 1,
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"{LEAN_JVM} {BRIEF_JVM} {archive_options(java_home())}",
