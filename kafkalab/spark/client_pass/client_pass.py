@@ -33,7 +33,7 @@ from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import Files, labels_by_run, rows_where
-from kafkalab.spark.key_pass.records import RECORDS, SEEN, read, write
+from kafkalab.spark.key_pass.records import RECORDS, SEEN, gather, read, write
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -79,18 +79,27 @@ SCHEMAS = {
     "times": handover.TIMES,
     "logged": handover.LOGGED,
 }
-SHARED = ("consumers", "times", "logged", "edges", "pairs", "makers", "through")
-"""The tables that are not split; all but the edges are small."""
+BY_KEY_PASS, BY_CLIENT_PASS = ("consumers", "times", "logged"), ("makers", "through")
+"""The small tables that are not split and are read with every split of the next pass, by the pass that writes them."""
+SHARED = (*BY_KEY_PASS, *BY_CLIENT_PASS, "edges", "pairs")
+"""All tables that are not split."""
 
 
 def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable[str]) -> DataFrame:
     """Return findings and counts, rows of COUNTED, of the audits named in `only`, given what the key pass left."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    gather_all(into, BY_KEY_PASS)
     names = [name for name in NAMES if name in only]
     labels = labels_by_run(files, LABELS)
     numbers = spark.range(0, into.splits.count, 1, into.splits.count)
     return numbers.mapInArrow(_worker(files, into, labels, names), from_arrow_schema(COUNTED))
+
+
+def gather_all(into: Handover, names: Iterable[str]) -> None:
+    """Put each of these tables into one file."""
+    for name in names:
+        gather(place_of(into.folder) / name, SCHEMAS[name])
 
 
 def hand_on(split: Split, into: Handover, number: int) -> None:
@@ -137,6 +146,7 @@ def input_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable
     """Return what became of inputs, rows of COUNTED, given what both passes left, by the key of the input."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    gather_all(into, BY_CLIENT_PASS)
     folder, labels, names = into.folder, labels_by_run(files, LABELS), INPUTS.intersection(only)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

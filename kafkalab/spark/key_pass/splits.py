@@ -16,14 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups
-from kafkalab.spark.key_pass.records import write
+from kafkalab.spark.key_pass.records import gather, write
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FEWEST, RECORDS_OF_A_SPLIT = 2, 100_000
+FEWEST, SMALL_SPLITS = 2, 10
+RECORDS_OF_A_SPLIT, RECORDS_OF_A_LARGE_SPLIT = 100_000, 400_000
 NAMED = {"operations": ("client", "process"), "transactions": ("transactional_id",)}
 """The columns whose texts name the owner of a producer id."""
 LINKS = "run bigint, names array<string>, producer bigint, rows bigint"
@@ -82,8 +83,17 @@ def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]],
     if not paths:
         return Splits(1)
     rows = spark.range(len(paths)).mapInArrow(_worker(paths, folder), LINKS).collect()
+    gather(place_of(folder) / COMMITTED, TOLD)
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
-    return joined(links, max(FEWEST, records // RECORDS_OF_A_SPLIT))
+    return joined(links, split_count(records))
+
+
+def split_count(records: int) -> int:
+    """Return how many splits a history of so many records has.
+
+    Large histories have larger splits: every bucket writes a file for every split, and each one has to be opened.
+    """
+    return max(FEWEST, min(records // RECORDS_OF_A_SPLIT, SMALL_SPLITS + records // RECORDS_OF_A_LARGE_SPLIT))
 
 
 def _worker(
