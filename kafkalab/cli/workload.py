@@ -80,16 +80,21 @@ def act(options: argparse.Namespace, root: Path) -> int:
         _make(folder, options, planted)
     took, command = time.monotonic() - began, f"kafkalab audit {shlex.quote(options.out)}"
     print(f"{out} is written, in {took:.1f} s; {command} says what it holds")
-    _say(_memory_of_an_audit(out), options.quiet)
+    if needs := _memory_of_an_audit(out):
+        _say(needs, options.quiet)
     return 0
 
 
 def _memory_of_an_audit(out: Path | Place) -> str:
-    """Return what an audit takes, which depends on the largest key and not only on the number of records."""
+    """Return what an audit of a large history takes, which depends on its largest keys; "" for a small one."""
+    from kafkalab.spark.audits.audit import SMALL
     from kafkalab.spark.audits.memory import bucket_mb, held_mb
     from kafkalab.spark.key_pass.key_pass import layout_of
 
-    megabytes = held_mb(map(bucket_mb, layout_of(out).rows.values()), WORKERS)
+    layout = layout_of(out)
+    if layout.records <= SMALL:
+        return ""
+    megabytes = held_mb(map(bucket_mb, layout.rows.values()), WORKERS)
     return f"an audit takes Java's heap and about {megabytes:,} MB for {WORKERS} workers"
 
 

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from kafkalab.cli import workload
 from kafkalab.spark.audits import memory
 from kafkalab.spark.audits.memory import bucket_mb, free_mb, held_mb, local_workers, require_memory, split_mb
+from kafkalab.spark.key_pass import key_pass
+from kafkalab.spark.key_pass.key_pass import Layout
 
 
 class Session:
@@ -32,6 +35,18 @@ def test_only_a_local_master_says_how_many_workers_share_this_machine(master: st
     assert local_workers(Session(master)) == workers  # type: ignore[arg-type]
     assert local_workers(Session("local[*]")) >= 1  # type: ignore[arg-type]
     assert local_workers(SimpleNamespace()) == 0, "Spark Connect has no context"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("records", "says"), [(100_000, ""), (100_001, "Java's heap and about 2,051 MB for 2 workers")]
+)
+def test_a_workload_says_what_an_audit_of_its_largest_keys_takes(
+    records: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout({}, {3: 4_600_000, 0: 10_000, 1: 10}, records, 4)
+    monkeypatch.setattr(key_pass, "layout_of", lambda out: layout)
+    line = workload._memory_of_an_audit(Path("night"))
+    assert line == (says and f"an audit takes {says}")
 
 
 @pytest.mark.parametrize(
