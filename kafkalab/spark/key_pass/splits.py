@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FEWEST, SMALL_SPLITS = 2, 10
-RECORDS_OF_A_SPLIT, RECORDS_OF_A_LARGE_SPLIT = 100_000, 400_000
+RECORDS_OF_A_SPLIT, RECORDS_OF_A_LARGE_SPLIT = 100_000, 800_000
 NAMED = {"operations": ("client", "process"), "transactions": ("transactional_id",)}
 """The columns whose texts name the owner of a producer id."""
 LINKS = "run bigint, names array<string>, producer bigint, rows bigint"
