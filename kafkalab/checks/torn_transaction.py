@@ -117,7 +117,7 @@ def describe_torn(transaction: str, parts: Iterable[str]) -> str:
 
 
 def describe_part(key: str, control: str, offset: int) -> str:
-    """How and where a part of a transaction ended."""
+    """Return how and where a part of a transaction ended, in words."""
     return f"{key} {control} at offset {offset}"
 
 

@@ -21,7 +21,7 @@ PROGRESS_S = 1.0
 ROUND_S = 1
 """A capture that follows looks for more this often, unless it is told otherwise."""
 ENTRY = ["producer_id", "producer_epoch", "state", "partitions", "step"]
-"""What `Known.add` takes of an entry of the transaction log."""
+"""The columns of an entry of the transaction log that `Known.add` takes."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +123,7 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
 def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: int, say: Any) -> NoReturn:
     """Write what arrives, round by round. A round that fails is taken up from what was saved; its reason is said once.
     """
-    from kafkalab.wire.capture.capture import arrived
+    from kafkalab.wire.capture.capture import read_round
     from kafkalab.wire.capture.source import CaptureError
 
     said, state = "", None
@@ -132,7 +132,7 @@ def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: in
             if state is None:
                 state = _state(folder, source, *asked)
                 known = _known(folder)
-            _read(folder, source, state, arrived, known, say)
+            _read(folder, source, state, read_round, known, say)
             said = ""
         except CaptureError as error:
             state = None
@@ -159,7 +159,7 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
 
 
 def _known(folder: Path) -> Any:
-    """What the entries that were written say."""
+    """Return what the entries of the transaction log that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
     from kafkalab.wire.capture.reading import Known
 

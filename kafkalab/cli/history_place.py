@@ -1,4 +1,4 @@
-"""Where a command finds or puts a history: a path, or a URI of any file system that pyarrow opens."""
+"""The place where a command finds or puts a history: a path, or a URI of any file system that pyarrow opens."""
 
 from __future__ import annotations
 

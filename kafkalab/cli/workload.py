@@ -34,9 +34,9 @@ BYTES_OF = {"synthetic": 160, "simulated": 80_000}
 """What a record of a synthetic history, and what a simulated run, takes on disk at most, about."""
 RUNS_MOST = 10_000_000
 MEMORY_OF_A_TASK_MB = 400
-"""What each worker takes beside Java's heap to make a history."""
+"""The memory that each worker takes beside Java's heap to make a history."""
 WORKERS = 2
-"""How many workers there are, if no master is given."""
+"""The number of workers if no master is given."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""How much memory the workers of an audit hold at once, and whether this machine has it.
+"""The memory that the workers of an audit hold at once, compared with what this machine has free.
 
 A worker holds a bucket of keys, or a split of clients, at a time. Neither can be smaller than one key, or than what one
 client has written, so a large key needs a large worker. The numbers were measured with histories of one key.
@@ -18,16 +18,16 @@ from pyspark.sql import SparkSession
 WORKER_MB = 150
 """A worker of Python with what it imports."""
 BYTES_OF_A_ROW = 380
-"""What a row of a bucket takes, of whatever table that is laid out by key."""
+"""The memory that a row of a bucket takes, of any table that is laid out by key."""
 BYTES_OF_A_RECORD = 1_200
-"""What a record of a split takes, with its reads and its operations."""
+"""The memory that a record of a split takes, with its reads and its operations."""
 LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 MEMINFO, CONTROL_GROUPS = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 CONTAINER = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
 )
-"""Of control groups of version 2 and 1: a container's limit, what it takes, and which part of that is only a cache."""
+"""The files of control groups of version 2 and 1 with a container's limit, its use, and the part that is a cache."""
 
 
 def bucket_mb(rows: int) -> int:

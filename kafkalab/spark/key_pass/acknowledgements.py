@@ -160,7 +160,7 @@ def _lost(
 
 
 def _told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
-    """Whether the transactions of these sends are among those that clients were told are committed."""
+    """Say of each of these sends whether its client was told that its transaction is committed."""
     pairs = (
         (sends.run[at], longs(committed, "run")),
         (sends.client[at], sends.names.codes(committed.column("client"))),
@@ -190,7 +190,7 @@ def _in_log(log: Log, sends: Sends) -> Longs:
 
 
 def _cleaned(log: Log, sends: Sends) -> Flags:
-    """Whether a record that a send led to was compacted or deleted."""
+    """Say of each send whether a record that it led to was compacted or deleted."""
     links = np.flatnonzero(sends.link_row < len(log.offset))
     removed = log.removed[sends.link_row[links]] != log.names.number("")
     found = np.zeros(len(sends.offset), np.bool_)

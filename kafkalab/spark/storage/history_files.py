@@ -87,7 +87,7 @@ def write_index(path: Where, buckets: int, files: list[File] | None = None) -> l
     """Write history.json, which lists the files of a history, all that are there if not given; return them."""
     folder = place_of(path)
     if files is None:
-        files = [_described(folder, found, size) for found, size in _files(folder).items()]
+        files = [_describe(folder, found, size) for found, size in _files(folder).items()]
     rows = {name: sum(file.rows for file in files if file.table == name) for name in TABLES}
     index = {"format": FORMAT, "version": VERSION, "buckets": buckets, "rows": rows}
     index["files"] = [asdict(file) for file in files]
@@ -205,7 +205,7 @@ def _files(folder: Place) -> dict[str, int]:
     return {path: size for name in TABLES for table, path, size in there if table == name}
 
 
-def _described(folder: Place, path: str, size: int) -> File:
+def _describe(folder: Place, path: str, size: int) -> File:
     return File(path=path, bytes=size, rows=pq.read_metadata((folder / path).open()).num_rows)
 
 

@@ -86,19 +86,19 @@ class Place:
             return LocalFileSystem(), self.text
         parts = urlsplit(self.text)
         options = f"?{parts.query}" if parts.query else ""
-        with _told(self):
+        with _explain_errors(self):
             system, base = _file_system(f"{parts.scheme}://{parts.netloc}/{options}")
         return system, f"{base.rstrip('/')}{unquote(parts.path).rstrip('/')}"
 
     def is_file(self) -> bool:
         system, path = self.opened()
-        with _told(self):
+        with _explain_errors(self):
             return bool(system.get_file_info(path).type == FileType.File)
 
     def files(self) -> dict[str, int]:
         """Return the bytes of each file in this folder and below, by its path from here, in the order of the paths."""
         system, path = self.opened()
-        with _told(self), suppress(FileNotFoundError, NotADirectoryError):
+        with _explain_errors(self), suppress(FileNotFoundError, NotADirectoryError):
             found = system.get_file_info(FileSelector(path, recursive=True))
             files = {one.path[len(path) + 1 :]: one.size for one in found if one.type == FileType.File}
             return dict(sorted(files.items()))
@@ -107,7 +107,7 @@ class Place:
     def folders(self) -> list[str]:
         """Return the names of the folders right in this one."""
         system, path = self.opened()
-        with _told(self), suppress(FileNotFoundError):
+        with _explain_errors(self), suppress(FileNotFoundError):
             found = system.get_file_info(FileSelector(path))
             return sorted(one.base_name for one in found if one.type == FileType.Directory)
         return []
@@ -115,7 +115,7 @@ class Place:
     def newest(self) -> float:
         """Return when the newest file below was written, in seconds since 1970; now where there is none."""
         system, path = self.opened()
-        with _told(self), suppress(FileNotFoundError):
+        with _explain_errors(self), suppress(FileNotFoundError):
             found = system.get_file_info(FileSelector(path, recursive=True))
             return max((one.mtime_ns / 1e9 for one in found if one.type == FileType.File), default=time.time())
         return time.time()
@@ -123,14 +123,14 @@ class Place:
     def open(self) -> Any:
         """Open a file to read it. FileNotFoundError where there is none."""
         system, path = self.opened()
-        with _told(self):
+        with _explain_errors(self):
             return system.open_input_file(path)
 
     def json(self, limit: Limit) -> Any:
         """Return what a file of JSON holds. FileNotFoundError; ValueError for one that is damaged or too large."""
         if self.local is not None:
             return json_file(self.local, limit)
-        with self.open() as file, _told(self):
+        with self.open() as file, _explain_errors(self):
             limit.check(file.size(), f"the file {self}")
             content = file.read()
         try:
@@ -149,11 +149,11 @@ class Place:
             self.local.parent.mkdir(parents=True, exist_ok=True)
             begun = self.parent / f"_{self.name}-{os.getpid()}{UNFINISHED}"
         system, path = begun.opened()
-        with _told(self):
+        with _explain_errors(self):
             stream = system.open_output_stream(path)
         try:
             yield stream
-            with _told(self):
+            with _explain_errors(self):
                 stream.close()
         except BaseException:
             with suppress(OSError):
@@ -165,7 +165,7 @@ class Place:
 
     def remove_file(self) -> None:
         system, path = self.opened()
-        with _told(self):
+        with _explain_errors(self):
             system.delete_file(path)
 
     def remove(self) -> None:
@@ -174,7 +174,7 @@ class Place:
             shutil.rmtree(self.local, ignore_errors=True)
             return
         system, path = self.opened()
-        with _told(self), suppress(FileNotFoundError):
+        with _explain_errors(self), suppress(FileNotFoundError):
             system.delete_dir(path)
 
 
@@ -213,7 +213,7 @@ def _file_system(root: str) -> tuple[FileSystem, str]:
 
 
 @contextmanager
-def _told(place: Place) -> Iterator[None]:
+def _explain_errors(place: Place) -> Iterator[None]:
     """Say in one line what a file system elsewhere refuses, and what helps; that a file is missing stays as it is."""
     try:
         yield

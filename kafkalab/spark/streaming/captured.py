@@ -21,9 +21,10 @@ from pyspark.sql.types import StructType
 from kafkalab.checks.from_a_log import LACKING
 from kafkalab.checks.needs import LACKS
 from kafkalab.history.history import History
-from kafkalab.history.schema import ROWS, Label
+from kafkalab.history.schema import Label
 from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 from kafkalab.spark.storage.chunks import files_of_chunk
+from kafkalab.spark.storage.rows import rows_of_table
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
 from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals
 
@@ -100,10 +101,8 @@ def arrivals_of_chunks(folder: Path, start: int, end: int) -> list[Arrival]:
 
 
 def _rows(folder: Path, table: str, start: int, end: int, buckets: int) -> tuple[Any, ...]:
-    row, found = ROWS[table], []
-    names = list(row._fields)
+    found: list[Any] = []
     for number in range(start, end):
         for file in files_of_chunk(folder, number, table, buckets):
-            columns = pq.ParquetFile(file).read(columns=names)
-            found += [row(*values) for values in zip(*(columns[name].to_pylist() for name in names), strict=True)]
+            found += rows_of_table(table, pq.ParquetFile(file).read())
     return tuple(found)

@@ -96,13 +96,13 @@ def captured(source: Source, state: CaptureState, known: Known) -> Iterator[Chun
         state.transactions = [{**asdict(row), "error": row.error.name} for row in found or ()]
         state.told = found is not None
         if state.transaction_log != READ and found:
-            yield Chunk({"transactions": _described(state)}, len(found))
+            yield Chunk({"transactions": _describe(state)}, len(found))
     data = _data(state)
     yield from read_all(source, state, leaders, data, known)
     yield _ending(source, state, leaders, data, known)
 
 
-def arrived(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
+def read_round(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
     """Yield what has come since the last round, and the watermarks; `known` is kept as `captured` wants it.
 
     The order is that of a whole capture: the ends of the data, then the transaction log, then the data up to these
@@ -164,7 +164,7 @@ def _data(state: CaptureState) -> list[str]:
     return [name for name in state.partitions if not is_transaction_log(name)]
 
 
-def _described(state: CaptureState) -> Columns:
+def _describe(state: CaptureState) -> Columns:
     """The transactions that coordinators describe, as entries without a place in the log."""
     columns = empty(TxnEntry)
     for row in state.transactions or ():
