@@ -29,10 +29,10 @@ from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summ
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
 from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import key_pass, labels_by_run, layout_of
+from kafkalab.spark.key_pass.key_pass import Layout, key_pass, labels_by_run, layout_of
 from kafkalab.spark.key_pass.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
-from kafkalab.spark.storage.history_files import read_histories, write_histories
+from kafkalab.spark.storage.history_files import write_histories
 from kafkalab.spark.storage.parquet_frames import read_frame, write_frame
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.scratch import scratch_at
@@ -81,11 +81,12 @@ def audit(
         scratch = place_of(files).parent
     store = Store(spark, scratch, progress)
     began = time.monotonic()
-    way = chosen_way(way, histories, files)
+    layout = None if files is None else layout_of(files)
+    way = chosen_way(way, histories, layout)
     by, settings = (_checked, FOR_SMALL | {SHUFFLES: TASKS}) if way == CHECKS else (_by_passes, {})
     with quick(store.spark, settings):
-        every = by(chosen, histories, store, files)
-        lacks = _lacks(histories, files)
+        every = by(chosen, histories, store, layout)
+        lacks = _lacks(histories, layout)
         if lacks:
             every = _without_unknown(every, histories)
         rows = _rows(chosen, every, lacks)
@@ -97,7 +98,7 @@ def audit(
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
 
 
-def chosen_way(way: str, histories: Histories, files: Where | None) -> str:
+def chosen_way(way: str, histories: Histories, layout: Layout | None) -> str:
     """Return `way` if it is given, else the way for histories of this size.
 
     Simulations, which are small, are not run only to count them.
@@ -106,24 +107,23 @@ def chosen_way(way: str, histories: Histories, files: Where | None) -> str:
         raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
     if way or histories.bundle is not None:
         return way or CHECKS
-    records = histories.log.limit(SMALL + 1).count() if files is None else layout_of(files).records
+    records = histories.log.limit(SMALL + 1).count() if layout is None else layout.records
     return CHECKS if records <= SMALL else KEY_PASS
 
 
-def _checked(chosen: Sequence[Check], histories: Histories, store: Store, files: Where | None) -> DataFrame:
+def _checked(chosen: Sequence[Check], histories: Histories, store: Store, layout: Layout | None) -> DataFrame:
     """Findings and counts of every run, by the checks."""
-    names, layout = [one.name for one in chosen], None if files is None else layout_of(files)
+    names = [one.name for one in chosen]
     return store.keep("checks", checked(histories, names, layout), title=f"{len(names)} checks of every run")
 
 
-def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, files: Where | None) -> DataFrame:
+def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, layout: Layout | None) -> DataFrame:
     """Findings and counts: a pass over the keys, one over the clients, then the cycles and the inputs."""
     names = {check.name for check in chosen}
-    if files is None:
-        files = store.folder / "histories"
-        write_histories(histories, files)
-        histories = read_histories(store.spark, files)
-    layout, folder = layout_of(files), store.folder / "pass"
+    if layout is None:
+        write_histories(histories, store.folder / "histories")
+        layout = layout_of(store.folder / "histories")
+    folder = store.folder / "pass"
     require_memory(store.spark, [*map(bucket_mb, layout.rows.values())], "partitions")
     into = None
     with quick(store.spark, FOR_SMALL if layout.records <= QUICK else {}):
@@ -171,10 +171,10 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
     return [check for check in ALL_CHECKS if check.name in names]
 
 
-def _lacks(histories: Histories, files: Where | None) -> set[str]:
+def _lacks(histories: Histories, layout: Layout | None) -> set[str]:
     """Return the tables that any history lacks, as its labels say."""
-    if files is not None:
-        labels = labels_by_run(layout_of(files).files, (LACKS,))
+    if layout is not None:
+        labels = labels_by_run(layout.files, (LACKS,))
         return {label.value for of_run in labels.values() for label in of_run}
     values = histories.labels.where(F.col("name") == LACKS).select("value").distinct().collect()
     return {row.value for row in values}
