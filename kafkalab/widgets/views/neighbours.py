@@ -10,7 +10,6 @@ from kafkalab.limits import quoted, whole_number
 from kafkalab.neighbours.presses import MODELS, SHARED, pressed
 from kafkalab.widgets.payload.neighbours import END, PLACES, Panel, panel_of, words_of
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Picture
 
 NAMES = tuple(one.name for one in SHARED)
@@ -27,8 +26,7 @@ class Neighbours(Picture):
     minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
     """
 
-    _esm = code("panel.js", "neighbours.js")
-    _css = style("panel.css", "neighbours.css")
+    part = "neighbours"
 
     SETTABLE = ("place",)
 
