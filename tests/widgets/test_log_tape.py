@@ -139,15 +139,15 @@ def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> Non
 
 
 def test_the_position_of_a_member_goes_with_its_partition_and_with_its_process() -> None:
-    tape = LogTape(lab10().with_faults(Crash("two", at_ms=50_000)))
+    tape = LogTape(lab10().with_faults(Crash("ben", at_ms=50_000)))
     one, two = (e for e in tape.cluster.trace.of("complete", "poll") if e.data["records"])
-    assert (one.node, two.node) == ("one", "two")
+    assert (one.node, two.node) == ("anna", "ben")
     tape.step = two.step
-    assert "position of one: 2" in str(tape)
-    assert "position of two: 2" in str(tape)
+    assert "position of anna: 2" in str(tape)
+    assert "position of ben: 2" in str(tape)
     (crash,) = tape.cluster.trace.of("crash")
     tape.step = crash.step
-    assert "position of two" not in str(tape)
+    assert "position of ben" not in str(tape)
 
 
 def test_a_batch_is_looked_into_field_by_field(tape: LogTape) -> None:
