@@ -1,6 +1,7 @@
 // What at least two pictures use: sent to a page once, and imported by each picture as "kafkalab:common".
 
 export * from "./run";
+export * from "./unpack";
 export * from "./walk";
 export * from "./presses";
 export * from "./roles";
