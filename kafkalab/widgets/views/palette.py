@@ -75,7 +75,8 @@ def standalone(canvas: Canvas, label: str, width: float = WIDTH) -> str:
     height = canvas.y + MARGIN
     ground = f'<rect width="{width:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
     return (
-        f'{open_svg(width, height)} aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
+        f"{open_svg(width, height)} "
+        f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
         + ground
         + "\n".join(canvas.parts)
         + "</svg>"
