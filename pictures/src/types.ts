@@ -93,3 +93,33 @@ export interface Run extends Omit<Payload, "from" | "tails"> {
 	caused(frame: Frame, step: number): RunEvent[];
 	appended(frame: Frame, step: number): RunEvent[];
 }
+
+// What the checks say of a run: see `report_of`.
+export type Judgement = "ok" | "violated" | "unknown" | "allowed";
+
+export interface Finding {
+	text: string;
+	policy: string;
+	step: number;
+	steps: number[];
+	since: number;
+	afterwards: boolean;
+	places: Array<[string, number]>;
+	value: string;
+}
+
+export interface Result {
+	name: string;
+	meaning: string;
+	verdict: Judgement;
+	examined: number;
+	findings: Finding[];
+}
+
+export interface Report {
+	place: number;
+	verdict: Judgement;
+	sentence: string;
+	once: string;
+	results: Result[];
+}
