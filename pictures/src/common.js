@@ -14,3 +14,4 @@ export * from "./signs";
 export * from "./sequence_verdict";
 export * from "./sequence_logs";
 export * from "./view";
+export * from "./reveal";
