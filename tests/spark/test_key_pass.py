@@ -52,10 +52,12 @@ def rows(
     given = ("operations", "log", "reads", "polls", "watermarks", "transactions", "frames")
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in given}
     whole["calls"] = whole["operations"]
-    into = None if folder is None else Handover(folder, Splits(1))
-    for name in NAMED if folder is not None else ():
-        pq.write_table(whole[name], f"{folder}/{name}.parquet")
-        links_in(name, f"{folder}/{name}.parquet", folder, 0)
+    into = None
+    if folder is not None:
+        into = Handover(folder, Splits(1))
+        for name in NAMED:
+            pq.write_table(whole[name], f"{folder}/{name}.parquet")
+            links_in(name, f"{folder}/{name}.parquet", folder, 0)
 
     def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
         return whole[table].filter(wanted).select(list(columns))
