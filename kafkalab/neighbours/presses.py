@@ -288,26 +288,34 @@ def _prepares(batch: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """A press on all four at once."""
+    """A press on all four at once, and the words of its button."""
 
     name: str
+    button: str
     says: str
     presses: tuple[Press, ...] = ()
     refuses: bool = False
 
 
 SHARED = (
-    Shared(name="nothing", says="Nothing is pressed."),
-    Shared(name="decider", says="The decider crashes when all is prepared.", presses=(("decider", "prepared"),)),
+    Shared(name="nothing", button="no fault", says="Nothing is pressed."),
     Shared(
-        name="only witness", says="The decider crashes as it tells the first part, and that part crashes too.",
+        name="decider", button="coordinator crash", says="The decider crashes when all is prepared.",
+        presses=(("decider", "prepared"),),
+    ),
+    Shared(
+        name="only witness", button="coordinator + participant crash",
+        says="The decider crashes as it tells the first part, and that part crashes too.",
         presses=(("decider", "told"), ("told", "told")),
     ),
     Shared(
-        name="one part", says="One part crashes between the decision and the word of it.",
+        name="one part", button="participant crash", says="One part crashes between the decision and the word of it.",
         presses=(("other", "decided"),),
     ),
-    Shared(name="no", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
+    Shared(
+        name="no", button="vote no", says="The transaction is to be aborted: a vote of no, or a rollback.",
+        refuses=True,
+    ),
 )  # fmt: skip
 
 

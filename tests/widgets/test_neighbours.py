@@ -46,11 +46,33 @@ def test_every_frame_of_a_model_is_a_row_and_every_append_too(model: str) -> Non
 def test_the_logs_are_those_of_the_run() -> None:
     view = Neighbours("only witness", place=END)
     two_phase = view.panels[MODELS.index("two-phase commit")]["logs"][END]
-    assert [[name, [text for text, _ in cells]] for name, cells in two_phase] == [
-        ["p1", ["100 → 90", "prepared", "commit"]], ["p2", ["100 → 110", "prepared"]], ["tc", ["begin", "commit"]],
-    ]  # fmt: skip
+    assert two_phase == [
+        ["p1", [["100 → 90", "committed"], ["prepared", ""], ["commit", "marker COMMIT"]]],
+        ["p2", [["100 → 110", "open"], ["prepared", ""]]],
+        ["tc", [["begin", ""], ["commit", "marker COMMIT"]]],
+    ]
     kafka = dict(view.panels[0]["logs"][END])
-    assert kafka["accounts-0"] == [["-10", "open"], ["COMMIT", "commit"]]
+    assert kafka["accounts-0"] == [["-10", "committed"], ["COMMIT", "marker COMMIT"]]
+    assert "accounts-0: [-10 ✓] [COMMIT]" in view.text()
+
+
+@pytest.mark.parametrize("press", PRESSES)
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_part_has_written_has_the_parts_outcome_at_the_end(press: str, again: bool) -> None:
+    for panel in Neighbours(press, again).panels:
+        logs = panel["logs"][END]
+        for part, state in [(text.removesuffix(f" {state}"), state) for text, state in panel["parts"]]:
+            kinds = [kind for name, cells in logs for text, kind in cells if part in (name, text.split(" ")[0])]
+            if state in ("committed", "aborted"):
+                assert "open" not in kinds
+                assert {"committed": "aborted", "aborted": "committed"}[state] not in kinds
+
+
+def test_a_record_is_open_until_its_marker_is_there() -> None:
+    kafka = Neighbours().panels[0]["logs"]
+    assert [dict(kafka[place])["accounts-0"][0][1] for place in ("prepared", "decided", "told")] == [
+        "open", "open", "committed",
+    ]  # fmt: skip
 
 
 def test_a_client_that_tries_again_is_not_drawn_each_time() -> None:

@@ -16,7 +16,10 @@ PLACES = (*MOMENTS, END)
 KAFKA_FRAMES = ("Produce", "EndTxn", "WriteTxnMarkers")
 REPEATED = 4
 """How many of the first and of the last frames of a client that tries again are drawn."""
-LABELS = {"commit": "commit", "COMMIT": "commit", "abort": "abort", "ABORT": "abort"}
+OUTCOMES = {"commit": "committed", "COMMIT": "committed", "abort": "aborted", "ABORT": "aborted"}
+"""What a marker, or an entry of the decision, makes of the entries before it in its log."""
+SIGNS = {"committed": "✓", "aborted": "✕", "open": "…"}
+Cell = list[str]
 Panel = dict[str, Any]
 Row = dict[str, Any]
 
@@ -37,7 +40,7 @@ def panel_of(model: str, press: str, again: bool) -> Panel:
         "nodes": nodes,
         "rows": rows,
         "places": _places(run, rows),
-        "logs": {place: _logs(run, step) for place, (step, _) in _places(run, rows).items()},
+        "logs": {place: _logs(run, step, place == END) for place, (step, _) in _places(run, rows).items()},
         "down": {place: _down(run, step) for place, (step, _) in _places(run, rows).items()},
         "parts": [[ends[name], state] for name, state in run.parts.items()],
         "told": f"the client: {run.told}",
@@ -176,23 +179,57 @@ def _kafka_label(e: Event) -> str:
     return state or (str(value) if isinstance(value, str) else "removed")
 
 
-def _logs(run: Run, step: int) -> list[list[Any]]:
-    """Each log at a step: its name, and its entries with the kind of cell that they are. Of Kafka the leaders' logs."""
-    if run.cluster is not None:
-        return _kafka_logs(run, step)
-    logs: dict[str, list[list[str]]] = {}
-    for e in run.trace.events[: step + 1]:
-        if e.kind == "append" and isinstance(e.data, Entry):
-            label = _entry(e.data)
-            logs.setdefault(e.node, []).append([label, _cell(label.partition(" ")[0])])
-        elif e.kind == "truncate" and e.node in logs:
-            del logs[e.node][e.data["offset"] :]
+def cell_text(cell: Cell) -> str:
+    """Return an entry of a log with the sign of its outcome, if it has one: "[-10 ✓]"."""
+    label, kind = cell
+    return f"[{label} {SIGNS[kind]}]" if kind in SIGNS else f"[{label}]"
+
+
+def _logs(run: Run, step: int, ended: bool) -> list[list[Any]]:
+    """Return each log at a step: its name, and its entries with their kinds. Of Kafka the leaders' logs.
+
+    A kind is that of a cell of `LogTape`: open, committed, aborted, "marker COMMIT", "marker ABORT", or "". When the
+    run has `ended`, what is open has the outcome of its part.
+    """
+    logs = _kafka_logs(run, step) if run.cluster is not None else _model_logs(run, step)
+    decided = [(part, outcome) for part, outcome in run.parts.items() if ended and outcome in SIGNS]
+    for part, outcome in decided:
+        for name, cells in logs.items():
+            _decide([cell for cell in cells if part in (name, cell[0].split(" ")[0])], outcome)
     return [[name, cells] for name, cells in sorted(logs.items())]
 
 
-def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
+def _decide(cells: list[Cell], outcome: str) -> None:
+    for cell in cells:
+        if cell[1] == "open":
+            cell[1] = outcome
+
+
+def _add(cells: list[Cell], label: str, is_written: bool) -> None:
+    """Append an entry; that of a decision decides what is open before it, and what `is_written` is open."""
+    decision = label.split(" ")[0]
+    if decision in OUTCOMES:
+        _decide(cells, OUTCOMES[decision])
+        cells.append([label, f"marker {decision.upper()}"])
+    else:
+        cells.append([label, "open" if is_written else ""])
+
+
+def _model_logs(run: Run, step: int) -> dict[str, list[Cell]]:
+    logs: dict[str, list[Cell]] = {}
+    for e in run.trace.events[: step + 1]:
+        if e.kind == "append" and isinstance(e.data, Entry):
+            _add(logs.setdefault(e.node, []), _entry(e.data), e.data.kind in ("update", "proposal"))
+        elif e.kind == "truncate" and e.node in logs:
+            del logs[e.node][e.data["offset"] :]
+        elif (e.kind, e.name) == ("state", "delivered"):
+            _decide(logs[e.node], "committed")
+    return logs
+
+
+def _kafka_logs(run: Run, step: int) -> dict[str, list[Cell]]:
     """The leaders' logs by offset: what a new leader has of its predecessor's is there once."""
-    logs: dict[str, dict[int, list[str]]] = {}
+    labels: dict[str, dict[int, str]] = {}
     led: dict[str, str] = {}
     for e in run.trace.events[: step + 1]:
         if e.kind == "state" and e.name == "metadata":
@@ -201,16 +238,12 @@ def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
             label = _kafka_label(e)
             name = "payments-0" if topic_of(e.name) == TRANSACTION_TOPIC else e.name
             if label not in ("Empty", "removed"):
-                logs.setdefault(name, {})[e.data.base_offset] = [label, _cell(label)]
-    return [[name, [cells[offset] for offset in sorted(cells)]] for name, cells in sorted(logs.items())]
-
-
-def _cell(label: str) -> str:
-    if label.endswith("Commit") or (label in LABELS and LABELS[label] == "commit"):
-        return "commit"
-    if label.endswith("Abort") or label in LABELS:
-        return "abort"
-    return "open"
+                labels.setdefault(name, {})[e.data.base_offset] = label
+    logs: dict[str, list[Cell]] = {name: [] for name in labels}
+    for name, by_offset in labels.items():
+        for _, label in sorted(by_offset.items()):
+            _add(logs[name], label, name != "payments-0")
+    return logs
 
 
 def words_of(press: str) -> str:
