@@ -1,6 +1,7 @@
 // What at least two pictures use: sent to a page once, and imported by each picture as "kafkalab:common".
 
 export * from "./run";
+export * from "./unpack";
 export * from "./walk";
 export * from "./presses";
 export * from "./roles";
@@ -13,3 +14,4 @@ export * from "./signs";
 export * from "./sequence_verdict";
 export * from "./sequence_logs";
 export * from "./view";
+export * from "./reveal";

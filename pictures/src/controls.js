@@ -59,10 +59,17 @@ export const CONTROLS =
 	<div class="filter" role="group" aria-label="What is shown" hidden><fieldset class="groups"><legend>frames</legend>` +
 	GROUPS.map((g) => `<label class="${g}"><input type="checkbox" value="${g}"><span>${g}</span></label>`).join("") +
 	`</fieldset><div class="things"></div>${button("time")}</div>`;
+const keyRow = (action) => {
+	const [, title, key] = BUTTONS[action];
+	return `<p><small>${keysName(key)}</small>${title}</p>`;
+};
+const FIRST = ["right", "left", "next_chapter", "drop", "what_if"];
 export const HELP =
 	`<div class="help" role="dialog" aria-label="Help" hidden>
-	<div>${Object.values(BUTTONS)
-		.map(([, title, key]) => `<p><small>${keysName(key)}</small>${title}</p>`)
+	<div class="keys first">${FIRST.map(keyRow).join("")}</div>
+	<div class="keys">${Object.keys(BUTTONS)
+		.filter((action) => !FIRST.includes(action))
+		.map(keyRow)
 		.join("")}</div>
 	<ul><li>→ stops where something new happens. What lies between two stops is folded: "+ 4" shows it, and , and . go
 	through it; so does a click on an arrow. Page up and page down go from chapter to chapter, too.</li>

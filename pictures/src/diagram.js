@@ -192,12 +192,22 @@ function sequencesOf(f) {
 // "#2" of the second frame of its name: as the notebook's text calls it.
 const numberOf = ({ id, name }) => esc(id.slice(name.length).replace(/~.*/, ""));
 
+export const isHeld = ({ state }, f) => !!state.held[f.copy_of || f.id];
+
+// An envelope on its way; one that is held has the sign of a pause in it and a dashed ring around it.
+const token = (u, held) =>
+	held
+		? svg`<circle class="ring" r="${u}"/><path d="M${-u * 0.6},${-u * 0.42}h${u * 1.2}v${u * 0.84}h${-u * 1.2}z"/>` +
+			svg`<path class="pause" d="M${-u * 0.18},${-u * 0.25}v${u * 0.5}m${u * 0.36},0v${-u * 0.5}"/>`
+		: envelope(u * 0.6);
+
 function arrowMarkup(v, flight) {
 	const { u, across } = v,
 		{ f } = flight,
 		g = geometry(v, flight),
 		{ fate, loop } = g,
-		side = loop > 0 || g.x2 > g.x1 ? 1 : -1;
+		side = loop > 0 || g.x2 > g.x1 ? 1 : -1,
+		held = fate === "in flight" && isHeld(v, f);
 	const upto = fate === "dropped" ? 0.55 : 1,
 		[ex, ey] = point(g, upto);
 	const text = (at, base, dir, words, how = "") =>
@@ -208,6 +218,7 @@ function arrowMarkup(v, flight) {
 		tag(sequencesOf(f), sequencesOf(f), "seq") +
 		tag(f.attempt > 1 && !f.of, `attempt ${f.attempt}`) +
 		tag(f.copy_of, "copy") +
+		tag(held, "held") +
 		tag(f.error !== "NONE" && f.error, esc(f.error), "bad");
 	const beside = (at, base) => text(at + u * 0.5, base + u * (side > 0 ? -1.05 : 1.75), 1, words);
 	let label = across
@@ -219,7 +230,7 @@ function arrowMarkup(v, flight) {
 			fate !== "delivered" ? "" : across ? beside(ex, ey - side * u) : text(ex - side * u, ey - u * 0.5, -side, words);
 	if (fate === "delivered") end = head(g, u * 0.75, f.kind === "response" ? "" : "Z");
 	else if (fate === "in flight")
-		end = `<g class="token" transform="translate(${point(g, rests(v, g)).map(rounded)})">${envelope(u * 0.6)}</g>`;
+		end = `<g class="token" transform="translate(${point(g, rests(v, g)).map(rounded)})">${token(u, held)}</g>`;
 	else {
 		const r = u * 0.5,
 			room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
@@ -229,7 +240,7 @@ function arrowMarkup(v, flight) {
 			svg`${-2 * r},${2 * r}"/>${text(ex + dir * u, ey + u * 0.4, dir, fate, "bad")}`;
 	}
 	return (
-		`<g class="arrow ${f.kind} ${f.category} ${fate.replace(" ", "-")}` +
+		`<g class="arrow ${f.kind} ${f.category} ${fate.replace(" ", "-")}${held ? " held" : ""}` +
 		`${v.chosen === f ? " current" : ""}" data-frame="${esc(f.id)}"` +
 		` data-fate="${fate}" data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/>` +
 		`<path class="line" d="${way(g, upto)}"/>${end}${label}</g>`

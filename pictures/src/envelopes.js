@@ -1,7 +1,7 @@
 // Envelopes in flight: each can be clicked for its menu, dragged off its line (drop) and along it (delay).
 
 import "./hands.css";
-import { geometry } from "./diagram";
+import { geometry, isHeld } from "./diagram";
 import { choose, closeMenu, envelopeMenu, nodeMenu, openMenu } from "./fault_menu";
 import { point, rests } from "./flights";
 import { whyNotFlying, whyPress } from "./presses";
@@ -19,7 +19,7 @@ export function grips(v) {
 	return flying.map(({ f, ...flight }) => {
 		const g = geometry(v, { f, ...flight }),
 			[x, y] = point(g, rests(v, g)),
-			name = `${f.id}, ${run.label(f.from)} to ${run.label(f.to)}, in flight: faults`;
+			name = `${f.id}, ${run.label(f.from)} to ${run.label(f.to)}, ${isHeld(v, f) ? "held" : "in flight"}: faults`;
 		return [
 			f.id,
 			svg`<g class="grip ${f.category}" data-grip="${esc(f.id)}" tabindex="0" role="button" aria-haspopup="dialog"` +

@@ -14,13 +14,21 @@ function addStyle(css) {
 	if (!style.isConnected) document.head.append(style);
 }
 
-// The parts of a picture are the common one and its own.
-async function moduleOf(model) {
+// The modules of the parts of a picture: the common one and its own.
+async function modulesOf(model) {
 	const partOf = (name) => model.widget_manager.get_model(name.slice("IPY_MODEL_".length)),
 		parts = await Promise.all(model.get("parts").map(partOf)),
 		[common, own] = parts.map((part) => part.get("code"));
 	for (const part of parts) addStyle(part.get("css"));
-	return import(addressOf(own.replaceAll("kafkalab:common", addressOf(common))));
+	const all = [addressOf(common), addressOf(own.replaceAll("kafkalab:common", addressOf(common)))];
+	return Promise.all(all.map((address) => import(address)));
 }
 
-export default { render: async (given) => (await moduleOf(given.model)).default.render(given) };
+async function render(given) {
+	const [{ reveal }, { default: picture }] = await modulesOf(given.model),
+		close = await picture.render(given);
+	reveal(given.el);
+	return close;
+}
+
+export default { render };

@@ -31,10 +31,10 @@ interface Machine {
 	told: string;
 }
 
-// Each press: its name, the words of its button, its sentence.
+// Each press: its name, which its button says, and its sentence.
 interface Values extends PanelValues {
 	panels: Machine[];
-	presses: Array<[string, string, string]>;
+	presses: Array<[string, string]>;
 	pressed: string;
 	again: boolean;
 	place: string;
@@ -43,9 +43,14 @@ interface Values extends PanelValues {
 const LANE = 44,
 	LINE = 18,
 	GAP_MS = 400,
-	SIGN = { committed: "✓", aborted: "✕", "in doubt": "…", down: "✕", open: "…" };
+	SIGN: Record<Part, string> = { committed: "✓", aborted: "✕", "in doubt": "…", down: "✕" };
 
-const signOf = (kind: string) => SIGN[kind as Part] ?? "";
+// What an entry is drawn as: a record that is open or decided, which its sign says, a marker, or something else.
+function cellOf(text: string, kind: string) {
+	if (/ [✓✕]$/.test(text)) return kind === "commit" ? "committed" : "aborted";
+	if (/^(commit|abort)\b/i.test(text)) return `marker ${kind.toUpperCase()}`;
+	return kind === "open" ? kind : "";
+}
 const laneOf = ({ nodes }: Machine, node: string) => {
 	const at = nodes.findIndex(({ id }) => id === node);
 	return at < 0 ? undefined : LANE / 2 + at * LANE;
@@ -88,7 +93,7 @@ class Neighbours extends Panel<Values> {
 	}
 
 	override change() {
-		const [, , said = ""] = this.get("presses").find(([name]) => name === this.get("pressed")) ?? [],
+		const [, said = ""] = this.get("presses").find(([name]) => name === this.get("pressed")) ?? [],
 			again = this.get("again") ? " What has crashed starts again after two minutes." : "",
 			words = `${said}${again} Moment: ${this.get("place")}.`;
 		Object.assign(this.root.dataset, { place: this.get("place"), pressed: this.get("pressed"), opened: this.opened });
@@ -100,8 +105,8 @@ class Neighbours extends Panel<Values> {
 
 	inside() {
 		const place = this.get("place"),
-			presses = this.get("presses").map(([name, button, title], i) =>
-				this.tool(name, `${i + 1} ${button}`, { title, pressed: name === this.get("pressed") }),
+			presses = this.get("presses").map(([name, title], i) =>
+				this.tool(name, `${i + 1} ${name}`, { title, pressed: name === this.get("pressed") }),
 			),
 			again = this.tool("again", "restart", {
 				title: "What has crashed starts again after two minutes",
@@ -143,14 +148,12 @@ class Neighbours extends Panel<Values> {
 	}
 	private verdict({ parts }: Machine) {
 		return html`<p class="ended">${parts.map(
-			([text, state]) => html`<span class="part ${state.replace(" ", "-")}">${signOf(state)} ${text}</span>`,
+			([text, state]) => html`<span class="part ${state.replace(" ", "-")}">${SIGN[state]} ${text}</span>`,
 		)}</p>`;
 	}
 	private log(name: string, cells: Array<[string, string]>) {
 		const cell = ([text, kind]: [string, string]) =>
-			html`<span class="cell ${kind}"><span class="text">${text}</span>${
-				signOf(kind) && html` <b class="sign">${signOf(kind)}</b>`
-			}</span>`;
+			html`<span class="cell ${cellOf(text, kind)}"><span class="text">${text}</span></span>`;
 		return html`<p class="log"><b>${name}</b>${cells.map(cell)}</p>`;
 	}
 	private lanes(machine: Machine, down: string[]) {

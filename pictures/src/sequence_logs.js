@@ -46,7 +46,7 @@ function entryWords(b, keyed) {
 	return words.join("; ");
 }
 
-function batchMarkup(cell, how, keyed, wrong) {
+function batchMarkup(cell, how, keyed, wrong, later) {
 	const [b, outcome, why] = cell,
 		marker = b.kind !== "data",
 		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
@@ -61,7 +61,7 @@ function batchMarkup(cell, how, keyed, wrong) {
 			? `<b class="anomaly">${broken ? "✕" : "–"} ${esc(wrong.name)}</b>`
 			: `<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
 	return (
-		`<div class="cell ${kind}${how}${wrong ? (broken ? " wrong" : " noted") : ""}"${data}` +
+		`<div class="cell ${kind}${how}${wrong ? (broken ? " wrong" : " noted") : ""}${later ? " later" : ""}"${data}` +
 		` aria-label="${words}${wrong ? ` · ${esc(wrong.name)}` : ""}" title="${wrong ? esc(wrong.text) : words}">` +
 		`<span class="line"><span class="off">${spanOf(b)}</span> ${text ? `<span class="text">${text}</span>` : ""}` +
 		`</span><span class="line"><b class="sign">${sign}</b> ${about}</span></div>`
@@ -130,12 +130,13 @@ export function stripItems(v, partition) {
 	};
 	for (const cell of shown) {
 		const [b, , why] = cell,
-			how = fresh(b.base) + (b.base >= hw && !why ? " ahead" : "");
+			how = fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""),
+			wrong = wrongIn(v, partition, b);
 		haunt(b.last);
 		flush(b.base);
 		items.push([
 			`${b.base}${why}`,
-			column(batchMarkup(cell, how, keyed, wrongIn(v, partition, b)), (level) => {
+			column(batchMarkup(cell, how, keyed, wrong, wrong && wrong.name !== v.first), (level) => {
 				const state = given(log, cell, level);
 				return `<span class="read ${state}">${READ[state]}</span>`;
 			}),

@@ -24,12 +24,15 @@ export function takeFindings(v) {
 	placeFindings(v);
 }
 
-// Of `v.found`: what is shown at the step, and where it lies.
+// Of `v.found`: what is shown at the step, the first finding first, and where it lies. Findings of another name than
+// the first are often its consequences, and stand back.
 export function placeFindings(v) {
 	v.shown = (v.found ?? []).filter((f) => f.since <= v.step && (f.policy === "forbidden" || f.places.length));
 	v.wrong = new Map();
 	v.missing = {};
-	for (const f of [...v.shown].sort((a, b) => (a.policy !== "forbidden") - (b.policy !== "forbidden"))) {
+	v.shown.sort((a, b) => (a.policy !== "forbidden") - (b.policy !== "forbidden") || a.since - b.since);
+	v.first = v.shown[0]?.name;
+	for (const f of v.shown) {
 		for (const [partition, offset] of f.places) {
 			if (f.name === "lost-write") (v.missing[partition] ??= []).push({ ...f, offset });
 			else if (!v.wrong.has(`${partition}@${offset}`)) v.wrong.set(`${partition}@${offset}`, f);
@@ -64,7 +67,7 @@ export function drawVerdict(v) {
 			words = forbidden ? `✕ ${name}${count}` : `${name}${count}, ${all[0].policy}`;
 		return [
 			name,
-			`<button type="button" class="${forbidden ? "forbidden" : "allowed"}" data-action="finding"` +
+			`<button type="button" class="${forbidden ? "forbidden" : "allowed"}${name === v.first ? "" : " later"}" data-action="finding"` +
 				` data-target="${esc(name)}" aria-expanded="${v.opened === name}">${esc(words)}</button>`,
 		];
 	});

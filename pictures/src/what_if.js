@@ -5,7 +5,7 @@ import "./what_if.css";
 import { asSentence, esc, rounded, svg, sync } from "./run";
 
 export const WONDERS = ["what_if", "strips"];
-const FATES = { committed: "committed", aborted: "aborted", nothing: "nothing", open: "open", torn: "✕", broken: "✕" },
+const FATES = { torn: "✕", broken: "✕", none: "" },
 	STRIPS = `<div class="whatif" role="group" aria-label="What if it broke right after this step?" hidden></div>`;
 
 // The entry to show at each stop: the latest that strikes anything after the stop before, or the first of these in
@@ -21,7 +21,8 @@ function atStops({ runs }, stops) {
 }
 
 function fateWords([, fate, target, anomalies]) {
-	const words = fate === "broken" ? `✕ ${anomalies}` : fate === "none" ? "nothing to strike" : fate;
+	const allowed = anomalies && `: ${anomalies}, allowed`,
+		words = fate === "broken" ? `✕ ${anomalies}` : fate === "none" ? "nothing to strike" : fate + allowed;
 	return target.includes("#") ? `${words} (${target})` : words;
 }
 
@@ -59,11 +60,16 @@ function stripMarkup({ name, cells }) {
 			title = `${name} at stop${from === i ? "" : "s"} ${from + 1}${from === i ? "" : `–${i + 1}`}: `;
 		const look = svg`style="left:${from * part}%;width:${wide}%"`,
 			words = `${title}${fate === "none" ? "nothing to strike" : fateWords([0, fate, "", cells[i][3]])}`;
-		bars.push(`<i class="fate ${fate}" ${look} title="${esc(words)}"><span>${FATES[fate] ?? ""}</span></i>`);
+		bars.push(`<i class="fate ${fate}" ${look} title="${esc(words)}"><span>${FATES[fate] ?? fate}</span></i>`);
 		from = i + 1;
 	});
 	const told = bars.map((bar) => /title="([^"]*)"/.exec(bar)[1].replace(`${name} at `, "")).join("; ");
 	return `<div class="bars" role="img" aria-label="${esc(name)}: ${told}">${bars.join("")}</div>`;
+}
+
+function emphasis(cell) {
+	const words = esc(fateWords(cell));
+	return `<em class="${cell[1]}" title="${words}">${words}</em>`;
 }
 
 export function drawStrips(v, index) {
@@ -81,7 +87,7 @@ export function drawStrips(v, index) {
 	const items = rows.flatMap((row, i) => [
 		[`n${i}`, `<b>${esc(row.name)}</b>`],
 		[`r${i}`, stripMarkup(row)],
-		[`w${i}`, `<em class="${row.cells[index - 1]?.[1]}">${esc(fateWords(row.cells[index - 1]))}</em>`],
+		[`w${i}`, emphasis(row.cells[index - 1])],
 	]);
 	sync(box, rows.length ? items : [["", `<p role="status">${quiet}</p>`]]);
 	if (!rows.length) return;

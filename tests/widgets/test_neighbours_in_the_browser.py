@@ -15,9 +15,18 @@ SEEN = """() => [...document.querySelectorAll(".neighbours section")].map((s) =>
   model: s.getAttribute("aria-label"),
   steps: [...s.querySelectorAll("[data-step]")].map((g) => Number(g.dataset.step)).sort((a, b) => a - b),
   logs: [...s.querySelectorAll(".log")].map((l) => [l.querySelector("b").textContent,
-    [...l.querySelectorAll(".cell")].map((c) => [c.querySelector(".text").textContent, c.className.slice(5)])]),
+    [...l.querySelectorAll(".cell")].map((c) => [c.textContent, c.className.slice(5)])]),
   ends: [...s.querySelectorAll(".part")].map((e) => e.textContent.slice(2)),
 }))"""
+
+
+def drawn_as(text: str, kind: str) -> str:
+    """As which of the cells of a LogTape an entry is drawn."""
+    if text.endswith(("✓", "✕")):
+        return {"commit": "committed", "abort": "aborted"}[kind]
+    if text.split()[0].lower() in ("commit", "abort"):
+        return f"marker {kind.upper()}"
+    return "open" if kind == "open" else ""
 
 
 def same(page: Page, view: Neighbours) -> None:
@@ -29,7 +38,9 @@ def same(page: Page, view: Neighbours) -> None:
         step, _ = panel["places"][view.place]
         assert seen["model"] == panel["model"]
         assert seen["steps"] == [row["step"] for row in panel["rows"] if row["step"] <= step]
-        assert seen["logs"] == panel["logs"][view.place]
+        assert seen["logs"] == [
+            [name, [[text, drawn_as(text, kind)] for text, kind in cells]] for name, cells in panel["logs"][view.place]
+        ]
         assert seen["ends"] == ([text for text, _ in panel["parts"]] if view.place == END else [])
 
 
@@ -92,7 +103,7 @@ def test_at_1280_by_800_no_scroll_bar_and_the_newest_frames_of_each_machine(
 
 def test_all_frames_of_one_machine_are_shown_on_demand(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
-    view = Neighbours("decider", place=END)
+    view = Neighbours("coordinator", place=END)
     Live(page, view)
     fit(page, 848, "#w0")
     page.locator(".neighbours").focus()
@@ -105,7 +116,7 @@ def test_all_frames_of_one_machine_are_shown_on_demand(page: Page) -> None:
 
 
 def test_a_lost_message_is_drawn_as_lost_and_a_dead_process_is_crossed_out(page: Page) -> None:
-    Live(page, Neighbours("decider", place=END))
+    Live(page, Neighbours("coordinator", place=END))
     two = page.locator('[aria-label="two-phase commit"]')
     expect(two.locator(".lane.down")).to_contain_text("✕tc")
     assert two.locator(".cross").count() > 0

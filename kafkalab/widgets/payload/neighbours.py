@@ -16,9 +16,9 @@ PLACES = (*MOMENTS, END)
 KAFKA_FRAMES = ("Produce", "EndTxn", "WriteTxnMarkers")
 REPEATED = 4
 """How many of the first and of the last frames of a client that tries again are drawn."""
-OUTCOMES = {"commit": "committed", "COMMIT": "committed", "abort": "aborted", "ABORT": "aborted"}
-"""What a marker, or an entry of the decision, makes of the entries before it in its log."""
-SIGNS = {"committed": "✓", "aborted": "✕", "open": "…"}
+RECORDS = ("update", "proposal")
+"""The kinds of a model's entries that the transaction writes; the others say how far it has come."""
+SIGN = {"commit": "✓", "abort": "✕"}
 Cell = list[str]
 Panel = dict[str, Any]
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ def panel_of(model: str, press: str, again: bool) -> Panel:
         "nodes": nodes,
         "rows": rows,
         "places": _places(run, rows),
-        "logs": {place: _logs(run, step, place == END) for place, (step, _) in _places(run, rows).items()},
+        "logs": {place: _logs(run, step) for place, (step, _) in _places(run, rows).items()},
         "down": {place: _down(run, step) for place, (step, _) in _places(run, rows).items()},
         "parts": [[ends[name], state] for name, state in run.parts.items()],
         "told": f"the client: {run.told}",
@@ -179,57 +179,31 @@ def _kafka_label(e: Event) -> str:
     return state or (str(value) if isinstance(value, str) else "removed")
 
 
-def cell_text(cell: Cell) -> str:
-    """Return an entry of a log with the sign of its outcome, if it has one: "[-10 ✓]"."""
-    label, kind = cell
-    return f"[{label} {SIGNS[kind]}]" if kind in SIGNS else f"[{label}]"
+def _logs(run: Run, step: int) -> list[list[Any]]:
+    """Each log at a step: its name, and its entries with the kind of cell that they are. Of Kafka the leaders' logs.
 
-
-def _logs(run: Run, step: int, ended: bool) -> list[list[Any]]:
-    """Return each log at a step: its name, and its entries with their kinds. Of Kafka the leaders' logs.
-
-    A kind is that of a cell of `LogTape`: open, committed, aborted, "marker COMMIT", "marker ABORT", or "". When the
-    run has `ended`, what is open has the outcome of its part.
+    A record is "open" until its log has the decision, then "commit" or "abort"; an entry of another kind is "plain".
     """
-    logs = _kafka_logs(run, step) if run.cluster is not None else _model_logs(run, step)
-    decided = [(part, outcome) for part, outcome in run.parts.items() if ended and outcome in SIGNS]
-    for part, outcome in decided:
-        for name, cells in logs.items():
-            _decide([cell for cell in cells if part in (name, cell[0].split(" ")[0])], outcome)
+    if run.cluster is not None:
+        return _kafka_logs(run, step)
+    logs: dict[str, list[Cell]] = {}
+    for e in run.trace.events[: step + 1]:
+        cells = logs.setdefault(e.node, []) if e.kind == "append" else logs.get(e.node, [])
+        if e.kind == "append" and isinstance(e.data, Entry):
+            _decide(cells, e.data.kind)
+            cells.append([_entry(e.data), "open" if e.data.kind in RECORDS else _cell(e.data.kind)])
+        elif e.kind == "truncate":
+            del cells[e.data["offset"] :]
+        elif e.kind == "state" and e.name == "delivered":
+            _decide(cells, "commit")
+        elif e.kind == "recover" and run.model == "MVCC":
+            _decide(cells, "abort")
     return [[name, cells] for name, cells in sorted(logs.items())]
 
 
-def _decide(cells: list[Cell], outcome: str) -> None:
-    for cell in cells:
-        if cell[1] == "open":
-            cell[1] = outcome
-
-
-def _add(cells: list[Cell], label: str, is_written: bool) -> None:
-    """Append an entry; that of a decision decides what is open before it, and what `is_written` is open."""
-    decision = label.split(" ")[0]
-    if decision in OUTCOMES:
-        _decide(cells, OUTCOMES[decision])
-        cells.append([label, f"marker {decision.upper()}"])
-    else:
-        cells.append([label, "open" if is_written else ""])
-
-
-def _model_logs(run: Run, step: int) -> dict[str, list[Cell]]:
-    logs: dict[str, list[Cell]] = {}
-    for e in run.trace.events[: step + 1]:
-        if e.kind == "append" and isinstance(e.data, Entry):
-            _add(logs.setdefault(e.node, []), _entry(e.data), e.data.kind in ("update", "proposal"))
-        elif e.kind == "truncate" and e.node in logs:
-            del logs[e.node][e.data["offset"] :]
-        elif (e.kind, e.name) == ("state", "delivered"):
-            _decide(logs[e.node], "committed")
-    return logs
-
-
-def _kafka_logs(run: Run, step: int) -> dict[str, list[Cell]]:
+def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
     """The leaders' logs by offset: what a new leader has of its predecessor's is there once."""
-    labels: dict[str, dict[int, str]] = {}
+    logs: dict[str, dict[int, Cell]] = {}
     led: dict[str, str] = {}
     for e in run.trace.events[: step + 1]:
         if e.kind == "state" and e.name == "metadata":
@@ -238,12 +212,24 @@ def _kafka_logs(run: Run, step: int) -> dict[str, list[Cell]]:
             label = _kafka_label(e)
             name = "payments-0" if topic_of(e.name) == TRANSACTION_TOPIC else e.name
             if label not in ("Empty", "removed"):
-                labels.setdefault(name, {})[e.data.base_offset] = label
-    logs: dict[str, list[Cell]] = {name: [] for name in labels}
-    for name, by_offset in labels.items():
-        for _, label in sorted(by_offset.items()):
-            _add(logs[name], label, name != "payments-0")
-    return logs
+                log = logs.setdefault(name, {})
+                _decide([log[offset] for offset in sorted(log)], _cell(label))
+                record = e.data.control is None and name == e.name
+                log[e.data.base_offset] = [label, "open" if record else _cell(label)]
+    return [[name, [cells[offset] for offset in sorted(cells)]] for name, cells in sorted(logs.items())]
+
+
+def _cell(label: str) -> str:
+    """Return the kind of cell of an entry that is no record: of a decision, a marker, or something else."""
+    return next((kind for kind in SIGN if label.lower().endswith(kind)), "plain")
+
+
+def _decide(cells: list[Cell], decision: str) -> None:
+    """Say of the records that are open what became of them, if `decision` is one."""
+    if decision in SIGN:
+        for cell in cells:
+            if cell[1] == "open":
+                cell[:] = [f"{cell[0]} {SIGN[decision]}", decision]
 
 
 def words_of(press: str) -> str:

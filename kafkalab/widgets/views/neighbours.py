@@ -8,7 +8,7 @@ import traitlets
 
 from kafkalab.limits import quoted, whole_number
 from kafkalab.neighbours.presses import MODELS, SHARED, pressed
-from kafkalab.widgets.payload.neighbours import END, PLACES, Panel, cell_text, panel_of, words_of
+from kafkalab.widgets.payload.neighbours import END, PLACES, Panel, panel_of, words_of
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
 
@@ -20,24 +20,24 @@ SIGN = {"committed": "✓", "aborted": "✕", "in doubt": "…", "down": "✕"}
 
 
 class Neighbours(Picture):
-    """Four machines with one transfer: `Neighbours()`, `Neighbours("only witness", again=True)`.
+    """Four machines with one transfer: `Neighbours()`, `Neighbours("coordinator and participant", again=True)`.
 
-    `press("decider")` crashes the same process on all four; `press("again")` starts what has crashed again after two
-    minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
+    `press("coordinator")` crashes the same process on all four; `press("again")` starts what has crashed again after
+    two minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
     """
 
     part = "neighbours"
 
     SETTABLE = ("place",)
 
-    pressed = traitlets.Unicode("nothing").tag(sync=True)
+    pressed = traitlets.Unicode("no fault").tag(sync=True)
     again = traitlets.Bool(False).tag(sync=True)
     place = traitlets.Unicode(PLACES[0]).tag(sync=True)
     panels: traitlets.List[Panel] = traitlets.List().tag(sync=True)
-    presses = traitlets.List([[one.name, one.button, one.says] for one in SHARED]).tag(sync=True)
+    presses = traitlets.List([[one.name, one.says] for one in SHARED]).tag(sync=True)
 
     def __init__(
-        self, pressed: str = "nothing", again: bool = False, place: str = PLACES[0], size: str = "laptop"
+        self, pressed: str = "no fault", again: bool = False, place: str = PLACES[0], size: str = "laptop"
     ) -> None:
         """Show this press. ValueError for an unknown press, place or size."""
         panels = _panels(pressed, again)
@@ -81,17 +81,17 @@ class Neighbours(Picture):
         return f"{words_of(self.pressed)}{again} Moment: {self.place}."
 
     def text(self) -> str:
-        """Return the text twin: for each machine the last events up to the moment, its logs, and how it ends."""
+        """Return the text twin: for each machine how it ends, its logs, and the last events up to the moment."""
         lines = [self.head()]
         for panel in self.panels:
             step, came = panel["places"][self.place]
             lines.append(panel["model"] + ("" if came else f": “{self.place}” never comes"))
             if self.place == END:
                 lines.append("  " + "; ".join([*(SIGN[s] + " " + text for text, s in panel["parts"]), panel["told"]]))
+            lines += [f"  {name}: {' '.join(f'[{c[0]}]' for c in cells)}" for name, cells in panel["logs"][self.place]]
             rows = [row for row in panel["rows"] if row["step"] <= step]
             lines += [f"  … {len(rows) - LAST_ROWS} events before"] if len(rows) > LAST_ROWS else []
             lines += [f"  {row['at']} ms {row['text']}" for row in rows[-LAST_ROWS:]]
-            lines += [f"  {name}: {' '.join(map(cell_text, cells))}" for name, cells in panel["logs"][self.place]]
         return "\n".join(lines)
 
     def svg(self) -> str:
@@ -121,7 +121,7 @@ class Neighbours(Picture):
         y += 17 * (LAST_ROWS - len(rows)) + 24
         for name, cells in panel["logs"][self.place]:
             y += 17
-            canvas.text(left, y, fit(f"{name}: {' '.join(map(cell_text, cells))}", 450))
+            canvas.text(left, y, fit(f"{name}: {' '.join(f'[{c[0]}]' for c in cells)}", 450))
         if self.place == END:
             x = left
             y += 18
