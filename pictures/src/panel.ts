@@ -36,9 +36,8 @@ const PANEL_KEYS: Keys = {
 const isTyping = (target: Element) => target.matches("input, select, textarea");
 const isPlain = (event: KeyboardEvent) => !(event.ctrlKey || event.metaKey || event.altKey);
 
-// A panel in `el`. To be written: `name`, `title`, `inside` and `help`; where they are needed `keys`, `traits`, `where`,
-// `change`, which comes before each drawing, `why` a button would do nothing, and `act`, which says whether it did
-// something.
+// A panel in `el`. To be written: `name`, `title`, `inside` and `help`; where needed `keys`, `traits`, `where`; `change`,
+// which comes before each drawing; `why` a button would do nothing; `act`, which says whether it has done something.
 export abstract class Panel<V extends PanelValues = PanelValues> {
 	abstract readonly name: string;
 	abstract readonly title: string;
