@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.explore.anomalies import FAILED, named
+from kafkalab.explore.anomalies import FAILED, allowed_in, named
 from kafkalab.explore.trial import run_to_end, shown_in
+from kafkalab.history.operations import operations_of
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault, Restart
 from kafkalab.sim.kernel.kernel import no_collections
+from kafkalab.sim.outcome import NOTHING
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
 CLIENT, COORDINATOR, LEADER, FRAME = "crash of the client", "crash of the coordinator", "crash of the leader", "loss"
 DOWN_MS = 20_000
 CLEAN = "clean"
+TIMES = ("never", "once", "twice")
+"""How often a record is in its topic in the end."""
+OF_RECORDS = ("duplicate", "lost-write")
+"""The anomalies by which a record is there twice, or never."""
 SEEN = ("send", "append", "truncate", "complete")
 """What outlasts a crash: frames, logs, and what a program was told. What a node has received only is lost with it."""
 
@@ -29,7 +36,9 @@ class WhatIf:
     """What becomes of the run if `mishap` happens right after `step`.
 
     `verdict` is "clean", or names the anomalies; `outcome` is what became of the transactions then: see
-    `Cluster.outcome`. `same_as` is the step whose run this is, because nothing that matters lies between the two.
+    `Cluster.outcome`. In a run without transactions it is how often each record is in the log, "never", "once" or
+    "twice", and `allowed` names the anomalies of records that Kafka allows. `same_as` is the step whose run this is,
+    because nothing that matters lies between the two.
     """
 
     step: int
@@ -37,6 +46,7 @@ class WhatIf:
     faults: tuple[Fault, ...]
     verdict: str
     outcome: str
+    allowed: str
     same_as: int
 
     @property
@@ -56,32 +66,65 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     """
     cluster, end = run_to_end(scenario)
     found: dict[str, list[WhatIf]] = {CLIENT: [], COORDINATOR: [], LEADER: [], FRAME: []}
-    runs: dict[tuple[Fault, ...], tuple[str, str]] = {}
-    names = tuple(name for name in named(()) if name != FAILED)
-    base = _verdict(cluster, end, names)
+    runs: dict[tuple[Fault, ...], _Fate] = {}
+    records = _sent(cluster) if cluster.outcome().verdict == NOTHING else ()
+    base = _fate(cluster, end, records)
     appends = _coordinators(cluster), _leaders(cluster)
     for event in cluster.trace.events[cluster.start :]:
         for mishap, faults, same_as in _mishaps(cluster, event, *appends):
             if faults not in runs:
                 if stop is not None and stop():
                     return found
-                runs[faults] = _of(scenario.with_faults(*faults), names) if faults else base
-            verdict, outcome = runs[faults]
-            found[mishap].append(WhatIf(event.step, mishap, faults, verdict, outcome, same_as))
+                runs[faults] = _of(scenario.with_faults(*faults), records) if faults else base
+            found[mishap].append(WhatIf(event.step, mishap, faults, *runs[faults], same_as))
     return found
 
 
-def _verdict(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[str, str]:
+Record = tuple[str, str | None]  # topic, value
+
+
+class _Fate(NamedTuple):
+    """What became of a run: see the fields of `WhatIf`."""
+
+    verdict: str
+    outcome: str
+    allowed: str = ""
+
+
+def _fate(cluster: Cluster, end: str, records: Collection[Record]) -> _Fate:
+    """Judge a run: by how often `records` are in the logs where there are any, else by its transactions."""
+    names = tuple(name for name in named(()) if name != FAILED)
     anomalies = dict.fromkeys(f.anomaly for f in shown_in(cluster, end, names))
-    return ", ".join(anomalies) or CLEAN, str(cluster.outcome().verdict)
+    verdict = ", ".join(anomalies) or CLEAN
+    if not records:
+        return _Fate(verdict, str(cluster.outcome().verdict))
+    allowed = dict.fromkeys(f.anomaly for f in allowed_in(cluster, OF_RECORDS))
+    return _Fate(verdict, _times(cluster, records), ", ".join(allowed))
+
+
+def _sent(cluster: Cluster) -> list[Record]:
+    """Return the records that programs have sent, each once."""
+    sends = [o for o in operations_of(cluster.trace) if o.function == "send" and o.invocation < 0]
+    return list(dict.fromkeys((topic_of(send.key), send.value) for send in sends))
+
+
+def _times(cluster: Cluster, records: Collection[Record]) -> str:
+    """Return how often the records are in the leaders' logs: "once" if each is there once, else as "some twice"."""
+    there: list[Record] = []
+    for partition in cluster.controller.metadata.partitions:
+        batches = cluster.log_of(partition).batches if topic_of(partition) in cluster.scenario.topics else ()
+        there += [(topic_of(partition), record.value) for batch in batches for record in batch.records]
+    counts = sorted({there.count(record) for record in records})
+    words = [TIMES[n] if n < len(TIMES) else f"{n} times" for n in counts]
+    return words[0] if len(words) == 1 else ", ".join(f"some {word}" for word in words if word != TIMES[1])
 
 
 @no_collections()
-def _of(scenario: Scenario, names: tuple[str, ...]) -> tuple[str, str]:
+def _of(scenario: Scenario, records: Collection[Record]) -> _Fate:
     cluster, end = run_to_end(scenario)
-    found = _verdict(cluster, end, names)
+    fate = _fate(cluster, end, records)
     cluster.discard()
-    return found
+    return fate
 
 
 def _mishaps(

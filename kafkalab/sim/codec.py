@@ -48,6 +48,9 @@ WORDS = (
     '["zombie_member","two_members","hanging","kafka_17754","0.11","1.0","4.x/TV1","lab03","4.x/TV2",0,0,0]"lab03","4.x/TV2",0,0,[['
 )
 """What codes of version 1 are compressed against. A change of it makes another version."""
+BILLING, PACKING = {"till-1": "first", "till-2": "second"}, {"anna": "one", "ben": "two"}
+NODES = {"lab06": BILLING, "lab06-": BILLING, "lab10": PACKING, "pending_offsets": PACKING}
+"""What codes of version 1 call the nodes of these scenarios: their names when it began."""
 
 
 def encode(kind: str, data: Any) -> str:
@@ -139,9 +142,10 @@ def scenario_row(scenario: Scenario) -> Any:
     for name, made in SCENARIOS.items():
         base = _base(made, scenario.profile)
         if base and replace(base, seed=scenario.seed, rules_off=scenario.rules_off, faults=()) == plain:
-            faults = [fault_row(fault) for fault in scenario.faults]
-            given = [scenario.seed, list(scenario.rules_off), faults]
-            usual = [base.seed, list(base.rules_off), [fault_row(fault) for fault in base.faults]]
+            given, usual = (
+                [s.seed, list(s.rules_off), _rename([fault_row(fault) for fault in s.faults], NODES.get(name, {}))]
+                for s in (scenario, base)
+            )
             row = [name, scenario.profile, *("" if a == b else a for a, b in zip(given, usual, strict=True))]
             while row[-1] == "":
                 row.pop()
@@ -167,10 +171,20 @@ def scenario_of_row(row: Any) -> Scenario:
         if rules_off != "":
             changes["rules_off"] = tuple(rules_off)
         if faults != "":
-            changes["faults"] = tuple(fault_of_row(fault) for fault in faults)
+            present = {former: node for node, former in NODES.get(name, {}).items()}
+            changes["faults"] = tuple(fault_of_row(fault) for fault in _rename(faults, present))
         return replace(SCENARIOS[name](profile=profile), **changes)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(told(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
+
+
+def _rename(data: Any, names: dict[str, str]) -> Any:
+    """Return the lists and dicts with each string in them that `names` has replaced."""
+    if isinstance(data, (list, tuple)):
+        return [_rename(value, names) for value in data]
+    if isinstance(data, dict):
+        return {key: _rename(value, names) for key, value in data.items()}
+    return names.get(data, data) if isinstance(data, str) else data
 
 
 def fault_row(fault: Fault) -> list[Any]:

@@ -12,6 +12,7 @@ from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic
 from kafkalab.protocol.records import ControlType
 
 GONE = "gone"
+NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,9 @@ def _verdict(history: list[Txn], last: dict[str, Txn], logs: dict[str, Partition
     for word in ("torn", "open"):
         if word in words:
             return word
-    begun = [w for w in words if w != "nothing"]
+    begun = [w for w in words if w != NOTHING]
     if not begun:
-        return "nothing"
+        return NOTHING
     return begun[0] if len(set(begun)) == 1 else "some committed, some aborted"
 
 
@@ -78,7 +79,7 @@ def _word(tid: str, history: list[Txn], last: Txn, logs: dict[str, PartitionLog]
         return "open"
     prepared = [t for t in history if t.transactional_id == tid and t.state in PREPARED]
     if not prepared:  # never, or compaction has left the last entry only
-        return {TxnState.COMPLETE_COMMIT: "committed", TxnState.COMPLETE_ABORT: "aborted"}.get(last.state, "nothing")
+        return {TxnState.COMPLETE_COMMIT: "committed", TxnState.COMPLETE_ABORT: "aborted"}.get(last.state, NOTHING)
     decision = prepared[-1]
     wanted = ControlType.COMMIT if decision.state is TxnState.PREPARE_COMMIT else ControlType.ABORT
     ends = [_last_end(logs[p], decision.producer_id) for p in decision.partitions if p in logs]

@@ -101,7 +101,9 @@ WRONG = {
         answer="def transactional_id(facts):\n    return f\"{facts['app']}-{facts['host']}\"",
         says="end well. The shortest that does not",
     ),
-    "L6.E2": Wrong(answer='e2 = [Pause("first", at_ms=3_000), Resume("first", at_ms=9_000)]', says="This run shows no"),
+    "L6.E2": Wrong(
+        answer='e2 = [Pause("till-1", at_ms=3_000), Resume("till-1", at_ms=9_000)]', says="This run shows no"
+    ),
     "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
     "L7.E1": Wrong(
         answer='def violated(settings):\n    late = settings["work_ms"] > settings["delivery_timeout_ms"]\n'
@@ -142,7 +144,7 @@ WRONG = {
         says="end well. The shortest that does not",
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
-    "L10.E3": Wrong(answer='e3 = [Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)]', says="This run shows no"),
+    "L10.E3": Wrong(answer='e3 = [Pause("anna", at_ms=4_000), Resume("anna", at_ms=30_000)]', says="This run shows no"),
     "L11.E1": Wrong(
         answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. The first that is not"
     ),
@@ -206,7 +208,7 @@ WRONG = {
         opens=False, table=True,
     ),
     "L14.E2": Wrong(
-        answer='e2 = [("decider", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
+        answer='e2 = [("coordinator", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
     ),
     "L14.E3": Wrong(
         answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',

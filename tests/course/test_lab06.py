@@ -18,8 +18,8 @@ from kafkalab.sim.faults import Crash, Delay, Fault, Pause, Resume
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
-RIGHT_3 = dict(enumerate(("second", "both", "first", "both", "none", "both", "none", "second", "second"), 1))
-ASLEEP: list[Fault] = [Pause("first", at_ms=300), Resume("first", at_ms=5_300)]
+RIGHT_3 = dict(enumerate(("till-2", "both", "till-1", "both", "none", "both", "none", "till-2", "till-2"), 1))
+ASLEEP: list[Fault] = [Pause("till-1", at_ms=300), Resume("till-1", at_ms=5_300)]
 
 
 @pytest.fixture(autouse=True)
@@ -95,9 +95,9 @@ def test_what_gives_no_name_is_told_so(answer: Any, kind: type[Exception]) -> No
 @pytest.mark.parametrize(
     ("presses", "miss"),
     [
-        ([Pause("first", at_ms=3_000), Resume("first", at_ms=6_000)], "did all of its work"),
-        ([Pause("first", at_ms=620), Resume("first", at_ms=5_300)], "asked the coordinator before it wrote"),
-        ([Pause("first", at_ms=300), Resume("first", at_ms=9_000)], "nothing committed it"),
+        ([Pause("till-1", at_ms=3_000), Resume("till-1", at_ms=6_000)], "did all of its work"),
+        ([Pause("till-1", at_ms=620), Resume("till-1", at_ms=5_300)], "asked the coordinator before it wrote"),
+        ([Pause("till-1", at_ms=300), Resume("till-1", at_ms=9_000)], "nothing committed it"),
         ([*ASLEEP, Crash("b2", at_ms=30_000)], "can you do it in 2"),
         ([], "still blank"),
     ],
@@ -134,7 +134,7 @@ def test_a_misconception_picks_its_hint() -> None:
 
 
 def test_the_presses_that_charge_twice_do_no_harm_with_the_rule_on() -> None:
-    presses = [Pause("first", at_ms=300), Resume("first", at_ms=5_300)]
+    presses = [Pause("till-1", at_ms=300), Resume("till-1", at_ms=5_300)]
     assert check("L6.E2", presses)
     for given in (presses, []):
         charges = lab06_e2.with_epochs(given).outcome().committed["charges-0"]

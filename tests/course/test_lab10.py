@@ -34,7 +34,7 @@ RIGHT_2 = dict(
          "rewind"), 1,
     )
 )  # fmt: skip
-ASLEEP: list[Fault] = [Pause("one", at_ms=4_000), Resume("one", at_ms=55_000)]
+ASLEEP: list[Fault] = [Pause("anna", at_ms=4_000), Resume("anna", at_ms=55_000)]
 READS = {"group_id": "packers", "auto_offset_reset": "earliest", "session_timeout_ms": 10_000}
 Loop = Callable[..., Coroutine[Any, Any, None]]
 
@@ -214,12 +214,12 @@ def test_a_misconception_picks_its_hint(number: int, word: str, miss: str) -> No
 @pytest.mark.parametrize(
     ("presses", "miss", "says"),
     [
-        ([Pause("one", at_ms=12_000), Resume("one", at_ms=55_000)], "nobody slept", "had committed before"),
-        ([Pause("one", at_ms=6_000), Resume("one", at_ms=55_000)], "pending", "its offsets were sent already"),
-        ([Crash("one", at_ms=4_000)], "never wakes", "never wakes up"),
-        ([Pause("one", at_ms=4_000), Resume("one", at_ms=30_000)], "still a member", "nothing left to pack"),
-        ([Pause("one", at_ms=4_000), Resume("one", at_ms=75_000)], "too late", "had been aborted by then"),
-        ([Pause("one", at_ms=4_000)], "does not end", "does not end"),
+        ([Pause("anna", at_ms=12_000), Resume("anna", at_ms=55_000)], "nobody slept", "had committed before"),
+        ([Pause("anna", at_ms=6_000), Resume("anna", at_ms=55_000)], "pending", "her offsets were sent already"),
+        ([Crash("anna", at_ms=4_000)], "never wakes", "never wakes up"),
+        ([Pause("anna", at_ms=4_000), Resume("anna", at_ms=30_000)], "still a member", "nothing left to pack"),
+        ([Pause("anna", at_ms=4_000), Resume("anna", at_ms=75_000)], "too late", "had been aborted by then"),
+        ([Pause("anna", at_ms=4_000)], "does not end", "does not end"),
         ([*ASLEEP, Crash("b2", at_ms=90_000)], "too many", "can you do it in 2"),
         ([], "", "still blank"),
     ],

@@ -7,10 +7,11 @@ from itertools import groupby
 
 import pytest
 
+from kafkalab import lab00, lab01
 from kafkalab.explore.what_if import CLIENT, COORDINATOR, FRAME, LEADER, WhatIf, what_if
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Crash
+from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 ONE = Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))
@@ -64,3 +65,25 @@ def test_it_can_be_stopped() -> None:
     runs = iter(range(4))
     strips = what_if(ONE, stop=lambda: next(runs) == 3)
     assert sum(map(len, strips.values())) < 20
+
+
+def test_without_transactions_a_strip_says_how_often_the_record_is_in_the_log() -> None:
+    fates = {one.faults: (one.outcome, one.allowed) for one in what_if(lab00())[FRAME] if one.faults}
+    assert fates[(Drop("Produce#1"),)] == ("once", "")
+    assert fates[(Drop("ProduceResponse#1"),)] == ("twice", "duplicate")
+    assert [run(Drop(f"{name}#1")) for name in ("Produce", "ProduceResponse")] == [["soup"], ["soup", "soup"]]
+
+
+def test_a_record_is_there_more_than_once_exactly_where_a_duplicate_is_found() -> None:
+    strips = what_if(lab00().with_faults(Drop("ProduceResponse#1")))
+    told = {(one.outcome, one.allowed) for strip in strips.values() for one in strip if one.faults}
+    assert told == {("never", ""), ("once", ""), ("twice", "duplicate"), ("3 times", "duplicate")}
+
+
+def test_of_several_records_the_strip_says_what_became_of_some() -> None:
+    outcomes = [outcome for outcome, _ in groupby(what_if(lab01())[CLIENT][1:], key=lambda one: one.outcome)]
+    assert outcomes == ["never", "some never", "once"]
+
+
+def run(fault: Drop) -> list[str]:
+    return list(ran(lab00().with_faults(fault)).outcome().committed["orders-0"])

@@ -40,7 +40,7 @@ def test_two_idempotent_instances_charge_twice_and_two_with_a_name_once(seed: in
 
 def test_the_first_transaction_is_open_when_the_first_instance_falls_asleep() -> None:
     cluster = Cluster(lab06())
-    asked = [f for f in cluster.run().frames.values() if f.name == "InitProducerId" and f.sender == "second"]
+    asked = [f for f in cluster.run().frames.values() if f.name == "InitProducerId" and f.sender == "till-2"]
     answers = [f.error for f in cluster.trace.frames.values() if f.of in {a.id for a in asked}]
     assert answers == ["CONCURRENT_TRANSACTIONS", "NONE"]
 
@@ -52,7 +52,7 @@ def test_fencing_outlives_the_coordinator(at_ms: int) -> None:
     step = max(e.step for e in base.trace.events if e.at_ms <= at_ms)
     crashed = base.fork(step, Crash("b1"))
     assert crashed.outcome().committed["charges-0"] == VALUES
-    assert type(crashed.results["first"]).__name__ == "ProducerFencedError"
+    assert type(crashed.results["till-1"]).__name__ == "ProducerFencedError"
 
 
 def test_the_picture_of_your_turn_stands_where_the_first_charge_is_written_and_nothing_is_committed() -> None:
@@ -71,7 +71,7 @@ def test_the_checks_are_red_for_a_new_name_at_each_start() -> None:
 
 @pytest.mark.parametrize(("cell", "state"), [("which-final", "FATAL_ERROR"), ("which-abortable", "ABORTABLE_ERROR")])
 def test_the_producer_is_in_the_state_that_the_lab_names(cell: str, state: str) -> None:
-    assert f"first billing-0: {state}" in shown(cell)
+    assert f"till-1 billing-0: {state}" in shown(cell)
 
 
 def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused() -> None:

@@ -50,8 +50,8 @@ def test_two_commits_double_or_lose_the_parcels() -> None:
 def test_the_sleeper_is_refused_and_joins_again_and_without_its_name_packs_twice(seed: int, profile: str) -> None:
     cluster = ran(lab10(seed=seed, profile=profile))
     assert cluster.outcome().committed[f"{PARCELS}-0"] == VALUES
-    assert cluster.results["one"] == {"packed": [], "refused": "UNKNOWN_MEMBER_ID"}
-    joined = [e.data["generation"] for e in cluster.trace.of("state", "member") if e.node == "one"]
+    assert cluster.results["anna"] == {"packed": [], "refused": "UNKNOWN_MEMBER_ID"}
+    joined = [e.data["generation"] for e in cluster.trace.of("state", "member") if e.node == "anna"]
     assert joined == [1, 4]
     assert parcels(lab10(seed=seed, profile=profile, named=False)) == TWICE
     assert parcels(replace(lab10(seed=seed, profile=profile), rules_off=(GENERATION_CHECK.name,))) == TWICE
@@ -62,14 +62,14 @@ def test_kafka_1_0_packs_twice() -> None:
 
 
 def test_the_producer_that_was_refused_can_abort_and_go_on() -> None:
-    assert "one packer-1: ABORTABLE_ERROR" in shown("abortable")
+    assert "anna packer-1: ABORTABLE_ERROR" in shown("abortable")
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_successor_waits_for_the_pending_offset_until_the_sleeper_commits(seed: int) -> None:
     cluster = ran(pending_offsets(seed=seed))
     assert cluster.outcome().committed[f"{PARCELS}-0"] == VALUES
-    assert (cluster.results["one"]["packed"], cluster.results["two"]["packed"]) == (list(VALUES), [])
+    assert (cluster.results["anna"]["packed"], cluster.results["ben"]["packed"]) == (list(VALUES), [])
     without = ran(replace(pending_offsets(seed=seed), rules_off=(STABLE_OFFSETS.name,)))
     assert without.outcome().committed[f"{PARCELS}-0"] == TWICE
 
@@ -77,14 +77,14 @@ def test_the_successor_waits_for_the_pending_offset_until_the_sleeper_commits(se
 def test_if_the_sleeper_is_dead_the_successor_waits_for_the_transaction_s_timeout() -> None:
     cluster = ran(pending_offsets(awake_ms=0))
     assert cluster.outcome().committed[f"{PARCELS}-0"] == VALUES
-    assert cluster.results["two"]["packed"] == list(VALUES)
+    assert cluster.results["ben"]["packed"] == list(VALUES)
     aborted = next(e for e in cluster.trace.of("state", "transaction") if e.data["state"] == "PrepareAbort")
     assert 30_000 <= aborted.at_ms < 30_100
     awake, dead = printed("pending-end")
-    assert awake.startswith("one wakes up: two is refused")
-    assert "packed by two: []" in awake
-    assert dead.startswith("one is dead: two is refused")
-    assert "packed by two: ['tea', 'salt']" in dead
+    assert awake.startswith("anna wakes up: ben is refused")
+    assert "packed by ben: []" in awake
+    assert dead.startswith("anna is dead: ben is refused")
+    assert "packed by ben: ['tea', 'salt']" in dead
 
 
 def test_without_a_seek_the_orders_of_an_aborted_transaction_are_lost() -> None:
@@ -94,7 +94,7 @@ def test_without_a_seek_the_orders_of_an_aborted_transaction_are_lost() -> None:
     ]
 
 
-@pytest.mark.parametrize("node", ["one", "two", "b1", "b2", "b3"])
+@pytest.mark.parametrize("node", ["anna", "ben", "b1", "b2", "b3"])
 def test_no_crash_of_your_turn_doubles_an_order_or_says_that_it_is_done(node: str) -> None:
     base = Cluster(replace(lab10(), faults=()))
     base.run()
@@ -106,5 +106,5 @@ def test_no_crash_of_your_turn_doubles_an_order_or_says_that_it_is_done(node: st
 
 
 def test_the_search_that_the_lab_shows_finds_the_pair() -> None:
-    assert "Pause('one'" in shown("e3-search")
-    assert "Resume('one'" in shown("e3-search")
+    assert "Pause('anna'" in shown("e3-search")
+    assert "Resume('anna'" in shown("e3-search")

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from kafkalab import lab03, lab06
+from kafkalab import lab03, lab06, pending_offsets
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.cluster import Cluster
@@ -89,6 +89,16 @@ GIVEN_OUT = {
 @pytest.mark.parametrize("name", GIVEN_OUT)
 def test_a_code_that_was_given_out_once_is_read_for_good(name: str) -> None:
     assert scenario_of_code(GIVEN_OUT[name]) == SCENARIOS[name]().with_faults(Drop("EndTxn#1"))
+
+
+def test_a_code_with_the_former_names_of_nodes_is_read_and_still_written() -> None:
+    scenario = pending_offsets().with_faults(Crash("ben", at_ms=50_000), Cut("anna", ("b1", "b2"), at_ms=4_000))
+    given_out = (
+        "K1-HDB2M-J6D0C-372EH-CN4G2-PM824-EG1MJ-5CXCM-EBSR1-95EM6-78KC2-PCDTJ-4RE90-2GP2S-002M0-RB0YG-5ZG0J-MSR0J-"
+        "R52GT-N8YNJ-A0AWH-H66CC-BGRDH-P6080-000HP"
+    )
+    assert scenario_of_code(given_out) == scenario
+    assert code_of(scenario) == given_out
 
 
 def test_the_labs_codes_are_short_enough_to_be_typed() -> None:

@@ -270,7 +270,8 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
 def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_names_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from kafkalab.spark.audits.audit import WAYS, audit
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.audits.summary import WAYS
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import write_histories
 

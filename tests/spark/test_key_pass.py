@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
-from kafkalab.spark.key_pass.splits import Splits
+from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
@@ -45,13 +46,18 @@ def by_hand() -> list[History]:
 
 def rows(
     histories: list[History], first: int = 0, folder: Path | None = None, names: tuple[str, ...] = ONE_KEY
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """What the pass gives for audits of these names, from the columns that they need."""
     runs = list(enumerate(histories, first))
     given = ("operations", "log", "reads", "polls", "watermarks", "transactions", "frames")
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in given}
     whole["calls"] = whole["operations"]
-    into = None if folder is None else Handover(folder, Splits(1))
+    into = None
+    if folder is not None:
+        into = Handover(folder, Splits(1))
+        for name in NAMED:
+            pq.write_table(whole[name], f"{folder}/{name}.parquet")
+            links_in(name, f"{folder}/{name}.parquet", folder, 0)
 
     def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
         return whole[table].filter(wanted).select(list(columns))
@@ -67,7 +73,7 @@ def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
     given = rows(made)
     for name in ONE_KEY:
         found = Counter(
-            (r["run"], r["policy"], tuple(r["keys"]), tuple(r["offsets"]), tuple(r["steps"]), r["text"])  # type: ignore[arg-type]
+            (r["run"], r["policy"], tuple(r["keys"]), tuple(r["offsets"]), tuple(r["steps"]), r["text"])
             for r in given
             if r["anomaly"] == name and r["text"]
         )
@@ -92,10 +98,10 @@ def test_a_sequence_after_one_that_is_not_known_is_judged_by_the_check() -> None
 
 def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
     reports = [check_all(history) for history in made]
-    given: Counter[tuple[object, object]] = Counter()
+    given: Counter[tuple[str, int]] = Counter()
     for r in rows(made):
         if r["examined"]:
-            given[r["anomaly"], r["run"]] += r["examined"]  # type: ignore[assignment]
+            given[r["anomaly"], r["run"]] += r["examined"]
     wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in ONE_KEY}
     assert given == Counter({place: n for place, n in wanted.items() if n})
 

@@ -149,7 +149,7 @@ def test_on_a_projector_no_text_is_smaller_than_20_pixels(page: Page, view: Clie
 
 def test_a_long_call_is_told_whole_beside_an_open_file_browser(page: Page) -> None:
     page.set_viewport_size({"width": 848, "height": 800})
-    view = ClientView(lab06(), node="first")
+    view = ClientView(lab06(), node="till-1")
     view.press("end")
     put(page, view)
     cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"

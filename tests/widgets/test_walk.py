@@ -72,7 +72,7 @@ def test_clients_with_chapters_of_the_same_name_are_told_apart_and_a_second_tran
     assert {"slow: begin", "quick: begin", "quick: begin 2", "slow: decision", "quick: decision"} <= set(found)
     assert {"abort", "decision to abort", "read"} <= set(found)
     assert "quick: first write 2" not in found
-    assert names(lab06())[-3:] == ["first: offsets", "fenced", "first ends"]
+    assert names(lab06())[-3:] == ["till-1: offsets", "fenced", "till-1 ends"]
     assert len(set(names(lab06()))) == len(names(lab06()))
 
 
@@ -142,7 +142,7 @@ def test_a_walk_of_a_group_stops_where_members_read_write_and_are_refused_not_at
     view = Sequence(scenario)
     told = [view.payload["events"][step]["text"] for step in view.journey.stops()]
     assert len(told) <= AT_MOST
-    for wanted in ("one reads orders-0 as member", "two reads orders-0 as member", "appends tea, salt", "reads on in"):
+    for wanted in ("anna reads orders-0 as member", "ben reads orders-0 as member", "appends tea, salt", "reads on in"):
         assert any(wanted in text for text in told), wanted
     assert not any("PreparingRebalance" in text or "MEMBER_ID_REQUIRED" in text for text in told)
     assert "MEMBER_ID_REQUIRED" not in names(scenario)
@@ -151,7 +151,7 @@ def test_a_walk_of_a_group_stops_where_members_read_write_and_are_refused_not_at
 def test_the_entry_of_a_group_is_its_generation_and_its_members() -> None:
     entries = [e["text"] for e in Sequence(lab10()).payload["events"] if "appends group packers" in e["text"]]
     assert entries[0].startswith("b1 appends group packers, generation 0: nobody to __consumer_offsets-9")
-    assert "group packers, generation 2: two-0-2" in "".join(entries)
+    assert "group packers, generation 2: ben-0-2" in "".join(entries)
 
 
 def test_a_short_run_is_walked_frame_by_frame_and_a_long_one_at_an_eighth() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kafkalab import lab00
 from kafkalab.explore.what_if import what_if
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import ran
@@ -66,6 +68,17 @@ def test_the_text_twin_names_the_fate_at_the_cursor_and_every_turn(view: Sequenc
 def test_the_static_picture_has_the_strips_only_if_they_are_open(view: Sequence) -> None:
     assert "coordinator crashes" in view.svg()
     assert "coordinator crashes" not in Sequence(view).svg()
+
+
+def test_a_run_without_transactions_says_never_once_or_twice_and_what_is_allowed() -> None:
+    view = Sequence(lab00().with_faults(Drop("ProduceResponse#1")), what_if=True)
+    view.press("end")
+    told = view.text().split("what if it broke right after this step?\n")[1].split("\n")[:4]
+    assert told[0].startswith("    client crashes: twice: duplicate, allowed; whole run: once from stop 1, twice from")
+    assert told[1] == "    coordinator crashes: nothing to strike; whole run: nothing to strike"
+    drawn = set(re.findall(r">([^<>]+)</text>", view.svg()))
+    assert {"once", "twice", "nothing to strike", "twice: duplicate, allowed"} <= drawn
+    assert "nothing" not in drawn
 
 
 def test_futures_are_computed_once_a_run_and_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,19 +59,19 @@ def _deployment(title: str, programs: list[Program], faults: tuple[Fault, ...], 
 
 def _replaced(random: Random, name: Name, title: str, *faults: Fault) -> Scenario:
     first, second = name(facts_of(random)), name(facts_of(random))
-    programs = [_service("first", first, 0, "billing"), _service("second", second, 0, "billing", REPLACED_MS)]
+    programs = [_service("till-1", first, 0, "billing"), _service("till-2", second, 0, "billing", REPLACED_MS)]
     return _deployment(title, programs, faults, random)
 
 
 def crashed(random: Random, name: Name) -> Scenario:
     """One instance; it crashes, and is started again on another host."""
-    return _replaced(random, name, "One instance, started again after a crash", Crash("first", at_ms=_moment(random)))
+    return _replaced(random, name, "One instance, started again after a crash", Crash("till-1", at_ms=_moment(random)))
 
 
 def asleep(random: Random, name: Name) -> Scenario:
     """One instance; it stops for a while and is replaced, then it wakes up."""
     at = _moment(random)
-    faults = (Pause("first", at_ms=at), Resume("first", at_ms=REPLACED_MS + random.randint(0, 15_000)))
+    faults = (Pause("till-1", at_ms=at), Resume("till-1", at_ms=REPLACED_MS + random.randint(0, 15_000)))
     return _replaced(random, name, "One instance, replaced while it only slept", *faults)
 
 

@@ -40,33 +40,33 @@ def twice(cluster: Cluster) -> bool:
 
 
 def _produced(cluster: Cluster, after_ms: int) -> bool:
-    sent = (f for f in cluster.trace.frames.values() if f.name == "Produce" and f.sender == "first")
+    sent = (f for f in cluster.trace.frames.values() if f.name == "Produce" and f.sender == "till-1")
     return any(f.sent_ms >= after_ms for f in sent)
 
 
 GOAL = Goal(
     says="order that was charged twice",
     reached=twice,
-    example=(Pause("second", at_ms=6_000), Resume("second", at_ms=6_500)),
+    example=(Pause("till-2", at_ms=6_000), Resume("till-2", at_ms=6_500)),
     misses=(
         Miss(
             "nobody slept",
-            "The first instance did all of its work before the second began. Stop it in the middle.",
-            lambda c: "first" in c.results and not isinstance(c.results["first"], KafkaError),
+            "till-1 did all of its work before till-2 began. Stop it in the middle.",
+            lambda c: "till-1" in c.results and not isinstance(c.results["till-1"], KafkaError),
         ),
         Miss(
             "asked the coordinator first",
-            "When the first one woke up, it asked the coordinator before it wrote, and the coordinator does compare "
+            "When till-1 woke up, it asked the coordinator before it wrote, and the coordinator does compare "
             "epochs. Let it fall asleep when only the Produce is left to do.",
-            lambda c: "first" in c.results and not _produced(c, 5_000),
+            lambda c: "till-1" in c.results and not _produced(c, 5_000),
             hint=1,
         ),
         Miss(
             "too late",
             "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
             lambda c: _produced(c, 5_000),
-            hint="The record waits for a marker with its producer id. second has one under way only while it works on "
-            "a charge: wake first up then.",
+            hint="The record waits for a marker with its producer id. till-2 has one under way only while it works on "
+            "a charge: wake till-1 up then.",
         ),
     ),
 )
@@ -78,12 +78,11 @@ EXERCISE = Exercise(
     "L6.E2",
     lambda answer: replayed(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
     (
-        "The first instance must fall asleep in the middle of a transaction, and wake up in the middle of one of the "
-        "second's.",
+        "till-1 must fall asleep in the middle of a transaction, and wake up in the middle of one of till-2's.",
         "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: when it is answered, only the "
         "leader stands in the way. Look in the picture for the moment between the two. A marker ends what its producer "
         "*id* has open on the partition.",
-        "Pause the first one a little before its Produce#1 leaves, and resume it while the second one works on its "
+        "Pause till-1 a little before its Produce#1 leaves, and resume it while till-2 works on its "
         "first charge: some hundred milliseconds after 5 seconds.",
     ),
     points=4,

@@ -16,7 +16,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.sim.scenario import Scenario
 
-WORDS = ("first", "second", "both", "none")
+WORDS = ("till-1", "till-2", "both", "none")
 FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "both", 2: ...}}'
 SECOND: Mapping[str, Any] = {"start_ms": 1_000, "send_ms": 2_500, "commit_ms": 3_000}
 
@@ -35,61 +35,62 @@ class Row:
 
 ROWS = (
     Row(
-        says="first has written; second calls init_transactions(); first commits; second writes and commits",
+        says="till-1 has written; till-2 calls init_transactions(); till-1 commits; till-2 writes and commits",
         look="What does init_transactions() do to a transaction that is open under its name?",
-        misses={"both": "init is harmless", "first": "init is harmless"},
+        misses={"both": "init is harmless", "till-1": "init is harmless"},
     ),
     Row(
-        says="the same, but second has another transactional id",
+        says="the same, but till-2 has another transactional id",
         look="To whom does the coordinator compare a name that it has never seen?",
         second={**SECOND, "transactional_id": "billing-1"},
     ),
     Row(
-        says="first has written; second is made with the same id, and never calls init_transactions(); first commits",
-        look="Which frame would have told the coordinator of the second one?",
+        says="till-1 has written; till-2 is made with the same id, and never calls init_transactions(); till-1 commits",
+        look="Which frame would have told the coordinator of till-2?",
         second={**SECOND, "init": False},
-        misses={"none": "the name alone fences", "second": "the name alone fences"},
+        misses={"none": "the name alone fences", "till-2": "the name alone fences"},
     ),
     Row(
-        says="first has committed; then second calls init_transactions(), writes and commits",
+        says="till-1 has committed; then till-2 calls init_transactions(), writes and commits",
         look="What is fenced: an instance, or what it has committed?",
         first={"commit_ms": 700},
     ),
     Row(
-        says="first has written; second calls init_transactions() and crashes; first commits",
-        look="Is the first one asked whether its successor is still alive?",
-        faults=(Crash("second", at_ms=1_700),),
-        misses={"first": "the zombie comes back"},
+        says="till-1 has written; till-2 calls init_transactions() and crashes; till-1 commits",
+        look="Is till-1 asked whether its successor is still alive?",
+        faults=(Crash("till-2", at_ms=1_700),),
+        misses={"till-1": "the zombie comes back"},
     ),
     Row(
-        says="first's commit is decided, its answer is lost, and first crashes; then second starts, writes and commits",
+        says="till-1's commit is decided, its answer is lost, and till-1 crashes; then till-2 starts, writes and "
+        "commits",
         look="What does init_transactions() do with a transaction that is decided already?",
         first={"commit_ms": 900},
-        faults=(Drop("EndTxnResponse#1"), Crash("first", at_ms=950)),
-        misses={"second": "decided is decided"},
+        faults=(Drop("EndTxnResponse#1"), Crash("till-1", at_ms=950)),
+        misses={"till-2": "decided is decided"},
     ),
     Row(
-        says="first has written and crashes; second never starts",
+        says="till-1 has written and crashes; till-2 never starts",
         look="Who is left that could commit? Who ends it then, and when?",
         second=None,
-        faults=(Crash("first", at_ms=1_000),),
-        misses={"first": "written is not committed"},
+        faults=(Crash("till-1", at_ms=1_000),),
+        misses={"till-1": "written is not committed"},
     ),
     Row(
-        says="second has called init_transactions(); the coordinator crashes and another takes over; first commits, "
-        "then second writes and commits",
+        says="till-2 has called init_transactions(); the coordinator crashes and another takes over; till-1 commits, "
+        "then till-2 writes and commits",
         look="Where is it written down that the epoch has risen? Who reads it?",
         first={"commit_ms": 20_000},
         second={**SECOND, "send_ms": 21_000, "commit_ms": 22_000},
         faults=(Crash("b1", at_ms=1_800),),
-        misses={"both": "epochs die with the coordinator", "first": "epochs die with the coordinator"},
+        misses={"both": "epochs die with the coordinator", "till-1": "epochs die with the coordinator"},
     ),
     Row(
-        says="first has only begun; second calls init_transactions(), writes and commits; then first writes and "
+        says="till-1 has only begun; till-2 calls init_transactions(), writes and commits; then till-1 writes and "
         "commits",
-        look="begin_transaction() sends nothing. Who notices the first one, and at which frame?",
+        look="begin_transaction() sends nothing. Who notices till-1, and at which frame?",
         first={"send_ms": 4_000, "commit_ms": 4_500},
-        misses={"both": "begin protects", "first": "begin protects"},
+        misses={"both": "begin protects", "till-1": "begin protects"},
     ),
 )
 
@@ -123,8 +124,8 @@ EXERCISE = Exercise(
     (
         "init_transactions() is the moment. It raises the epoch in the coordinator's log, and ends what is open under "
         "that name. What is done is not undone.",
-        "Ask three questions of each row. Is the first one's transaction decided when second calls "
-        "init_transactions()? Does second call it at all, under that name? And who commits afterwards, with the newest "
+        "Ask three questions of each row. Is till-1's transaction decided when till-2 calls "
+        "init_transactions()? Does till-2 call it at all, under that name? And who commits afterwards, with the newest "
         "epoch?",
         "A transaction that is open is aborted, one that is decided is finished. Whoever has an older epoch commits "
         "nothing any more, whether its successor lives or not, and whichever broker coordinates.",
@@ -134,10 +135,10 @@ EXERCISE = Exercise(
     misses={
         "init is harmless": 0,
         "the name alone fences": "Making a producer sends nothing. Only init_transactions() asks the coordinator.",
-        "the zombie comes back": "The epoch was raised when second called init_transactions(). Does a crash of second "
+        "the zombie comes back": "The epoch was raised when till-2 called init_transactions(). Does a crash of till-2 "
         "lower it again?",
-        "decided is decided": "PrepareCommit of first stands in the log. What does the coordinator do with it when "
-        "second calls init_transactions()?",
+        "decided is decided": "PrepareCommit of till-1 stands in the log. What does the coordinator do with it when "
+        "till-2 calls init_transactions()?",
         "written is not committed": "Records that are written wait for a marker. Without a commit they get an ABORT "
         "marker when transaction.timeout.ms has passed.",
         "epochs die with the coordinator": "The epoch stands in __transaction_state, which is replicated. The next "

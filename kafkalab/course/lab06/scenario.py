@@ -19,7 +19,7 @@ def lab06(
     profile: str = "4.x/TV2",
     **more: Any,
 ) -> Scenario:
-    """Three orders wait. The first instance stops in the middle, a second one replaces it, the first wakes up.
+    """Three orders wait. `till-1` stops in the middle, `till-2` replaces it, `till-1` wakes up.
 
     `first` and `second` are their transactional ids, None for a producer without. `more` are further arguments of both.
     """
@@ -30,10 +30,10 @@ def lab06(
         topics={ORDERS: 1, CHARGES: 1},
         records={f"{ORDERS}-0": VALUES},
         programs=(
-            Program("first", "billing", {"transactional_id": first, **more}),
-            Program("second", "billing", {"transactional_id": second, "start_after_ms": REPLACED_MS, **more}),
+            Program("till-1", "billing", {"transactional_id": first, **more}),
+            Program("till-2", "billing", {"transactional_id": second, "start_after_ms": REPLACED_MS, **more}),
         ),
-        faults=(Pause("first", at_ms=paused_ms), Resume("first", at_ms=AWAKE_MS)),
+        faults=(Pause("till-1", at_ms=paused_ms), Resume("till-1", at_ms=AWAKE_MS)),
     )
 
 
@@ -44,7 +44,7 @@ def two_charges(
     first: dict[str, Any], second: dict[str, Any] | None, *faults: Fault, seed: int = 1, title: str = "Two charges"
 ) -> Scenario:
     """Two instances of one service, named alike unless told otherwise, with one charge each."""
-    both: tuple[tuple[str, dict[str, Any] | None], ...] = (("first", first), ("second", second))
+    both: tuple[tuple[str, dict[str, Any] | None], ...] = (("till-1", first), ("till-2", second))
     return Scenario(
         title=title,
         seed=seed,

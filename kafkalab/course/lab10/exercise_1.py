@@ -26,7 +26,7 @@ from kafkalab.trace import Frame
 FORM = "an async function packer(app, name, start_ms, stop_ms)"
 SCHEDULES = 200
 BROKER = "b1"
-NODES = ("one", "two", "three")
+NODES = ("anna", "ben", "carla")
 STOP_MS = 27_000
 LAST_ORDER_MS = 7_000
 CONFIG = {"group_initial_rebalance_delay_ms": 500, "transaction_abort_cleanup_interval_ms": 1_000}
@@ -52,19 +52,19 @@ def calm(random: Random) -> tuple[Fault, ...]:
 
 def crashes(random: Random) -> tuple[Fault, ...]:
     """The first packer crashes."""
-    return (Crash("one", at_ms=random.randint(800, 6_000)),)
+    return (Crash("anna", at_ms=random.randint(800, 6_000)),)
 
 
 def sleeps(random: Random) -> tuple[Fault, ...]:
     """The first packer sleeps until its partitions are another's, and wakes up."""
     at_ms = random.randint(800, 6_000)
-    return Pause("one", at_ms=at_ms), Resume("one", at_ms=at_ms + random.randint(10_500, 13_000))
+    return Pause("anna", at_ms=at_ms), Resume("anna", at_ms=at_ms + random.randint(10_500, 13_000))
 
 
 def naps(random: Random) -> tuple[Fault, ...]:
     """The first packer sleeps for less than its session, and for longer than its transaction may be open."""
     at_ms = random.randint(1_500, 6_500)
-    return Pause("one", at_ms=at_ms), Resume("one", at_ms=at_ms + random.randint(5_200, 6_600))
+    return Pause("anna", at_ms=at_ms), Resume("anna", at_ms=at_ms + random.randint(5_200, 6_600))
 
 
 def broker_sleeps(random: Random) -> tuple[Fault, ...]:

@@ -45,58 +45,57 @@ def _asked(cluster: Cluster, node: str, name: str) -> list[Frame]:
 
 
 def _was_done(cluster: Cluster) -> bool:
-    """Whether the first packer had asked for its commit before the second one came."""
-    return any(f.sent_ms < JOINS_MS for f in _asked(cluster, "one", "EndTxn"))
+    """Whether anna had asked for her commit before ben came."""
+    return any(f.sent_ms < JOINS_MS for f in _asked(cluster, "anna", "EndTxn"))
 
 
 def _had_to_wait(cluster: Cluster) -> bool:
-    """Whether the second packer was told that the offset is pending."""
-    answers = (f for f in cluster.trace.frames.values() if f.name == "OffsetFetchResponse" and f.receiver == "two")
+    """Whether ben was told that the offset is pending."""
+    answers = (f for f in cluster.trace.frames.values() if f.name == "OffsetFetchResponse" and f.receiver == "ben")
     return any(f.error == "UNSTABLE_OFFSET_COMMIT" for f in answers)
 
 
 def _asked_in_vain(cluster: Cluster) -> bool:
-    """Whether the second packer found everything packed, or nothing to read."""
-    result = cluster.results.get("two")
+    """Whether ben found everything packed, or nothing to read."""
+    result = cluster.results.get("ben")
     return isinstance(result, dict) and not result["packed"]
 
 
 GOAL = Goal(
     says="order with two parcels",
     reached=twice,
-    example=(Pause("two", at_ms=12_000), Resume("two", at_ms=14_000)),
+    example=(Pause("ben", at_ms=12_000), Resume("ben", at_ms=14_000)),
     misses=(
         Miss(
             "nobody slept",
-            "The first packer had committed before the second one came. Stop it in the middle of its transaction.",
+            "anna had committed before ben came. Stop her in the middle of her transaction.",
             _was_done,
         ),
         Miss(
             "pending",
-            "When the first packer fell asleep its offsets were sent already. The second one had to wait until they "
+            "When anna fell asleep her offsets were sent already. ben had to wait until they "
             "were decided.",
             _had_to_wait,
             hint=1,
         ),
         Miss(
             "never wakes",
-            "The first packer never wakes up, so it commits nothing. The coordinator aborts its transaction.",
-            lambda cluster: "one" not in cluster.results,
+            "anna never wakes up, so she commits nothing. The coordinator aborts her transaction.",
+            lambda cluster: "anna" not in cluster.results,
             hint="A zombie is one that comes back. Let it wake up, while its transaction is still open: it may be "
             "open for a minute.",
         ),
         Miss(
             "still a member",
-            "The second packer found nothing left to pack: it got the partition only after the first one had "
-            "committed.",
+            "ben found nothing left to pack: he got the partition only after anna had committed.",
             _asked_in_vain,
             hint=1,
         ),
         Miss(
             "too late",
-            "The first packer woke up, and its transaction had been aborted by then.",
+            "anna woke up, and her transaction had been aborted by then.",
             lambda cluster: True,
-            hint="A transaction may be open for a minute (transaction.timeout.ms). Wake the first one up before that.",
+            hint="A transaction may be open for a minute (transaction.timeout.ms). Wake anna up before that.",
         ),
     ),
 )
@@ -108,12 +107,12 @@ EXERCISE = Exercise(
     "L10.E3",
     lambda answer: replayed(answer, scenario(seed()), GOAL, most=PAR, par=PAR, allowed=ALLOWED),
     (
-        "The first packer must be silent for so long that the group gives its partition to the second one, and then "
-        "go on with its own transaction as if nothing had happened.",
-        "What must it have done by the time it falls asleep, and what not yet? Once its offsets are sent, the second "
-        "one waits for them. And until its session of 45 seconds is over, it keeps its partition.",
-        "Pause one after ProduceResponse#1 and before TxnOffsetCommit#1, about four seconds after the start. Resume "
-        "it when two has committed, some 50 seconds later.",
+        "anna must be silent for so long that the group gives her partition to ben, and then go on with her own "
+        "transaction as if nothing had happened.",
+        "What must she have done by the time she falls asleep, and what not yet? Once her offsets are sent, ben waits "
+        "for them. And until her session of 45 seconds is over, she keeps her partition.",
+        "Pause anna after ProduceResponse#1 and before TxnOffsetCommit#1, about four seconds after the start. Resume "
+        "her when ben has committed, some 50 seconds later.",
     ),
     points=4,
     misses={**GOAL.hints, "does not end": "Whoever sleeps must wake up again, or the run never ends. When?"},

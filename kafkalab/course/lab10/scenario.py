@@ -1,4 +1,4 @@
-"""The scenarios of lab 10: two packers of one group, and the first of them sleeps."""
+"""The scenarios of lab 10: two packers of one group, and one of them sleeps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 
 JOINS_MS, ASLEEP_MS, AWAKE_MS = 10_000, 4_000, 55_000
-"""The second packer starts; the first one falls asleep, with its parcels written; it wakes up."""
+"""ben starts; anna falls asleep, with her parcels written; she wakes up."""
 TIMEOUT_MS = 20_000
 
 
@@ -18,7 +18,7 @@ def packers(
     *faults: Fault, seed: int = 1, profile: str = "4.x/TV2", title: str = "Two packers of one group", joins_ms: int,
     first: dict[str, Any], both: dict[str, Any] | None = None,
 ) -> Scenario:  # fmt: skip
-    """Two orders, and two members of the group `packers`; `first` are arguments of `one`, `both` of `one` and `two`."""
+    """Two orders, and two members of the group `packers`; `first` are arguments of `anna`, `both` of both members."""
     shared = both or {}
     return Scenario(
         title=title,
@@ -27,8 +27,8 @@ def packers(
         topics={ORDERS: 1, PARCELS: 1},
         records={f"{ORDERS}-0": VALUES},
         programs=(
-            Program("one", "packer", {"transactional_id": "packer-1", **first, **shared}),
-            Program("two", "packer", {"transactional_id": "packer-2", "start_after_ms": joins_ms, **shared}),
+            Program("anna", "packer", {"transactional_id": "packer-1", **first, **shared}),
+            Program("ben", "packer", {"transactional_id": "packer-2", "start_after_ms": joins_ms, **shared}),
         ),
         faults=faults,
     )
@@ -36,11 +36,11 @@ def packers(
 
 @named
 def lab10(seed: int = 1, profile: str = "4.x/TV2", **both: Any) -> Scenario:
-    """`one` falls asleep with its parcels written and no offsets sent; `two` gets its partition; `one` wakes up.
+    """`anna` falls asleep with her parcels written and no offsets sent; `ben` gets her partition; `anna` wakes up.
 
     `both` are further arguments of both packers.
     """
-    faults = (Pause("one", at_ms=ASLEEP_MS), Resume("one", at_ms=AWAKE_MS))
+    faults = (Pause("anna", at_ms=ASLEEP_MS), Resume("anna", at_ms=AWAKE_MS))
     return packers(
         *faults, seed=seed, profile=profile, title="A packer sleeps before it sends its offsets", joins_ms=JOINS_MS,
         first={"work_ms": 2_000}, both=both,
@@ -49,13 +49,13 @@ def lab10(seed: int = 1, profile: str = "4.x/TV2", **both: Any) -> Scenario:
 
 @named
 def pending_offsets(awake_ms: int = 20_000, seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
-    """`one` falls asleep one call later: its offsets are sent, and its transaction is not decided.
+    """`anna` falls asleep one call later: her offsets are sent, and her transaction is not decided.
 
-    `one` wakes up at `awake_ms`; if that is 0 it crashes instead. The session lasts 10 s, the transaction at most 20 s.
+    `anna` wakes up at `awake_ms`; if that is 0 she crashes instead. The session lasts 10 s, the transaction 20 s.
     """
-    asleep = (Pause("one", at_ms=ASLEEP_MS), Resume("one", at_ms=awake_ms))
+    asleep = (Pause("anna", at_ms=ASLEEP_MS), Resume("anna", at_ms=awake_ms))
     return packers(
-        *(asleep if awake_ms else (Crash("one", at_ms=ASLEEP_MS),)),
+        *(asleep if awake_ms else (Crash("anna", at_ms=ASLEEP_MS),)),
         seed=seed,
         profile=profile,
         title="A packer sleeps after it has sent its offsets",

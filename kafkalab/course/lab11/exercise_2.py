@@ -40,18 +40,18 @@ def calm(random: Random) -> tuple[Fault, ...]:
 
 def crashes(random: Random) -> tuple[Fault, ...]:
     """The first relay crashes."""
-    return (Crash("one", at_ms=random.randint(300, 7_500)),)
+    return (Crash("relay-1", at_ms=random.randint(300, 7_500)),)
 
 
 def crashes_at_a_commit(random: Random) -> tuple[Fault, ...]:
     """The first relay crashes with a transaction's end, or the records of one, under way."""
-    return (Crash("one", at_ms=random.randint(500, 2_000)), Crash("two", at_ms=random.randint(8_500, 9_500)))
+    return (Crash("relay-1", at_ms=random.randint(500, 2_000)), Crash("relay-2", at_ms=random.randint(8_500, 9_500)))
 
 
 def sleeps(random: Random) -> tuple[Fault, ...]:
     """The first relay sleeps until the second one is at work, and wakes up."""
     at_ms = random.randint(300, 7_500)
-    return Pause("one", at_ms=at_ms), Resume("one", at_ms=random.randint(SECOND_MS + 500, SECOND_MS + 4_000))
+    return Pause("relay-1", at_ms=at_ms), Resume("relay-1", at_ms=random.randint(SECOND_MS + 500, SECOND_MS + 4_000))
 
 
 def commits_late(random: Random) -> tuple[Fault, ...]:
@@ -78,7 +78,7 @@ def scenarios(of_seed: int) -> Iterator[Scenario]:
         starts = (0, SECOND_MS, 14_000)
         relays = [
             Program(node, LEARNER, {"start_ms": start_ms, "stop_ms": STOP_MS})
-            for node, start_ms in zip(("one", "two", "three"), starts, strict=True)
+            for node, start_ms in zip(("relay-1", "relay-2", "relay-3"), starts, strict=True)
         ]
         book = Program("booker", "bookings_all_day", {"bookings": bookings(random)})
         yield Scenario(

@@ -21,6 +21,7 @@ NAMES = {
     CLIENT: "client crashes", COORDINATOR: "coordinator crashes", LEADER: "leader crashes", FRAME: "frame is lost"
 }  # fmt: skip
 NONE, BROKEN = "none", "broken"
+NO_TARGET = "nothing to strike"
 Row = dict[str, Any]
 
 
@@ -28,10 +29,11 @@ class WhatIfStrips(Listening):
     """A widget of a journey that shows `strips` while `what_if` is on.
 
     `strips` has "place", the number of the run that it is about, and one of "rows", what was found; "tried", how many
-    futures have been run so far; "why", the reason why none can be. A row has "name", the mishap, and "runs", a list
-    of [first step, fate, target, anomalies]: after each step from that one on, up to that of the next entry, the mishap
-    to the target has this fate: an outcome's verdict, "broken" where a promise breaks, "none" where nothing is to
-    strike. A browser asks for them by a message of the kind "what_if"; they are computed beside its presses.
+    futures have been run so far; "why", the reason why none can be. A row has "name", the mishap, and "runs", a list of
+    [first step, fate, target, anomalies]: after each step from that one on, up to that of the next entry, the mishap to
+    the target has this fate: the outcome of `WhatIf`, "broken" where a promise breaks, "none" where nothing is to
+    strike. The anomalies are those that break it, or those that Kafka allows. A browser asks for them by a message of
+    the kind "what_if"; they are computed beside its presses.
     """
 
     journey: Journey
@@ -116,7 +118,7 @@ def _told(entry: WhatIf) -> tuple[str, str, str]:
         return NONE, "", ""
     fault = entry.faults[0]
     target = fault.node if isinstance(fault, Crash) else fault.frame if isinstance(fault, Drop) else ""
-    return (BROKEN, target, entry.verdict) if entry.broken else (entry.outcome, target, "")
+    return (BROKEN, target, entry.verdict) if entry.broken else (entry.outcome, target, entry.allowed)
 
 
 def at_stops(row: Row, places: Sequence[int]) -> list[list[Any]]:
@@ -137,7 +139,9 @@ def at_stops(row: Row, places: Sequence[int]) -> list[list[Any]]:
 def fate_words(entry: Sequence[Any]) -> str:
     """Return an entry's fate in words."""
     _, fate, target, anomalies = entry
-    words = f"✕ {anomalies}" if fate == BROKEN else "nothing to strike" if fate == NONE else fate
+    words = f"✕ {anomalies}" if fate == BROKEN else NO_TARGET if fate == NONE else fate
+    if anomalies and fate != BROKEN:
+        words = f"{fate}: {anomalies}, allowed"
     return words if "#" not in target else f"{words} ({target})"
 
 
@@ -152,7 +156,7 @@ def strip_lines(rows: Sequence[Row], places: Sequence[int], step: int) -> list[s
         numbered = groupby(enumerate(cells, 1), key=lambda cell: cell[1][1])
         turns = [(fate, next(group)[0]) for fate, group in numbered if fate != NONE]
         told = [f"{fate} from stop {first}" for fate, first in _merged(turns)]
-        lines.append(f"    {row['name']}: {fate_words(cells[index])}; whole run: {', '.join(told) or 'nothing'}")
+        lines.append(f"    {row['name']}: {fate_words(cells[index])}; whole run: {', '.join(told) or NO_TARGET}")
     return lines
 
 

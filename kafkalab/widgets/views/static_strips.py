@@ -26,7 +26,10 @@ from kafkalab.widgets.views.palette import (
 )
 
 NAME, WORDS, HIGH, BAR = 130.0, 190.0, 20.0, 15.0
-COLOUR = {"committed": GREEN, "aborted": RED, "open": AMBER, "torn": RED, BROKEN: RED}
+COLOUR = {
+    "committed": GREEN, "aborted": RED, "open": AMBER, "torn": RED, BROKEN: RED, "once": GREEN, "twice": AMBER
+}  # fmt: skip
+SOLID, DASHED = ("committed", "torn", BROKEN, "once"), ("open", "twice")
 
 
 def draw(canvas: Canvas, rows: Sequence[dict[str, Any]], places: Sequence[int], step: int) -> None:
@@ -49,11 +52,11 @@ def draw(canvas: Canvas, rows: Sequence[dict[str, Any]], places: Sequence[int], 
 
 
 def _bar(canvas: Canvas, x: float, wide: float, fate: str) -> None:
-    """A bar of one fate: filled if committed or broken, hatched if aborted, dashed if open, empty if nothing began."""
+    """A bar of one fate: filled if committed, once or broken, hatched if aborted, dashed if open or twice."""
     if fate == NONE:
         return
-    solid, colour = fate in ("committed", "torn", BROKEN), COLOUR.get(fate, RULE)
-    look = f' fill="{colour}"' if solid else FLAT + (' stroke-dasharray="3 2"' if fate == "open" else "")
+    solid, colour = fate in SOLID, COLOUR.get(fate, RULE)
+    look = f' fill="{colour}"' if solid else FLAT + (' stroke-dasharray="3 2"' if fate in DASHED else "")
     canvas.box(x + 0.5, canvas.y, wide - 1, BAR, colour, look)
     if fate == "aborted":
         lines = [f"M{x + at:g},{canvas.y + BAR:g}l5,{-BAR:g}" for at in range(3, int(wide) - 6, 7)]

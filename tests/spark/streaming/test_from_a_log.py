@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def by_chance(seed: int, late: bool, transactions: int = 60, producers: int = 3)
         keys = random.sample(KEYS, random.randint(1, len(KEYS)))
         who = {"pid": pid, "epoch": 0}
         counts[pid] += 1
-        same = {
+        same: dict[str, Any] = {
             "client": f"c{pid}", "process": f"c{pid}", "transactional_id": f"t{pid}", "producer_id": pid,
             "producer_epoch": 0, "transaction": counts[pid],
         }  # fmt: skip
@@ -127,11 +128,11 @@ def test_an_audit_that_lacks_a_table_says_unknown_once_and_finds_nothing() -> No
     assert unknown == {(name, "the history lacks operations") for name in ("duplicate", "torn transaction")}
     group = Group(f"{PRODUCER} 0", LIMITS)
     lacks = Arrival(run=1, step=-1, rank=4, at_ms=-1, kind="lacks")
-    told = [len(list(group.take([lacks._replace(value=table)]))) for table in ("reads", *2 * ("operations",))]
-    assert told == [0, 2, 0]
+    counts = [len(list(group.take([lacks._replace(value=table)]))) for table in ("reads", *2 * ("operations",))]
+    assert counts == [0, 2, 0]
     lacking = replace(history, labels=(*history.labels, Label(LACKS, "log"), Label(LACKS, "watermarks")))
-    told = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
-    assert {(f.anomaly, f.policy) for f in told} == {(name, UNKNOWN) for name in NAMES if name != "duplicate"}
+    findings = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
+    assert {(f.anomaly, f.policy) for f in findings} == {(name, UNKNOWN) for name in NAMES if name != "duplicate"}
 
 
 def test_values_are_not_watched_where_nobody_says_what_was_sent() -> None:
@@ -143,8 +144,8 @@ def test_what_is_kept_of_producers_and_transactions_does_not_grow() -> None:
     group, sizes = Group(f"{PRODUCER} 0", LIMITS), []
     list(group.take([Arrival(run=0, step=-1, rank=4, at_ms=-1, kind="lacks", value="operations")]))
     for n in range(2_000):
-        producer = {"run": 0, "at_ms": -1, "producer_id": 8 * (n // 2), "producer_epoch": 0}
-        same = {**producer, "rank": 1, "key": "t-0", "partitions": ("k-0",), "transactional_id": "t"}
+        producer: dict[str, Any] = {"run": 0, "at_ms": -1, "producer_id": 8 * (n // 2), "producer_epoch": 0}
+        same: dict[str, Any] = {**producer, "rank": 1, "key": "t-0", "partitions": ("k-0",), "transactional_id": "t"}
         outcome = "COMMIT" if n % 2 else "ABORT"
         list(group.take([
             Arrival(step=9 * n, kind="entry", state="Ongoing", **same),
@@ -156,7 +157,7 @@ def test_what_is_kept_of_producers_and_transactions_does_not_grow() -> None:
         sizes.append(len(group.text()))
     assert max(sizes) < 1.3 * max(sizes[:150])
     one = Group(f"{PRODUCER} 0", LIMITS, group.text())
-    last = {**producer, "rank": 2, "key": "k-0"}
+    last: dict[str, Any] = {**producer, "rank": 2, "key": "k-0"}
     for n in range(3 * DECISIONS_KEPT):
         list(one.take([
             Arrival(step=10**6 + 9 * n, kind="record", offset=10**4 + 2 * n, transactional=True, **last),

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -172,7 +173,7 @@ def test_a_copy_of_a_value_is_told_when_it_comes() -> None:
 @pytest.mark.parametrize(("unsent", "policy"), [(0, "allowed"), (1, "forbidden")])
 def test_of_a_value_with_many_copies_few_are_kept_and_none_too_many_is_missed(unsent: int, policy: str) -> None:
     group, sizes, last = Group(f"{VALUE} k-0 v", Limits()), [], None
-    of = {"run": 1, "at_ms": 0, "key": "k-0", "value": "v", "producer_id": 8}
+    of: dict[str, Any] = {"run": 1, "at_ms": 0, "key": "k-0", "value": "v", "producer_id": 8}
     for n in range(200):
         if n >= unsent:
             assert not list(group.take([Arrival(step=2 * n, rank=0, kind="send", state="invoke", **of)]))
@@ -189,14 +190,10 @@ def test_a_negative_limit_is_refused() -> None:
         Limits(open_ms=-1)
 
 
-class Rows:
-    """A frame of findings, as the sink asks for them."""
-
-    def __init__(self, *found: tuple[int, Finding]) -> None:
-        self.rows = [Row(run=run, **asdict(finding)) for run, finding in found]
-
-    def collect(self) -> list[Row]:
-        return self.rows
+def frame_of(*found: tuple[int, Finding]) -> Any:
+    """Return the rows of findings, which the sink collects."""
+    rows = [Row(run=run, **asdict(finding)) for run, finding in found]
+    return SimpleNamespace(collect=lambda: rows)
 
 
 class Row(dict[str, Any]):
@@ -207,9 +204,9 @@ def test_a_batch_that_is_run_again_counts_once(tmp_path: Path) -> None:
     found = watched(arrivals_of(all_of_them()), Limits())
     folder = FindingsFolder(tmp_path)
     assert folder.found() == []
-    folder.put(Rows(*found[:3]), 0)
-    folder.put(Rows(*found[3:5]), 1)
-    folder.put(Rows(*found[3:]), 1)
-    folder.put(Rows(), 2)
+    folder.put(frame_of(*found[:3]), 0)
+    folder.put(frame_of(*found[3:5]), 1)
+    folder.put(frame_of(*found[3:]), 1)
+    folder.put(frame_of(), 2)
     assert Counter(folder.found()) == Counter(found)
     assert [file.name for file in sorted(folder.batches.iterdir())] == [f"{n:08}.jsonl" for n in range(2)]
