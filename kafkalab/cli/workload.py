@@ -136,7 +136,7 @@ def _runs_of(options: argparse.Namespace) -> int:
     from kafkalab.spark.simulation.runs import Runs
 
     try:
-        count = len(Runs.of(options.seeds, options.profile, options.rules_off).seeds)
+        count = len(Runs.of(options.seeds, options.rules_off, profile=options.profile).seeds)
     except ValueError as error:
         raise CommandLineError(str(error)) from None
     if count > RUNS_MOST:

@@ -44,9 +44,9 @@ def cell(model: str, column: str, seed: int = 1) -> Cell:
 
 @cache
 def deciding_step(model: str, seed: int = 1) -> tuple[int, Run]:
-    """The first step after which the transaction commits although decider and client crash; and that crashed run.
+    """The first step after which the transaction commits although coordinator and client crash; and that crashed run.
 
-    Where no survivor decides, the decider starts again.
+    Where no survivor decides, the coordinator starts again.
     """
     whole = run(model, seed=seed)
     for step in range(whole.moments["asked"], whole.moments["told"] + 1):
@@ -90,7 +90,7 @@ def _at(done: Run, moment: str) -> int:
 
 
 def _blocks(model: str, seed: int) -> Cell:
-    done = pressed(model, "decider", seed=seed)
+    done = pressed(model, "coordinator", seed=seed)
     last = len(done.trace.events) - 1
     if done.waiting:
         first = next(e.step for e in done.trace.events if (e.kind, e.name) == ("state", "in doubt"))
@@ -101,7 +101,7 @@ def _blocks(model: str, seed: int) -> Cell:
 
 
 def _finish(model: str, seed: int) -> Cell:
-    done = pressed(model, "only witness", seed=seed)
+    done = pressed(model, "coordinator and participant", seed=seed)
     last = len(done.trace.events) - 1
     states = [state for state in done.parts.values() if state != "down"]
     if not states:
@@ -114,9 +114,9 @@ def _finish(model: str, seed: int) -> Cell:
 def _undo(model: str, seed: int) -> Cell:
     """What an abort does to what has been written; a broadcast has none, only a proposal that its leader took along."""
     if model == "atomic broadcast":
-        done = run(model, (("decider", "asked"),), again=True, seed=seed)
+        done = run(model, (("coordinator", "asked"),), again=True, seed=seed)
     else:
-        done = pressed(model, "no", seed=seed)
+        done = pressed(model, "abort", seed=seed)
     for e in done.trace.events:
         if e.kind == "truncate" and done.world is not None:
             return Cell("the tail", done, e.step, f"{e.node} discards the end of its log.")

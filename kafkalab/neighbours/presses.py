@@ -21,7 +21,7 @@ from kafkalab.trace import Event, Trace
 MODELS = ("Kafka", "two-phase commit", "MVCC", "atomic broadcast")
 MOMENTS = ("written", "asked", "prepared", "decided", "told")
 """All has been written; commit has been asked for; all is ready for the decision; it is made; one part knows it."""
-WHO = ("decider", "told", "other")
+WHO = ("coordinator", "told", "other")
 """The process that decides; the part that is told the decision first; another part."""
 AGAIN_MS = 120_000
 """When the crashed processes start again, if they do."""
@@ -88,8 +88,8 @@ def _run(model: str, presses: tuple[Press, ...], again: bool, refuses: bool, see
 
 
 def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Run:
-    """Run one machine whose decider and client crash right after a step; with `again` the decider starts again."""
-    node = _places(_once(model, (), False, seed, 2))["decider"]
+    """Run one machine whose coordinator and client crash right after a step; with `again` the first starts again."""
+    node = _places(_once(model, (), False, seed, 2))["coordinator"]
     strikes: tuple[Strike, ...] = (Crash("app", at_step=step), Crash(node, at_step=step))
     if again:
         strikes = (*strikes, Restart(node, at_ms=AGAIN_MS))
@@ -97,12 +97,12 @@ def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Run
 
 
 def _crash(done: Run, who: str, moment: str) -> Crash | None:
-    """The crash of this press: right after the moment; of the decider at "told" as the first message leaves."""
+    """The crash of this press: right after the moment; of the coordinator at "told" as the first message leaves."""
     place = _places(done)
     node = place[who]
     if not node:
         return None
-    if who == "decider" and moment == "told":
+    if who == "coordinator" and moment == "told":
         return Crash(node, at_step=_first_told(done), sent=True)
     return Crash(node, at_step=done.moments[moment])
 
@@ -110,13 +110,13 @@ def _crash(done: Run, who: str, moment: str) -> Crash | None:
 def _places(done: Run) -> dict[str, str]:
     """Which node each of `WHO` is."""
     if done.model == "MVCC":
-        return {"decider": "db", "told": "", "other": ""}
+        return {"coordinator": "db", "told": "", "other": ""}
     if done.model == "atomic broadcast":
-        return {"decider": "s1", "told": "s2", "other": "s3"}
+        return {"coordinator": "s1", "told": "s2", "other": "s3"}
     if done.model == "two-phase commit":
         parts = [name for name in done.nodes if name.startswith("p")]
-        return {"decider": "tc", "told": parts[0], "other": parts[-1]}
-    return {"decider": "b3", "told": "b1", "other": "b2"}
+        return {"coordinator": "tc", "told": parts[0], "other": parts[-1]}
+    return {"coordinator": "b3", "told": "b1", "other": "b2"}
 
 
 def _first_told(done: Run) -> int:
@@ -297,17 +297,21 @@ class Shared:
 
 
 SHARED = (
-    Shared(name="nothing", says="Nothing is pressed."),
-    Shared(name="decider", says="The decider crashes when all is prepared.", presses=(("decider", "prepared"),)),
+    Shared(name="no fault", says="Nothing fails."),
     Shared(
-        name="only witness", says="The decider crashes as it tells the first part, and that part crashes too.",
-        presses=(("decider", "told"), ("told", "told")),
+        name="coordinator", says="The coordinator crashes when all is prepared.",
+        presses=(("coordinator", "prepared"),),
     ),
     Shared(
-        name="one part", says="One part crashes between the decision and the word of it.",
+        name="coordinator and participant",
+        says="The coordinator crashes as it tells the first participant, which crashes, too.",
+        presses=(("coordinator", "told"), ("told", "told")),
+    ),
+    Shared(
+        name="participant", says="A participant crashes after the decision, before it is told.",
         presses=(("other", "decided"),),
     ),
-    Shared(name="no", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
+    Shared(name="abort", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ipywidgets import VBox
 
 from kafkalab.course_files import course_root
 from kafkalab.widgets.views.chooser import Chooser, Words
+from kafkalab.widgets.views.palette import open_svg
 from kafkalab.widgets.views.view import Picture
 
 HEIGHT = re.compile(r'viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"')
@@ -88,8 +89,6 @@ def stacked(pictures: Sequence[str]) -> str:
         found = HEIGHT.search(picture)
         if found is None:
             raise ValueError("a picture without a viewBox cannot be put below another one")
-        parts.append(picture.replace("<svg ", f'<svg y="{y:g}" ', 1))
+        parts.append(picture.replace("<svg ", f'<svg y="{y:g}" height="{float(found["height"]):g}" ', 1))
         wide, y = max(wide, float(found["width"])), y + float(found["height"])
-    size = f'viewBox="0 0 {wide:g} {y:g}" width="{wide:g}" height="{y:g}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="max-width:100%;height:auto" role="img">'
-    return f"{head}{''.join(parts)}</svg>"
+    return f"{open_svg(wide, y)}>{''.join(parts)}</svg>"

@@ -1,7 +1,7 @@
 // Two runs from where they part, with one cursor: what is the same is drawn once, what differs side by side.
 
 import "./compare.css";
-import { openPanel, tool } from "./panel";
+import { openPanel, tool } from "./old_panel";
 import { SAVE_MS, esc, logOf, openRun, sync, time } from "./run";
 import { isInternal, isTable, keyedOf, rowFate, stripItems } from "./sequence_logs";
 import { placeFindings } from "./sequence_verdict";

@@ -1,7 +1,7 @@
 // Every fault as a button at the cursor's step, enabled where it would change something; and the tree of runs.
 
 import "./fault_panel.css";
-import { branches, entryText, inOrder, labelOf, openPanel, tool } from "./panel";
+import { branches, entryText, inOrder, labelOf, openPanel, tool } from "./old_panel";
 import { ADVANCE_MS, DELAY_MS, FRAME_FAULTS, detailOf, laterThan, whyPress } from "./presses";
 import { roleSpans, rolesOf } from "./roles";
 import { breakable, envelope, esc, sync } from "./run";

@@ -1,7 +1,7 @@
 // Four machines side by side: one transfer, one press on all, one moment; frames down the page, logs, how it ends.
 
 import "./neighbours.css";
-import { openPanel, tool } from "./panel";
+import { openPanel, tool } from "./old_panel";
 import { esc, sync } from "./run";
 
 const LANE = 44,

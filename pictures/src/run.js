@@ -1,11 +1,11 @@
 // What all views share: the journey's model, the run that it shows as a fold over patches, markup, presses.
 
 import "./shared.css";
+import { unpacked } from "./unpack";
 
 const CHECKPOINT = 64,
 	SAVE_MS = 300, // longer than between two presses of one who walks fast: the kernel's answer costs a frame or two
-	PATIENCE_MS = 20000,
-	NONE = [];
+	PATIENCE_MS = 20000;
 
 export const esc = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 export const time = (ms) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).toFixed(3)} s`);
@@ -29,66 +29,6 @@ export function upTo(count, holds) {
 }
 
 // ---- the run ----
-
-// Undo packing.py: turn columns into rows of events and frames, of which the first event is `from`. The fields of a
-// frame are made when they are read.
-export function unpacked(text) {
-	const { shared, from = 0, ...payload } = JSON.parse(text),
-		{ events: e, frames: f, actions: a } = payload;
-	const here = (text, id) => (id ? text.replaceAll("\x01", id) : text),
-		frames = {};
-	f.id.forEach((id, i) => {
-		const of = shared[f.of[i]],
-			[sent, at] = [f.sent[i], f.at[i]],
-			arrived = f.received[i];
-		frames[id] = {
-			id,
-			of,
-			sent,
-			at,
-			name: shared[f.name[i]],
-			kind: shared[f.kind[i]],
-			from: shared[f.from[i]],
-			to: shared[f.to[i]],
-			category: shared[f.category[i]],
-			fate: shared[f.fate[i]],
-			copy_of: shared[f.copy_of[i]],
-			attempt: f.attempt[i],
-			error: shared[f.error[i]],
-			txn: shared[f.txn[i]],
-			about: here(shared[f.about[i]], of),
-			received: arrived ? sent + arrived : null,
-			received_at: arrived ? at + f.received_at[i] : null,
-			get fields() {
-				const [names, ...values] = f.fields[i];
-				return shared[names].map((name, k) => [name, shared[values[k]]]);
-			},
-		};
-	});
-	let clock = 0;
-	const events = e.at.map((wait, i) => {
-		const frame = f.id[e.frame[i] - 1] ?? "",
-			changes = e.patch[i],
-			step = from + i;
-		return {
-			step,
-			at: (clock += wait),
-			cause: e.cause[i] ? step - e.cause[i] : -1,
-			frame,
-			node: shared[e.node[i]],
-			kind: shared[e.kind[i]],
-			name: shared[e.name[i]],
-			category: shared[e.category[i]],
-			stop: !!e.stop[i],
-			txn: shared[e.txn[i]],
-			text: here(shared[e.text[i]], frame),
-			patch: changes ? changes.map((op) => (op[0] === "batch" ? [op[0], op[1], op[2], shared[op[3]]] : op)) : NONE,
-		};
-	});
-	const texts = (changes) => changes.map(([step, place]) => [step, shared[place] ?? null]),
-		reasons = Object.fromEntries(Object.entries(a.reasons ?? {}).map(([key, changes]) => [key, texts(changes)]));
-	return { ...payload, events, frames, actions: { ...a, reasons } };
-}
 
 // A replica's log: the first `count` of batches that it shares with the logs that it grew out of and into; the batches
 // that have left it, each with why, until others take their place; where it begins and its marks.

@@ -208,7 +208,7 @@ WRONG = {
         opens=False, table=True,
     ),
     "L14.E2": Wrong(
-        answer='e2 = [("decider", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
+        answer='e2 = [("coordinator", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
     ),
     "L14.E3": Wrong(
         answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',

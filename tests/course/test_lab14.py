@@ -45,7 +45,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
     monkeypatch.setenv(VARIABLE, seed)
     assert check("L14.E1", right()) == "L14.E1 ✓ 16 of 16 cells"
     left = OTHER[question("L14.E2")["not at"]]
-    assert check("L14.E2", [("decider", left)]) == "L14.E2 ✓ 1 crash, the fewest there are"
+    assert check("L14.E2", [("coordinator", left)]) == "L14.E2 ✓ 1 crash, the fewest there are"
     assert check("L14.E3", visible) == "L14.E3 ✓ 300 of 300 cases"
 
 
@@ -77,9 +77,9 @@ def test_every_miss_of_the_table_can_be_met() -> None:
 @pytest.mark.parametrize(
     ("presses", "miss", "hint_says"),
     [
-        ([("other", "decided")], "the decider lives", "When may a participant not decide alone?"),
-        ([("decider", "asked")], "nobody had voted", "no participant has voted"),
-        ([("decider", "told")], "somebody knows", "Who was told"),
+        ([("other", "decided")], "the coordinator lives", "When may a participant not decide alone?"),
+        ([("coordinator", "asked")], "nobody had voted", "no participant has voted"),
+        ([("coordinator", "told")], "somebody knows", "Who was told"),
     ],
 )
 def test_each_near_miss_of_the_schedule_is_told_and_hinted(presses: Any, miss: str, hint_says: str) -> None:
@@ -91,12 +91,12 @@ def test_each_near_miss_of_the_schedule_is_told_and_hinted(presses: Any, miss: s
 
 def test_a_longer_schedule_passes_and_is_told_what_would_do() -> None:
     left = OTHER[question("L14.E2")["not at"]]
-    assert check("L14.E2", [("decider", left), ("other", left)]) == "L14.E2 ✓ 2 crashes; 1 would do"
+    assert check("L14.E2", [("coordinator", left), ("other", left)]) == "L14.E2 ✓ 2 crashes; 1 would do"
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_one_crash_is_the_fewest_whatever_the_seed_and_the_forbidden_one_is_not_among_them(seed: int) -> None:
-    forbidden = ("decider", exercise_2.question(seed)["not at"])
+    forbidden = ("coordinator", exercise_2.question(seed)["not at"])
     assert forbidden not in exercise_2.allowed(seed)
     assert exercise_2.par(seed) == 1
 
@@ -109,10 +109,10 @@ def test_one_crash_is_the_fewest_whatever_the_seed_and_the_forbidden_one_is_not_
         ("L14.E1", {"Oracle": {"blocks": "nobody"}}, WrongValue, "There is no cell 'Oracle, blocks'"),
         ("L14.E1", {m: dict.fromkeys(COLUMNS, "") for m in MODELS}, WrongAnswer, "still blank"),
         ("L14.E2", [], WrongAnswer, "still blank"),
-        ("L14.E2", "decider", WrongType, "Give a list of crashes"),
-        ("L14.E2", ["decider"], WrongType, "A crash is who and when"),
-        ("L14.E2", [("b1", "told")], WrongValue, "who is decider, told, other"),
-        ("L14.E2", [("decider", m) for m in MOMENTS if m not in OTHER] * 2, WrongValue, "at most 3"),
+        ("L14.E2", "coordinator", WrongType, "Give a list of crashes"),
+        ("L14.E2", ["coordinator"], WrongType, "A crash is who and when"),
+        ("L14.E2", [("b1", "told")], WrongValue, "who is coordinator, told, other"),
+        ("L14.E2", [("coordinator", m) for m in MOMENTS if m not in OTHER] * 2, WrongValue, "at most 3"),
     ],
 )
 def test_what_is_no_answer_is_told_what_to_give(exercise: str, answer: Any, kind: type[Exception], says: str) -> None:
@@ -123,7 +123,7 @@ def test_what_is_no_answer_is_told_what_to_give(exercise: str, answer: Any, kind
 
 def test_the_moment_that_is_taken_away_is_refused() -> None:
     with pytest.raises(WrongValue, match="must not crash at"):
-        check("L14.E2", [("decider", question("L14.E2")["not at"])])
+        check("L14.E2", [("coordinator", question("L14.E2")["not at"])])
 
 
 def test_with_no_rule_switched_the_function_is_the_tables() -> None:

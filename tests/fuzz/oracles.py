@@ -100,7 +100,7 @@ def widgets() -> list[Any]:
         *(journey, Sequence(journey), LogTape(journey), ClusterMap(journey), StateChart(journey), FaultPanel(journey)),
         *(Verdict(journey), Share(journey), ClientView(journey), Predict("How many?", answer=3)),
         Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
-        *(CostMeter(journey), Neighbours("decider"), museum().chooser),
+        *(CostMeter(journey), Neighbours("coordinator"), museum().chooser),
     ]
     for widget in made:
         widget.sent = []

@@ -31,14 +31,14 @@ def test_no_kafka_partition_is_asked_before_the_decision(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kafkas_client_asks_again_and_the_next_coordinator_finishes(seed: int) -> None:
-    done = run("Kafka", [("decider", "prepared")], seed=seed)
+    done = run("Kafka", [("coordinator", "prepared")], seed=seed)
     tries = [f for f in done.trace.frames.values() if f.name == "EndTxn" and f.fate == "delivered"]
     assert tries[-1].receiver != "b3"
     assert (set(done.parts.values()), done.told) == ({"committed"}, "committed")
 
 
 def test_with_one_broker_left_the_parts_are_committed_and_the_client_is_answered_concurrent_transactions() -> None:
-    done = run("Kafka", [("decider", "told"), ("told", "told")])
+    done = run("Kafka", [("coordinator", "told"), ("told", "told")])
     answers = [f for f in done.trace.frames.values() if f.name == "EndTxnResponse" and f.sender == "b2"]
     assert {f.body.error for f in answers} == {Error.CONCURRENT_TRANSACTIONS}
     assert set(done.parts.values()) == {"committed"}
@@ -46,14 +46,14 @@ def test_with_one_broker_left_the_parts_are_committed_and_the_client_is_answered
 
 
 def test_with_other_latencies_the_client_of_kafka_has_its_answer_in_time() -> None:
-    first, other = (run("Kafka", [("decider", "told"), ("told", "told")], seed=seed) for seed in (1, 4))
+    first, other = (run("Kafka", [("coordinator", "told"), ("told", "told")], seed=seed) for seed in (1, 4))
     assert (first.told, other.told) == ("unknown", "committed")
     assert first.parts == other.parts
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_two_phase_client_is_told_committed_while_one_participant_cannot_know(seed: int) -> None:
-    done = run("two-phase commit", [("decider", "told"), ("told", "told")], seed=seed)
+    done = run("two-phase commit", [("coordinator", "told"), ("told", "told")], seed=seed)
     assert (done.told, done.parts) == ("committed", {"p1": "down", "p2": "in doubt"})
 
 

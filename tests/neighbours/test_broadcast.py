@@ -47,7 +47,7 @@ def test_one_server_less_is_not_waited_for_and_two_less_are() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whoever_has_seen_the_proposal_leads_next_in_a_higher_epoch_and_commits_it(seed: int) -> None:
-    left = run("atomic broadcast", [("decider", "prepared")], seed=seed)
+    left = run("atomic broadcast", [("coordinator", "prepared")], seed=seed)
     assert left.parts == {"s1": "down", "s2": "committed", "s3": "committed"}
     epochs = [e.data.txn for e in left.trace.of("append") if e.data.kind == "epoch"]
     assert epochs == ["2", "2"]
@@ -55,13 +55,13 @@ def test_whoever_has_seen_the_proposal_leads_next_in_a_higher_epoch_and_commits_
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_proposal_that_only_the_dead_leader_has_is_cut_off_when_it_comes_back(seed: int) -> None:
-    back = run("atomic broadcast", [("decider", "asked")], again=True, seed=seed)
+    back = run("atomic broadcast", [("coordinator", "asked")], again=True, seed=seed)
     assert set(back.parts.values()) == {"aborted"}
     assert [e.node for e in back.trace.of("truncate")] == ["s1"]
 
 
 def test_any_second_server_that_comes_back_lets_the_last_one_go_on() -> None:
-    witnesses = run("atomic broadcast", [("decider", "told"), ("told", "told")]).strikes
+    witnesses = run("atomic broadcast", [("coordinator", "told"), ("told", "told")]).strikes
     for one in ("s1", "s2"):
         world = done(*witnesses, Restart(one, at_ms=60_000))
         assert server(world, "s3").delivered == server(world, one).delivered == ["1.1"]

@@ -73,6 +73,6 @@ def test_a_rollback_takes_nothing_back() -> None:
 
 
 def test_a_server_that_is_down_answers_nobody_and_counts_what_was_not_committed_as_aborted_later() -> None:
-    assert run("MVCC", [("decider", "prepared")]).parts == {"accounts-0": "down", "accounts-1": "down"}
-    assert set(run("MVCC", [("decider", "prepared")], again=True).parts.values()) == {"aborted"}
-    assert set(run("MVCC", [("decider", "decided")], again=True).parts.values()) == {"committed"}
+    assert run("MVCC", [("coordinator", "prepared")]).parts == {"accounts-0": "down", "accounts-1": "down"}
+    assert set(run("MVCC", [("coordinator", "prepared")], again=True).parts.values()) == {"aborted"}
+    assert set(run("MVCC", [("coordinator", "decided")], again=True).parts.values()) == {"committed"}

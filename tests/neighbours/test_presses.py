@@ -60,7 +60,7 @@ def test_the_deciding_step_is_the_entry_that_the_protocol_says() -> None:
     ("model", "presses", "says"),
     [
         ("Oracle", [], "no machine 'Oracle'; there are Kafka"),
-        ("Kafka", [("b1", "told")], "no press ('b1', 'told'); there are decider"),
+        ("Kafka", [("b1", "told")], "no press ('b1', 'told'); there are coordinator"),
         ("Kafka", [("told", "noon")], "no press ('told', 'noon')"),
     ],
 )
@@ -71,7 +71,7 @@ def test_what_does_not_exist_is_named(model: str, presses: list[tuple[str, str]]
 
 
 def test_kafka_finishes_with_one_broker_of_three_but_its_client_does_not_know() -> None:
-    left = pressed("Kafka", "only witness")
+    left = pressed("Kafka", "coordinator and participant")
     assert set(left.parts.values()) == {"committed"}
     assert left.told == "unknown"
     assert left.cluster is not None

@@ -54,7 +54,7 @@ def test_one_no_aborts_all_and_each_writes_its_old_value_back() -> None:
 
 
 def test_who_has_not_voted_aborts_alone_when_nobody_asks() -> None:
-    left = run("two-phase commit", [("decider", "written")])
+    left = run("two-phase commit", [("coordinator", "written")])
     assert left.parts == {"p1": "aborted", "p2": "aborted"}
     assert left.trace.of("state", "undo")[0].at_ms > 10_000
 
@@ -62,7 +62,7 @@ def test_who_has_not_voted_aborts_alone_when_nobody_asks() -> None:
 @pytest.mark.parametrize("moment", ["prepared", "decided"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_who_has_voted_waits_for_ever_when_nobody_who_is_left_knows(moment: str, seed: int) -> None:
-    left = run("two-phase commit", [("decider", moment)], seed=seed)
+    left = run("two-phase commit", [("coordinator", moment)], seed=seed)
     assert left.waiting == ("p1", "p2")
     answers = [f.body["decision"] for f in left.trace.frames.values() if f.name == "Told"]
     assert answers
@@ -70,7 +70,7 @@ def test_who_has_voted_waits_for_ever_when_nobody_who_is_left_knows(moment: str,
 
 
 def test_who_is_in_doubt_learns_it_of_a_participant_that_knows() -> None:
-    left = run("two-phase commit", [("decider", "told")])
+    left = run("two-phase commit", [("coordinator", "told")])
     assert left.parts == {"p1": "committed", "p2": "committed"}
 
 
@@ -78,7 +78,7 @@ def test_who_is_in_doubt_learns_it_of_a_participant_that_knows() -> None:
 def test_a_coordinator_that_comes_back_aborts_what_it_has_not_decided_and_repeats_what_it_has(
     moment: str, becomes: str
 ) -> None:
-    back = run("two-phase commit", [("decider", moment)], again=True)
+    back = run("two-phase commit", [("coordinator", moment)], again=True)
     assert set(back.parts.values()) == {becomes}
 
 

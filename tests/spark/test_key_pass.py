@@ -17,7 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
-from kafkalab.spark.key_pass.splits import Splits
+from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
@@ -52,7 +52,12 @@ def rows(
     given = ("operations", "log", "reads", "polls", "watermarks", "transactions", "frames")
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in given}
     whole["calls"] = whole["operations"]
-    into = None if folder is None else Handover(folder, Splits(1))
+    into = None
+    if folder is not None:
+        into = Handover(folder, Splits(1))
+        for name in NAMED:
+            pq.write_table(whole[name], f"{folder}/{name}.parquet")
+            links_in(name, f"{folder}/{name}.parquet", folder, 0)
 
     def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
         return whole[table].filter(wanted).select(list(columns))

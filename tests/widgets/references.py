@@ -157,7 +157,7 @@ MADE: dict[str, Callable[[], Picture]] = {
     "verdict": lambda: Verdict(_torn()),
     "cost_meter": _costs,
     "chooser": lambda: museum().chooser,
-    "neighbours": lambda: Neighbours("decider", place="told"),
+    "neighbours": lambda: Neighbours("coordinator", place="told"),
     "share": lambda: Share(lab03(seed=7).with_faults(Drop("EndTxn#1"))),
     "predict": _card,
 }

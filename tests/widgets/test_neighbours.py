@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
@@ -27,7 +28,7 @@ def test_panels_are_plain_data_and_their_places_go_forward(press: str, again: bo
 
 
 def test_a_moment_that_never_comes_is_said_so() -> None:
-    view = Neighbours("decider", place="decided")
+    view = Neighbours("coordinator", place="decided")
     assert "two-phase commit: “decided” never comes" in view.text()
     assert "Kafka\n" in view.text()
     assert "“decided” never comes" in view.svg()
@@ -35,28 +36,49 @@ def test_a_moment_that_never_comes_is_said_so() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_frame_of_a_model_is_a_row_and_every_append_too(model: str) -> None:
-    run = pressed(model, "nothing")
+    run = pressed(model, "no fault")
     if run.cluster is None:
-        rows = panel_of(model, "nothing", False)["rows"]
+        rows = panel_of(model, "no fault", False)["rows"]
         frames = [row["label"].split()[0] for row in rows if row["kind"] == "frame"]
         assert frames == list(run.trace.frames)
         assert sum(row["kind"] == "append" for row in rows) == len(run.trace.of("append"))
 
 
 def test_the_logs_are_those_of_the_run() -> None:
-    view = Neighbours("only witness", place=END)
+    view = Neighbours("coordinator and participant", place=END)
     two_phase = view.panels[MODELS.index("two-phase commit")]["logs"][END]
     assert [[name, [text for text, _ in cells]] for name, cells in two_phase] == [
-        ["p1", ["100 → 90", "prepared", "commit"]], ["p2", ["100 → 110", "prepared"]], ["tc", ["begin", "commit"]],
+        ["p1", ["100 → 90 ✓", "prepared", "commit"]], ["p2", ["100 → 110", "prepared"]], ["tc", ["begin", "commit"]],
     ]  # fmt: skip
     kafka = dict(view.panels[0]["logs"][END])
-    assert kafka["accounts-0"] == [["-10", "open"], ["COMMIT", "commit"]]
+    assert kafka["accounts-0"] == [["-10 ✓", "commit"], ["COMMIT", "commit"]]
+
+
+@pytest.mark.parametrize("press", PRESSES)
+@pytest.mark.parametrize("again", [False, True])
+def test_a_record_has_the_state_of_its_part(press: str, again: bool) -> None:
+    kinds = {"commit": "committed", "abort": "aborted", "open": "in doubt"}
+    for panel in Neighbours(press, again).panels:
+        logs = dict(panel["logs"][END])
+        for text, state in panel["parts"]:
+            part = text.partition(" ")[0]
+            cells = logs[part] if part in logs else [cell for cell in logs["db"] if part in cell[0]]
+            records = [kind for label, kind in cells if re.match(r"[+-]10|.* [→=] |proposal", label)]
+            assert records
+            assert state == "down" or {kinds[kind] for kind in records} == {state}, (panel["model"], text, cells)
+
+
+def test_a_record_is_open_until_its_log_has_the_decision() -> None:
+    view = Neighbours()
+    seen = {place: dict(view.panels[0]["logs"][place])["accounts-0"] for place in PLACES}
+    assert seen["decided"] == [["-10", "open"]]
+    assert seen[END] == [["-10 ✓", "commit"], ["COMMIT", "commit"]]
 
 
 def test_a_client_that_tries_again_is_not_drawn_each_time() -> None:
-    rows = panel_of("Kafka", "only witness", False)["rows"]
+    rows = panel_of("Kafka", "coordinator and participant", False)["rows"]
     more = sum(int(row["text"].split()[1]) for row in rows if row["kind"] == "more")
-    tries = [f for f in pressed("Kafka", "only witness").trace.frames if f.startswith("EndTxn")]
+    tries = [f for f in pressed("Kafka", "coordinator and participant").trace.frames if f.startswith("EndTxn")]
     drawn = [row for row in rows if row["label"].startswith("EndTxn")]
     assert len(tries) > 900
     assert len(drawn) + more == len(tries)
@@ -87,11 +109,11 @@ def test_presses_and_moves() -> None:
     view.press("home")
     view.press("goto", "told")
     assert view.place == MOMENTS[-1]
-    view.press("decider")
+    view.press("coordinator")
     view.press("again")
-    assert (view.pressed, view.again) == ("decider", True)
+    assert (view.pressed, view.again) == ("coordinator", True)
     assert view.run("two-phase commit").parts == {"p1": "aborted", "p2": "aborted"}
-    assert repr(view) == "<Neighbours 'decider', again, told>"
+    assert repr(view) == "<Neighbours 'coordinator', again, told>"
 
 
 @pytest.mark.parametrize(

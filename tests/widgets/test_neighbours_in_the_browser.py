@@ -61,7 +61,7 @@ def test_keys_walk_through_the_moments_and_press_on_all_four(
 
 
 def test_a_lost_message_is_drawn_as_lost_and_a_dead_process_is_crossed_out(page: Page) -> None:
-    Live(page, Neighbours("decider", place=END))
+    Live(page, Neighbours("coordinator", place=END))
     two = page.locator('[aria-label="two-phase commit"]')
     expect(two.locator(".lane.down")).to_contain_text("✕tc")
     assert two.locator(".cross").count() > 0

@@ -16,16 +16,16 @@ from kafkalab.neighbours.presses import MODELS
 FORM = 'a dict with a dict for each machine, like {"Kafka": {"decided by": "one log", "blocks": ...}, ...}'
 ASKED = {
     "decided by": "what must have happened for the transaction to commit, whoever crashes then",
-    "blocks": "who waits when the decider is lost with all prepared, and stays down",
-    "survivors finish": "whether those who are left finish when decider and only witness are lost",
+    "blocks": "who waits when the coordinator is lost with all prepared, and stays down",
+    "survivors finish": "whether those who are left finish when coordinator and the participant that knows are lost",
     "undo": "what is done to what was written, when the transaction is not to count",
 }
 LOOK = {
     "decided by": "Which logs have the entry, and does the decision wait for one that is down?",
-    "blocks": "Press decider, go to the end, and read the line below each machine.",
-    "survivors finish": "Press only witness, go to the end, and look at those who are up.",
-    "undo": "Press no and look for an entry that takes something back. A broadcast has no vote of no: let its leader "
-    "crash alone with a proposal, and come back.",
+    "blocks": "Press coordinator, go to the end, and read the line below each machine.",
+    "survivors finish": "Press coordinator and participant, go to the end, and look at those who are up.",
+    "undo": "Press abort and look for an entry that takes something back. A broadcast has no vote of no: let its "
+    "leader crash alone with a proposal, and come back.",
 }
 MISSES: dict[tuple[str, str], dict[str, str]] = {
     ("Kafka", "decided by"): {"one log after votes": "Kafka votes", "a majority": "Kafka counts a majority",
@@ -92,8 +92,8 @@ EXERCISE = Exercise(
     "L14.E1",
     check,
     (
-        "Take one column at a time, and one press: for “blocks” the press decider, for “survivors finish” only "
-        "witness, for “undo” no. The line below each machine at the end says most of it.",
+        "Take one column at a time, and one press: for “blocks” coordinator, for “survivors finish” coordinator "
+        "and participant, for “undo” abort. The line below each machine at the end says most of it.",
         "Decided by: count the logs that have the entry at the moment “decided”. Where there is more than one, press "
         "a crash of a copy and compare how long the decision takes: `run(\"Kafka\", [(\"other\", \"written\")])`.",
         "A participant that has voted yes may not decide alone. A Kafka partition has no vote, and its coordinator's "
@@ -104,10 +104,11 @@ EXERCISE = Exercise(
     misses={
         "Kafka votes": "Look for a frame by which a partition says yes or no before PrepareCommit. There is none.",
         "Kafka counts a majority": "Let b2 crash when all is written. A majority is left: does the decision wait?",
-        "one copy is enough": "Let the decider crash right after its own append. Is the entry anywhere else?",
-        "Kafka blocks like 2PC": "Press decider or only witness, go to the end, and look at accounts-0 and accounts-1.",
-        "an abort takes back": "Press no. Compare the logs at “written” and at the end: is anything gone?",
-        "votes are a majority": "Let one of two participants vote no (press no). What is decided?",
+        "one copy is enough": "Let the coordinator crash right after its own append. Is the entry anywhere else?",
+        "Kafka blocks like 2PC": "Press coordinator, or coordinator and participant, go to the end, and look at "
+        "accounts-0 and accounts-1.",
+        "an abort takes back": "Press abort. Compare the logs at “written” and at the end: is anything gone?",
+        "votes are a majority": "Let one of two participants vote no (press abort). What is decided?",
         "nobody votes": "What does the coordinator wait for before it logs the decision?",
         "a time-out decides": "p1 has voted yes, and knows nothing. The coordinator may have told p2 to commit, or "
         "not. What may p1 do when its time is up?",

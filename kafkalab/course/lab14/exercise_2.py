@@ -18,7 +18,7 @@ MOST = 3
 
 @cache
 def question(of_seed: int) -> dict[str, Any]:
-    """How many participants there are, and the moment at which the decider must not crash."""
+    """How many participants there are, and the moment at which the coordinator must not crash."""
     random = random_for("L14.E2", of_seed)
     return {"participants": random.randint(2, 4), "not at": random.choice(("prepared", "decided"))}
 
@@ -49,7 +49,7 @@ def par(of_seed: int) -> int:
 
 def allowed(of_seed: int) -> list[Press]:
     """All crashes but the one that the question forbids."""
-    return [press for press in product(WHO, MOMENTS) if press != ("decider", question(of_seed)["not at"])]
+    return [press for press in product(WHO, MOMENTS) if press != ("coordinator", question(of_seed)["not at"])]
 
 
 def presses_of(answer: Any, of_seed: int) -> list[Press]:
@@ -66,7 +66,7 @@ def presses_of(answer: Any, of_seed: int) -> list[Press]:
         if who not in WHO or moment not in MOMENTS:
             raise WrongValue(f"No crash {press!r}: who is {', '.join(WHO)}, and when is {', '.join(MOMENTS)}.")
         if (who, moment) not in allowed(of_seed):
-            raise WrongValue(f"The decider must not crash at {moment!r} here. Look at question(\"L14.E2\").")
+            raise WrongValue(f"The coordinator must not crash at {moment!r} here. Look at question(\"L14.E2\").")
         found.append((who, moment))
     if len(found) > MOST:
         raise WrongValue(f"There are {len(found)} crashes; at most {MOST} are allowed.")
@@ -94,9 +94,9 @@ def check(answer: Any) -> str:
 def _why(presses: Sequence[Press], one: Run) -> tuple[str, str]:
     ends = ", ".join(f"{name} {state}" for name, state in one.parts.items())
     said = f"Nobody waits in two-phase commit: {ends}. "
-    moments = [moment for who, moment in presses if who == "decider"]
+    moments = [moment for who, moment in presses if who == "coordinator"]
     if not moments:
-        return "the decider lives", said + "The coordinator is there, and tells everybody who asks."
+        return "the coordinator lives", said + "The coordinator is there, and tells everybody who asks."
     if min(MOMENTS.index(moment) for moment in moments) < MOMENTS.index("prepared"):
         return "nobody had voted", said + "Who has not voted may abort alone, when its time is up."
     return "somebody knows", said + "Those who are left ask each other, and one of them knows."
@@ -115,7 +115,7 @@ EXERCISE = Exercise(
     ),
     points=5,
     misses={
-        "the decider lives": 0,
+        "the coordinator lives": 0,
         "nobody had voted": "At that moment no participant has voted. Read what p1 does ten seconds later.",
         "somebody knows": "Who was told before the coordinator was gone? That one answers all who ask.",
         "Kafka waits too": "You have crashed more of Kafka than it has copies for. Take away what is not needed.",

@@ -21,6 +21,7 @@ from kafkalab.checks.view import COMMITTED
 from kafkalab.spark.client_pass.split import Split, last_of, part
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, per_run
 from kafkalab.spark.key_pass.edges import EDGES
+from kafkalab.spark.key_pass.sends import value_codes
 
 SEARCHES: dict[str, Callable[[Check, Graphs], Iterator[Finding]]] = {g0.name: write_cycles, g1c.name: circular_flow}
 KINDS = {g0.name: (WRITE_WRITE,), g1c.name: (WRITE_WRITE, WRITE_READ)}
@@ -82,7 +83,7 @@ def cycles_in(edges: pa.Table, name: str) -> Iterator[tuple[int, Finding]]:
     kind = names.codes(edges.column("kind"))
     rows = np.flatnonzero(np.isin(kind, [names.number(one) for one in KINDS[name]]))
     run, first, second = (longs(edges, one)[rows] for one in ("run", "first", "second"))
-    start, end = (names.codes(edges.column(one))[rows] for one in ("start", "end"))
+    start, end = (codes[rows] for codes in value_codes(edges.column("start"), edges.column("end")))
     node = groups(np.concatenate([run, run]), np.concatenate([start, end]))
     size = int(node.max(initial=-1)) + 1
     low = last_of(node, np.concatenate([first, second]), size)[0]

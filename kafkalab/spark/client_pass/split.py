@@ -31,7 +31,7 @@ class Split:
     def __init__(self, tables: Mapping[str, pa.Table], elsewhere: Elsewhere, labels: Labels) -> None:
         self.tables, self.elsewhere, self.labels, self.names = tables, elsewhere, labels, Names()
         self.records = records = tables["records"]
-        self.seen = tables["seen"].filter(pc.is_valid(part(tables["seen"], "record", "txn")))
+        self.seen = tables["seen"]
         self.run, self.offset, self.step = (longs(records, name) for name in ("run", "offset", "step"))
         self.pid, self.epoch = longs(records, "producer_id"), longs(records, "producer_epoch")
         self.key = self.names.codes(records.column("key"))
@@ -50,9 +50,11 @@ class Split:
         columns = []
         for table, name in ((self.records, ""), (self.seen, "record")):
             text, client, number = (part(table, name, one) for one in ("txn", "client", "number"))
-            who = self.names.codes(client)
-            mine = np.where(who == self.names.number(""), self.names.codes(text), self.names.number(""))
-            columns.append((longs(table, "run"), who, integers(number), mine, text.is_valid().to_numpy().astype(bool)))
+            who, valid = self.names.codes(client), text.is_valid().to_numpy().astype(bool)
+            mine = np.full(len(who), self.names.number(""), np.int64)
+            unclaimed = np.flatnonzero(valid & (who == mine))
+            mine[unclaimed] = self.names.codes(text.take(pa.array(unclaimed)))
+            columns.append((longs(table, "run"), who, integers(number), mine, valid))
         calls = self.calls
         who, number = self.names.codes(calls.column("client")), longs(calls, "transaction")
         nothing = np.full(len(who), self.names.number(""), np.int64)

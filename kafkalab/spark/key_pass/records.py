@@ -42,9 +42,7 @@ RECORDS = pa.schema(
         ("ordinal", ORDINAL),
     ]
 )
-RECORD = pa.struct(
-    {"step": _LONG, "outcome": _TEXT, "marker": MARKER, "txn": _TEXT, "client": _TEXT, "number": _LONG}
-)
+RECORD = pa.struct({"step": _LONG, "outcome": _TEXT, "txn": _TEXT, "client": _TEXT, "number": _LONG})
 READ = ("run", "consumer", "process", "isolation_level", "index", "key", "offset", "value", "step")
 SEEN = pa.schema([*(arrow_schema("reads").field(name) for name in READ), ("record", RECORD)])
 SPLIT = "split"
@@ -59,8 +57,6 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
     end = np.where(in_transaction, log.ended_by, -1)
     outcome = np.select([log.marker, ~log.transactional, end < 0, log.abort[end]], [0, 1, 2, 4], 3)
     owned = owners.why >= 0
-    transaction = np.unique(owners.transaction, return_index=True, return_inverse=True)
-    names = [owners.name(int(row)) if owned[row] else "" for row in transaction[1]]
     key = _texts(log.key, texts)
     client = np.where(owned, owners.client, 0)
     known = owners.client != owners.names.number("")  # a client's operations say whose the record is
@@ -79,7 +75,7 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
                 end >= 0,
             ),
             "outcome": _texts(outcome, list(OUTCOMES)),
-            "txn": _texts(transaction[2], names, owned),
+            "txn": owners.names_of(np.arange(len(owned))),
             "client": _texts(client, texts, owned),
             "number": pa.array(np.where(known, owners.number, -1), mask=~owned),
             "ordinal": _struct(
@@ -99,9 +95,8 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
 def seen_of(reads: Reads, log: Log, records: pa.Table) -> pa.Table:
     """The columns of SEEN; `record` is null where the log has not what was read."""
     at = rows_read(reads, log)
-    kept = ("step", "outcome", "marker", "txn", "client", "number")
-    columns = [_plain(records.column(name)) for name in kept]
-    record = pa.StructArray.from_arrays(columns, names=list(kept))
+    columns = [_plain(records.column(field.name)) for field in RECORD]
+    record = pa.StructArray.from_arrays(columns, names=[field.name for field in RECORD])
     return reads.table.select(list(READ)).append_column("record", record.take(pa.array(at, mask=at < 0)))
 
 

@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StringType, StructField, StructType
 
-from kafkalab.protocol.partitions import INTERNAL_TOPICS
-from kafkalab.spark.streaming.group import KEY, PRODUCER, SHARES, TO_ALL, VALUE, Group
+from kafkalab.spark.streaming.group import VALUE, Group, parts_of
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
 
@@ -38,16 +37,7 @@ def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
     settings = arrivals.sparkSession.conf
     settings.set("spark.sql.streaming.stateStore.providerClass", STORE)
     settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window would ask for them without end
-    topic = F.regexp_replace("key", "-[0-9]+$", "")
-    has_value = F.col("kind").isin("send", "record") & F.col("value").isNotNull() & ~topic.isin(*INTERNAL_TOPICS)
-    every = F.array(*(F.lit(f"{kind} {share}") for kind in (PRODUCER, KEY) for share in range(SHARES)))
-    mine = F.concat(F.lit(f"{PRODUCER} "), F.pmod("producer_id", F.lit(SHARES)))
-    parts = (
-        F.when(F.col("kind").isin(*TO_ALL), every)
-        .when(F.col("kind") == "watermark", F.array(F.concat(F.lit(f"{KEY} "), F.crc32("key") % SHARES)))
-        .when(has_value, F.array(mine, F.concat_ws(" ", F.lit(VALUE), "key", "value")))
-        .otherwise(F.array(mine))
-    )
+    parts = F.udf(lambda row: list(parts_of(row)), "array<string>")(F.struct("kind", "key", "value", "producer_id"))
     grouped = arrivals.withColumn("part", F.explode(parts)).groupBy("run", "part")
     return grouped.transformWithState(
         statefulProcessor=_Audits(limits), outputStructType=FINDINGS, outputMode="Append", timeMode="ProcessingTime"

@@ -16,7 +16,10 @@ PLACES = (*MOMENTS, END)
 KAFKA_FRAMES = ("Produce", "EndTxn", "WriteTxnMarkers")
 REPEATED = 4
 """How many of the first and of the last frames of a client that tries again are drawn."""
-LABELS = {"commit": "commit", "COMMIT": "commit", "abort": "abort", "ABORT": "abort"}
+RECORDS = ("update", "proposal")
+"""The kinds of a model's entries that the transaction writes; the others say how far it has come."""
+SIGN = {"commit": "✓", "abort": "✕"}
+Cell = list[str]
 Panel = dict[str, Any]
 Row = dict[str, Any]
 
@@ -177,22 +180,30 @@ def _kafka_label(e: Event) -> str:
 
 
 def _logs(run: Run, step: int) -> list[list[Any]]:
-    """Each log at a step: its name, and its entries with the kind of cell that they are. Of Kafka the leaders' logs."""
+    """Each log at a step: its name, and its entries with the kind of cell that they are. Of Kafka the leaders' logs.
+
+    A record is "open" until its log has the decision, then "commit" or "abort"; an entry of another kind is "plain".
+    """
     if run.cluster is not None:
         return _kafka_logs(run, step)
-    logs: dict[str, list[list[str]]] = {}
+    logs: dict[str, list[Cell]] = {}
     for e in run.trace.events[: step + 1]:
+        cells = logs.setdefault(e.node, []) if e.kind == "append" else logs.get(e.node, [])
         if e.kind == "append" and isinstance(e.data, Entry):
-            label = _entry(e.data)
-            logs.setdefault(e.node, []).append([label, _cell(label.partition(" ")[0])])
-        elif e.kind == "truncate" and e.node in logs:
-            del logs[e.node][e.data["offset"] :]
+            _decide(cells, e.data.kind)
+            cells.append([_entry(e.data), "open" if e.data.kind in RECORDS else _cell(e.data.kind)])
+        elif e.kind == "truncate":
+            del cells[e.data["offset"] :]
+        elif e.kind == "state" and e.name == "delivered":
+            _decide(cells, "commit")
+        elif e.kind == "recover" and run.model == "MVCC":
+            _decide(cells, "abort")
     return [[name, cells] for name, cells in sorted(logs.items())]
 
 
 def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
     """The leaders' logs by offset: what a new leader has of its predecessor's is there once."""
-    logs: dict[str, dict[int, list[str]]] = {}
+    logs: dict[str, dict[int, Cell]] = {}
     led: dict[str, str] = {}
     for e in run.trace.events[: step + 1]:
         if e.kind == "state" and e.name == "metadata":
@@ -201,16 +212,24 @@ def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
             label = _kafka_label(e)
             name = "payments-0" if topic_of(e.name) == TRANSACTION_TOPIC else e.name
             if label not in ("Empty", "removed"):
-                logs.setdefault(name, {})[e.data.base_offset] = [label, _cell(label)]
+                log = logs.setdefault(name, {})
+                _decide([log[offset] for offset in sorted(log)], _cell(label))
+                record = e.data.control is None and name == e.name
+                log[e.data.base_offset] = [label, "open" if record else _cell(label)]
     return [[name, [cells[offset] for offset in sorted(cells)]] for name, cells in sorted(logs.items())]
 
 
 def _cell(label: str) -> str:
-    if label.endswith("Commit") or (label in LABELS and LABELS[label] == "commit"):
-        return "commit"
-    if label.endswith("Abort") or label in LABELS:
-        return "abort"
-    return "open"
+    """Return the kind of cell of an entry that is no record: of a decision, a marker, or something else."""
+    return next((kind for kind in SIGN if label.lower().endswith(kind)), "plain")
+
+
+def _decide(cells: list[Cell], decision: str) -> None:
+    """Say of the records that are open what became of them, if `decision` is one."""
+    if decision in SIGN:
+        for cell in cells:
+            if cell[1] == "open":
+                cell[:] = [f"{cell[0]} {SIGN[decision]}", decision]
 
 
 def words_of(press: str) -> str:

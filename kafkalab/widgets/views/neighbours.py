@@ -20,24 +20,24 @@ SIGN = {"committed": "✓", "aborted": "✕", "in doubt": "…", "down": "✕"}
 
 
 class Neighbours(Picture):
-    """Four machines with one transfer: `Neighbours()`, `Neighbours("only witness", again=True)`.
+    """Four machines with one transfer: `Neighbours()`, `Neighbours("coordinator and participant", again=True)`.
 
-    `press("decider")` crashes the same process on all four; `press("again")` starts what has crashed again after two
-    minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
+    `press("coordinator")` crashes the same process on all four; `press("again")` starts what has crashed again after
+    two minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
     """
 
     part = "neighbours"
 
     SETTABLE = ("place",)
 
-    pressed = traitlets.Unicode("nothing").tag(sync=True)
+    pressed = traitlets.Unicode("no fault").tag(sync=True)
     again = traitlets.Bool(False).tag(sync=True)
     place = traitlets.Unicode(PLACES[0]).tag(sync=True)
     panels: traitlets.List[Panel] = traitlets.List().tag(sync=True)
     presses = traitlets.List([[one.name, one.says] for one in SHARED]).tag(sync=True)
 
     def __init__(
-        self, pressed: str = "nothing", again: bool = False, place: str = PLACES[0], size: str = "laptop"
+        self, pressed: str = "no fault", again: bool = False, place: str = PLACES[0], size: str = "laptop"
     ) -> None:
         """Show this press. ValueError for an unknown press, place or size."""
         panels = _panels(pressed, again)

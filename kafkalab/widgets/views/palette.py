@@ -62,12 +62,20 @@ def fit(text: str, room: float, size: float = SIZE) -> str:
     return text + "…"
 
 
+def open_svg(width: float, height: float) -> str:
+    """Return the beginning of a standalone picture's tag: the picture is as wide as its place.
+
+    JupyterLab shows it as an image. Of an image in a wide cell a greatest width in here would leave a part empty.
+    """
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="100%" role="img"'
+
+
 def standalone(canvas: Canvas, label: str, width: float = WIDTH) -> str:
     """Return the canvas as an SVG on a white, rounded background; `label` is its aria-label."""
     height = canvas.y + MARGIN
     ground = f'<rect width="{width:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="img" '
+        f"{open_svg(width, height)} "
         f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
         + ground
         + "\n".join(canvas.parts)

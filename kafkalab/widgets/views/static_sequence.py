@@ -106,8 +106,8 @@ class _Picture(LogStrips):
             self.y += 20
 
     def verdict(self, line: str) -> None:
-        """A line of what the checks say, red if a promise is broken."""
-        colour = GREEN if line == UNBROKEN else RED
+        """A line of what the checks say: red if a promise is broken, amber for what Kafka allows."""
+        colour = GREEN if line == UNBROKEN else RED if line.startswith("✕") else AMBER
         sign = "✓ " if line == UNBROKEN else ""
         self.text(MARGIN, self.y + 12, fit(sign + line, WIDTH - 2 * MARGIN), colour, more=BOLD)
         self.y += 20
