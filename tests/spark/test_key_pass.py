@@ -17,6 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
+from kafkalab.spark.key_pass.records import ORDINAL, RECORDS, SEEN, read
 from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes import SCENES
@@ -52,10 +53,12 @@ def rows(
     given = ("operations", "log", "reads", "polls", "watermarks", "transactions", "frames")
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in given}
     whole["calls"] = whole["operations"]
-    into = None if folder is None else Handover(folder, Splits(1))
-    for name in NAMED if folder is not None else ():
-        pq.write_table(whole[name], f"{folder}/{name}.parquet")
-        links_in(name, f"{folder}/{name}.parquet", folder, 0)
+    into = None
+    if folder is not None:
+        into = Handover(folder, Splits(1))
+        for name in NAMED:
+            pq.write_table(whole[name], f"{folder}/{name}.parquet")
+            links_in(name, f"{folder}/{name}.parquet", folder, 0)
 
     def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
         return whole[table].filter(wanted).select(list(columns))
@@ -128,7 +131,8 @@ def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_pa
 
 def test_records_and_reads_know_their_transactions(made: list[History], tmp_path: Path) -> None:
     rows(made, folder=tmp_path)
-    there = {name: pq.read_table(tmp_path / name).to_pylist() for name in ("records", "seen")}
+    schemas = {"records": RECORDS, "seen": SEEN}
+    there = {name: read(tmp_path / name, 0, schema).to_pylist() for name, schema in schemas.items()}
     views = [view_of(history) for history in made]
     for row in there["records"]:
         place, view = (row["key"], row["offset"]), views[row["run"]]
@@ -140,7 +144,7 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
     for run, view in enumerate(views):
         of = {t.id: [(r.key, r.offset) for r in t.records] for t in view.transactions if t.records}
         mine = [row for row in there["records"] if row["run"] == run and row["txn"]]
-        mine.sort(key=lambda row: list(row["ordinal"].values()))
+        mine.sort(key=lambda row: [row[name] for name in ORDINAL])
         found: dict[str, list[tuple[str, int]]] = {}
         for row in mine:
             found.setdefault(row["txn"], []).append((row["key"], row["offset"]))

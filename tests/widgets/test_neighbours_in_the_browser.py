@@ -73,8 +73,9 @@ def test_keys_walk_through_the_moments_and_press_on_all_four(
 
 
 ROWS = """() => ({
-  scrolls: [...document.querySelectorAll(".neighbours *")].filter((e) => /auto|scroll/.test(getComputedStyle(e).overflow)
-    && (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).map((e) => e.className),
+  scrolls: [...document.querySelectorAll(".neighbours *")].filter((e) =>
+    /auto|scroll/.test(getComputedStyle(e).overflow) &&
+    (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).map((e) => e.className),
   whole: [...document.querySelectorAll(".neighbours .rows")].map((rows) => {
     const room = rows.getBoundingClientRect(), boxes = [...rows.children].map((row) => row.getBoundingClientRect());
     return boxes.filter((b) => b.left < room.right && b.top >= room.top - 1 && b.bottom <= room.bottom + 1).length;

@@ -15,7 +15,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Read, TxnEntry
 from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.key_pass.arrays import Longs
-from kafkalab.spark.key_pass.records import OWN
+from kafkalab.spark.key_pass.records import ORDINAL, OWN
 from kafkalab.spark.key_pass.suspects import plain
 from kafkalab.spark.storage.rows import rows_of_table
 
@@ -48,7 +48,7 @@ def view_of_rows(split: Split, rows: Longs, history: History | None = None, entr
         if number >= 0:
             transaction = transactions.setdefault(number, ClientTxn(row["txn"]))
             view.transaction_of[place] = transaction
-            parts.setdefault(number, []).append((*row["ordinal"].values(), record))
+            parts.setdefault(number, []).append((*(row[name] for name in ORDINAL), record))
     for number, own in parts.items():
         transactions[number].records = [one[-1] for one in sorted(own, key=lambda one: one[:-1])]
     view.transactions = list(transactions.values())
