@@ -32,8 +32,6 @@ class Histories:
     watermarks: DataFrame
     leaders: DataFrame
     labels: DataFrame
-    bundle: DataFrame | None = None
-    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulation.bundle`."""
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table. ValueError, naming those that there are, for an unknown one."""
@@ -75,7 +73,7 @@ class Histories:
         options = {option: given[name] for option, name in ARGUMENTS.items() if given.get(name, -1) != -1}
         reader = spark.read.format("kafkalab").options(**options, seeds=seeds, partitions=partitions)
         bundle = reader.option("table", BUNDLE).load().persist()
-        return cls(**{name: table_of(bundle, name) for name in TABLES}, bundle=bundle)
+        return cls(**{name: table_of(bundle, name) for name in TABLES})
 
     def collect(self) -> dict[int, History]:
         """The histories as pure Python knows them, by the numbers of their runs; for small ones.

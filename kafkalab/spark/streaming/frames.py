@@ -40,14 +40,14 @@ def _of_table(frame: DataFrame, table: str) -> DataFrame:
     return frame.mapInArrow(work, SCHEMA)
 
 
-def read_arrivals(spark: SparkSession, path: str | Path, files_at_once: int = 1) -> DataFrame:
-    """A stream of the Parquet files of this folder, those that come later too; `files_at_once` in each micro-batch.
+def read_arrivals(spark: SparkSession, path: str | Path) -> DataFrame:
+    """A stream of the Parquet files of this folder, those that come later too; one in each micro-batch.
 
     FileNotFoundError where there is no such folder.
     """
     if not Path(path).is_dir():
         raise FileNotFoundError(f"there is no folder {path} to read arrivals from")
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_at_once)
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     return reader.parquet(str(path))
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StringType, StructField, StructType
 
+from kafkalab.spark.audits.check import ARROW, rows_of
 from kafkalab.spark.streaming.group import VALUE, Group, parts_of
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
@@ -18,9 +20,7 @@ from kafkalab.spark.streaming.watch import Limits
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-FINDINGS = (
-    "run long, anomaly string, policy string, keys array<string>, offsets array<long>, steps array<long>, text string"
-)
+FINDINGS = from_arrow_schema(ARROW)
 STATE = StructType([StructField("text", StringType())])
 STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 """The only state store that keeps what such a query remembers."""
@@ -39,9 +39,7 @@ def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
     settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window would ask for them without end
     parts = F.udf(lambda row: list(parts_of(row)), "array<string>")(F.struct("kind", "key", "value", "producer_id"))
     grouped = arrivals.withColumn("part", F.explode(parts)).groupBy("run", "part")
-    return grouped.transformWithState(
-        statefulProcessor=_Audits(limits), outputStructType=FINDINGS, outputMode="Append", timeMode="ProcessingTime"
-    )
+    return grouped.transformWithState(_Audits(limits), FINDINGS, outputMode="Append", timeMode="ProcessingTime")
 
 
 class _Audits(StatefulProcessor):
@@ -59,9 +57,7 @@ class _Audits(StatefulProcessor):
         kept = self.values if part.startswith(f"{VALUE} ") else self.shares
         before = kept.get()
         group = Group(part, self.limits, before[0] if before else "")
-        for found in group.take(rows):
-            lists = {name: list(getattr(found, name)) for name in ("keys", "offsets", "steps")}
-            yield Row(run=run, anomaly=found.anomaly, policy=found.policy, **lists, text=found.text)
+        yield from (Row(**found) for found in rows_of(run, group.take(rows)))
         kept.update((group.text(),))
 
     def close(self) -> None:
