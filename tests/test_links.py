@@ -90,7 +90,8 @@ def ours_in(root: Path) -> tuple[set[str], set[str], set[str]]:
     """Return the names in the project's folder, the parts of kafkalab, and the names of all sources."""
     above = {p.name for p in root.iterdir()}
     parts = {p.stem for p in (root / "kafkalab").iterdir() if not p.name.startswith(("_", "."))}
-    below = {p.name for folder in ("kafkalab", "tests", "labs", "docs", "data") for p in (root / folder).rglob("*.*")}
+    folders = ("kafkalab", "tests", "labs", "docs", "data", "pictures/src")
+    below = {p.name for folder in folders for p in (root / folder).rglob("*.*")}
     return above, parts, above | below
 
 

@@ -16,8 +16,9 @@ import pytest
 FILE_LINES = 320
 FUNCTION_LINES = 60
 NAMELESS = {"utils", "helpers", "manager", "base"}
-TEXT = {"", ".cfg", ".css", ".html", ".ipynb", ".js", ".json", ".jsonl", ".md", ".py", ".svg", ".toml", ".txt", ".yml"}
-SKIPPED_FOLDERS = re.compile(r"^(\.(?!ci$).*|build|__pycache__|.*\.egg-info)$")
+SCRIPTS = {".css", ".js", ".mjs", ".ts"}
+TEXT = {"", ".cfg", ".html", ".ipynb", ".json", ".jsonl", ".md", ".py", ".svg", ".toml", ".txt", ".yml"} | SCRIPTS
+SKIPPED_FOLDERS = re.compile(r"^(\.(?!ci$).*|build|__pycache__|.*\.egg-info|built|node_modules)$")
 LOCK_FILE = re.compile(r"(.*\.lock|.*-lock\.(json|ya?ml))")
 
 # Written in two halves, so that this file does not find itself.
@@ -56,7 +57,7 @@ def left_over(text: str) -> list[str]:
 
 
 def test_every_source_opens_with_a_sentence(root: Path) -> None:
-    sources = [f for f in files(root) if f.suffix in {".py", ".js", ".css"}]
+    sources = [f for f in files(root) if f.suffix in {".py"} | SCRIPTS]
     assert [str(f.relative_to(root)) for f in sources if not opens_with_a_sentence(f, f.read_text())] == []
 
 

@@ -7,7 +7,7 @@ meant is in its operations; records without one are grouped by producer id, epoc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kafkalab.history.history import History
@@ -98,7 +98,11 @@ def _identity(row: LogRecord | Operation) -> tuple[object, ...]:
 
 
 def transactions_of(
-    history: History, sends: list[Send], logs: dict[str, list[LogRecord]], entries: list[TxnEntry]
+    history: History,
+    sends: list[Send],
+    logs: dict[str, list[LogRecord]],
+    entries: list[TxnEntry],
+    forgotten: Mapping[int, int],
 ) -> tuple[list[ClientTxn], dict[Place, ClientTxn], dict[Place, Send]]:
     """All transactions, those of clients first; of each transactional record its transaction, and its send if known."""
     found: dict[tuple[str, int], ClientTxn] = {}
@@ -118,7 +122,7 @@ def transactions_of(
         for attempt, record in sorted(_claimed(claims, there), key=_order):
             if _own(owner, found[attempt.invoke.client, attempt.invoke.transaction], record):
                 sent[record.key, record.offset] = attempt
-    return [*found.values(), *_of_no_client(there.values(), owner, entries)], owner, sent
+    return [*found.values(), *_of_no_client(there.values(), owner, entries, forgotten)], owner, sent
 
 
 def _offset_claims(history: History, there: dict[Place, LogRecord]) -> dict[Place, list[Send]]:
@@ -198,7 +202,10 @@ def _own(owner: dict[Place, ClientTxn], transaction: ClientTxn, record: LogRecor
 
 
 def _of_no_client(
-    records: Iterable[LogRecord], owner: dict[Place, ClientTxn], entries: list[TxnEntry]
+    records: Iterable[LogRecord],
+    owner: dict[Place, ClientTxn],
+    entries: list[TxnEntry],
+    forgotten: Mapping[int, int],
 ) -> list[ClientTxn]:
     """Transactions of records without an operation: one for each producer id, epoch and time between decisions."""
     decided: dict[int, list[int]] = {}
@@ -210,6 +217,7 @@ def _of_no_client(
         if not record.transactional or record.control or (record.key, record.offset) in owner:
             continue
         before = bisect_left(decided.get(record.producer_id, []), record.step)
+        before += forgotten.get(record.producer_id, 0)
         place = (record.producer_id, record.producer_epoch, before)
         name = f"producer {record.producer_id}, epoch {record.producer_epoch}, transaction {before + 1}"
         _own(owner, found.setdefault(place, ClientTxn(name)), record)

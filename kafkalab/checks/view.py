@@ -6,6 +6,7 @@ Outcomes follow from markers in the log: "committed", "aborted", "open"; "plain"
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kafkalab.checks.transactions import ClientTxn, Send, link_sends, transactions_of
@@ -119,8 +120,11 @@ class View:
         return None
 
 
-def view_of(history: History) -> View:
-    """The view; linear in the rows but for sorting."""
+def view_of(history: History, forgotten: Mapping[int, int] | None = None) -> View:
+    """The view; linear in the rows but for sorting.
+
+    `forgotten` says of a producer id how many decisions it had before those that the history still has, if any.
+    """
     view = View(history)
     for record in sorted((r for r in history.log if r.removed != "truncated"), key=lambda r: (r.key, r.offset)):
         view.logs.setdefault(record.key, []).append(record)
@@ -136,7 +140,7 @@ def view_of(history: History) -> View:
             if PREPARED[entry.state] == "COMMIT":
                 view.commits.setdefault(entry.producer_id, []).append(entry)
     view.sends = link_sends(history)
-    found = transactions_of(history, view.sends, view.logs, view.entries)
+    found = transactions_of(history, view.sends, view.logs, view.entries, forgotten or {})
     view.transactions, view.transaction_of, view.send_of = found
     for stretch in _stretches(history):
         view.stretches.setdefault((stretch.consumer, stretch.key), []).append(stretch)

@@ -108,7 +108,7 @@ def _is_there(out: Path | Place) -> bool:
 
 
 def _make(folder: Path | Place, options: argparse.Namespace, planted: dict[str, float]) -> None:
-    with spark_for(options, getattr(options, "records", 0)) as spark:
+    with spark_for(options) as spark:
         from kafkalab.spark.storage.history_files import write_histories
 
         made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
@@ -136,7 +136,7 @@ def _runs_of(options: argparse.Namespace) -> int:
     from kafkalab.spark.simulation.runs import Runs
 
     try:
-        count = len(Runs.of(options.seeds, options.profile, options.rules_off).seeds)
+        count = len(Runs.of(options.seeds, options.rules_off, profile=options.profile).seeds)
     except ValueError as error:
         raise CommandLineError(str(error)) from None
     if count > RUNS_MOST:

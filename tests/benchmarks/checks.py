@@ -8,14 +8,14 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.spark.audits import check_tasks
-from kafkalab.spark.storage.schemas import TABLES, arrow_schema
+from kafkalab.spark.storage.rows import histories_from
+from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic.generator import MADE, labels_of
 from kafkalab.spark.synthetic.shape import Shape
 from kafkalab.spark.synthetic.tables import batch_of
@@ -31,29 +31,15 @@ def tables_of(shape: Shape) -> dict[str, pa.Table]:
     return made | {"labels": pa.Table.from_pylist(labels_of(shape), arrow_schema("labels"))}
 
 
-def as_a_task_gets_them(tables: dict[str, pa.Table]) -> pa.Table:
-    """One column of structs for each table, null in the rows of the others."""
-    rows = sum(table.num_rows for table in tables.values())
-    columns: dict[str, Any] = {"run": pa.array([0] * rows, pa.int64())}
-    first = 0
-    for name, table in tables.items():
-        struct = table.to_struct_array().combine_chunks()
-        nulls = [pa.nulls(many, struct.type) for many in (first, rows - first - table.num_rows)]
-        columns[name] = pa.chunked_array([nulls[0], struct, nulls[1]])
-        first += table.num_rows
-    return pa.table(columns)
-
-
 def checks(records: int = RECORDS) -> None:
     """Print what a task of the way "checks" takes for one run of `records` records."""
     tables = tables_of(Shape(records=records, seed=1))
     log, rows = tables["log"].num_rows, sum(table.num_rows for table in tables.values())
-    given = as_a_task_gets_them({name: tables[name] for name in TABLES})
     began = time.process_time()
-    check_tasks._of_a_run(given, ())
+    check_tasks.say(histories_from(tables), ())
     made = time.process_time() - began
     began = time.process_time()
-    found = check_tasks._of_a_run(given, tuple(BY_NAME))
+    found = check_tasks.say(histories_from(tables), tuple(BY_NAME))
     taken = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     line(f"{log:,} records checked ({rows:,} rows)", f"{taken:6.2f} s of CPU", "at most 9 s")

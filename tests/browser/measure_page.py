@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 
 from kafkalab.site.lite import PYTHON
-from kafkalab.site.page.build import ARCHIVES, LARGE, PAGE, write_page
+from kafkalab.site.page.build import ARCHIVES, KINDS, LARGE, PAGE, SHELL, write_page
 from kafkalab.site.page.build import RUNS as RECORDED
 from kafkalab.site.page.opening import FIRST
 from kafkalab.site.runtime import CACHE, CannotBuildError, lay_out, node
@@ -35,8 +35,8 @@ OPENINGS, STEPS, STOPS = 5, 40, 4
 PAUSE_MS = 120
 LINK, PIECE = 10, 12_500
 """A slow link's megabits per second, and the bytes of a piece."""
-SHELL = ("index.html", "sequence.css", "page.css", "sequence.js", "page.js", "python_worker.js")
-PARTS = (*SHELL, f"{RECORDED}/{FIRST}.packed", *ARCHIVES)
+FILES = ("index.html", *(name + kind for name in SHELL for kind in KINDS), "python_worker.js")
+PARTS = (*FILES, f"{RECORDED}/{FIRST}.packed", *ARCHIVES)
 RUNS = ("lab03", "lab06", "commit_interval")
 """Runs of 281, 733 and 2712 events: the longest of all labs."""
 BESIDE = (("lab03", "logs"), ("lab03", "states"), ("commit_interval", "logs"))

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 SHOWN = ("transaction", "verification")
 CELLS_AT_MOST = 30
 SHOTS = Path(__file__).parent / "screenshots"
-RUN_JS = Path(__file__).parents[2] / "kafkalab" / "widgets" / "views" / "run.js"
+SCRIPTS = Path(__file__).parents[2] / "pictures" / "src"
 
 
 def payload_with(*faults: Fault) -> Payload:
@@ -235,7 +235,8 @@ PRESS_EVERY = """
 @pytest.mark.parametrize("later_ms", [4, 15])
 def test_what_the_kernel_says_of_an_earlier_step_never_moves_the_cursor_back(widget: Locator, later_ms: int) -> None:
     """The kernel is told of a step after a pause; the next key comes just before its answer does."""
-    (save_ms,) = map(int, re.findall(r"\bSAVE_MS = (\d+)", RUN_JS.read_text(encoding="utf-8")))
+    scripts = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.[jt]s"))
+    (save_ms,) = map(int, re.findall(r"\bSAVE_MS = (\d+)", scripts))
     places = stops(payload_with(), SHOWN)
     widget.focus()
     widget.press("e")

@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> str:
     return str(tmp_path / "one.klab")
 
 
-def test_what_is_found_is_explained_and_saved(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_is_found_is_explained_and_saved(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "found.klab")
     assert main(["explore", file, "--find", "duplicate", "--off", OFF, "--out", out], tmp_path) == 0
     said = capsys.readouterr().out
@@ -36,14 +36,14 @@ def test_what_is_found_is_explained_and_saved(file: str, tmp_path: Path, capsys:
 
 def test_nothing_found_is_a_bound_and_a_status_of_its_own(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     asked = ["explore", file, "--find", "duplicate", "--faults", "1", "--kind", "drop", "--json"]
     assert main(asked, tmp_path) == 1
     said = json.loads(capsys.readouterr().out)
     assert (said["verdict"], said["size"]) == ("none", -1)
 
 
-def test_two_processes_say_the_same_as_one(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_two_processes_say_the_same_as_one(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for jobs in ("1", "2"):
         asked = ["explore", file, "--find", "duplicate", "--off", OFF, "--jobs", jobs]
@@ -63,7 +63,7 @@ def test_two_processes_say_the_same_as_one(file: str, tmp_path: Path, capsys: py
 )
 def test_a_mistake_is_one_line(
     words: list[str], message: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     assert main(["explore", file, *words], tmp_path) == 2
     error = capsys.readouterr().err
     assert message in error

@@ -36,7 +36,7 @@ def interrupted(covered: Coverage) -> str:
     return ""
 
 
-def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Path):
+def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Path) -> None:
     file = tmp_path / "runs.sqlite"
     first = explore(ONE, most_faults=1, kinds=("drop", "duplicate"), keep=file, stop=interrupted)
     assert (first.verdict, first.stopped, first.covered.runs) == ("unknown", "it was interrupted", 12)
@@ -54,7 +54,7 @@ def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Pa
     assert (kept.taken, sum(made)) == (12, whole.covered.runs - 12)
 
 
-def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path):
+def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path) -> None:
     off = (rules.DEDUPLICATION.name,)
     job = Job(scenario=replace(ONE, rules_off=off), find=("duplicate",), kinds=("drop", "crash"))
     with closing(KeptRuns(tmp_path / "runs.sqlite")) as kept:
@@ -65,7 +65,7 @@ def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path):
         assert len(kept) == 2
 
 
-def test_another_scenario_seed_or_fault_is_another_run():
+def test_another_scenario_seed_or_fault_is_another_run() -> None:
     job = Job(scenario=ONE, find=("duplicate",))
     others = [ONE.with_seed(2), ONE.with_faults(Drop("Produce#1")), replace(ONE, rules_off=(rules.SEQUENCE_GAPS.name,))]
     keys = [key_of(job), *(key_of(replace(job, scenario=one)) for one in others), key_of(replace(job, read=True))]
@@ -88,7 +88,7 @@ def nested(source: str) -> Any:
     return namespace["nested"]
 
 
-def test_the_key_of_a_program_is_the_same_after_it_ran_and_in_another_process():
+def test_the_key_of_a_program_is_the_same_after_it_ran_and_in_another_process() -> None:
     program = nested(NESTED)
     before = json.dumps(_content(program.__code__))
     with suppress(StopIteration):
@@ -112,7 +112,7 @@ async def of_a_notebook(app: App) -> None:
     await app.sleep(1)
 
 
-def test_a_program_that_is_not_registered_cannot_be_kept(tmp_path: Path):
+def test_a_program_that_is_not_registered_cannot_be_kept(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be saved: register it with @program"):
         explore(of_a_notebook, most_faults=1, keep=tmp_path / "runs.sqlite")
 
@@ -131,7 +131,7 @@ class Counted(sqlite3.Connection):
         Counted.open -= 1
 
 
-def test_a_file_of_something_else_is_refused_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_of_something_else_is_refused_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
     ONE.save(tmp_path / "one.klab")
     with pytest.raises(ValueError, match=r"one.klab' cannot keep runs: file is not a database"):
@@ -141,7 +141,7 @@ def test_a_file_of_something_else_is_refused_and_closed(tmp_path: Path, monkeypa
     assert Counted.open == 0
 
 
-def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ONE.save(tmp_path / "one.klab")
     file = str(tmp_path / "runs.sqlite")
     asked = ["explore", str(tmp_path / "one.klab"), "--kind", "drop", "--faults", "1", "--keep", file]
@@ -157,17 +157,17 @@ def test_the_command_keeps_its_runs(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("change", "message"),
     [({"seconds": -1}, "seconds is a number from 0 on, not -1"), ({"jobs": 0}, "jobs is a number from 1 on, not 0")],
 )
-def test_a_wrong_budget_is_named(change: dict[str, int], message: str):
+def test_a_wrong_budget_is_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         explore(ONE, **change)
 
 
-def test_the_time_ends_a_search():
+def test_the_time_ends_a_search() -> None:
     found = explore(ONE, most_faults=2, seconds=0.01)
     assert (found.verdict, found.stopped) == ("unknown", "0.01 s were over")
 
 
-def test_a_notebook_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch):
+def test_a_notebook_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     import IPython.display
     from ipywidgets import VBox
 

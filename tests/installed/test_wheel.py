@@ -90,7 +90,8 @@ def test_the_wheel_is_pure_and_small_and_has_the_widgets_and_the_course(wheel: P
     names = set(ZipFile(wheel).namelist())
     assert wheel.name.endswith("-py3-none-any.whl")
     assert wheel.stat().st_size < WHEEL_MAX
-    assert {f"kafkalab/{name}" for name in ("widgets/views/sequence.js", "py.typed", "__init__.pyi")} <= names
+    wanted = ("widgets/built/sequence.js", "widgets/built/common.css", "py.typed", "__init__.pyi")
+    assert {f"kafkalab/{name}" for name in wanted} <= names
     assert {f"kafkalab/shipped/labs/{kind}{LAB}.ipynb" for kind in ("", "solutions/")} <= names
     assert not [n for n in names if n.startswith(("tests/", "labs/", "data/")) or "recorded/" in n]
 

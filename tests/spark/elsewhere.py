@@ -30,8 +30,8 @@ def main(master: str, place: str, records: str = "") -> None:
             fields = (row["run"], row["anomaly"], row["policy"], list(row["keys"]), list(row["offsets"]), row["text"])
             print(json.dumps([way, "found", *fields]))
         print(json.dumps([way, "scratch", str(summary.store.folder.parent)]))
-        for row in summary.rows:
-            print(json.dumps([way, "audit", row.anomaly, row.verdict, row.examined]))
+        for audited in summary.rows:
+            print(json.dumps([way, "audit", audited.anomaly, audited.verdict, audited.examined]))
     spark.stop()
 
 

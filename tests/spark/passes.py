@@ -25,7 +25,7 @@ from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.key_pass.files import FEW_TEXTS, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
-from kafkalab.spark.key_pass.splits import NAMED, joined, links_in, write_committed
+from kafkalab.spark.key_pass.splits import NAMED, joined, links_in
 from kafkalab.spark.storage.bucket_writer import parts_by_key
 from kafkalab.spark.storage.history_files import BY_KEY
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch
@@ -47,8 +47,7 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
     for name in NAMED:
         files[name] = str(folder / f"{name}.parquet")
         pq.write_table(whole[name], files[name])
-    write_committed(files["operations"], folder, 0)
-    links = [row for name in NAMED for row in links_in(name, files[name]).to_pylist()]
+    links = [row for name in NAMED for row in links_in(name, files[name], folder, 0).to_pylist()]
     found = joined(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
     into = Handover(folder, found)
     labels = {run: history.labels for run, history in runs}

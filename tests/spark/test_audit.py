@@ -86,7 +86,7 @@ def is_of_some(run: int) -> bool:
 
 @pytest.fixture(scope="module")
 def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Everything:
-    from kafkalab.spark.audits.audit import FOR_SMALL, audit, quick
+    from kafkalab.spark.audits.audit import SIMPLE_PLANS, audit, use_settings
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import read_histories, write_histories
     from kafkalab.spark.synthetic.generator import synthetic
@@ -98,7 +98,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)
     clean = synthetic(spark, records=10_000, seed=CLEAN)
     files = tmp_path_factory.mktemp("everything") / "histories"
-    with quick(spark, FOR_SMALL):  # once: each test would make them again
+    with use_settings(spark, SIMPLE_PLANS):  # once: each test would make them again
         write_histories(both(Histories.of(spark, list(enumerate(made))), injected, clean), files, buckets=3)
     histories, scratch = read_histories(spark, files), tmp_path_factory.mktemp("scratch")
     summary = audit(histories, progress=False, files=files, way="key pass", scratch=scratch)
@@ -184,8 +184,8 @@ def again(everything: Everything) -> Summary:
     shuffled = {name: histories.table(name).orderBy(F.rand(7)).repartition(3) for name in TABLES}
     with pytest.MonkeyPatch.context() as patch:
         for number in ("spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):
-            assert audit.FOR_SMALL[number] == "1"
-            patch.setitem(audit.FOR_SMALL, number, "3")
+            assert audit.SIMPLE_PLANS[number] == "1"
+            patch.setitem(audit.SIMPLE_PLANS, number, "3")
         return audit.audit(Histories(**shuffled), progress=False, way="key pass")
 
 
@@ -215,7 +215,7 @@ def test_the_checks_read_the_files_of_histories_and_find_the_same(everything: Ev
     assert examined_of(checked) == everything.examined
 
 
-def test_simulations_are_checked_where_they_are_simulated(spark: SparkSession) -> None:
+def test_simulations_are_audited_as_other_histories_are(spark: SparkSession) -> None:
     from kafkalab.spark.audits.audit import audit
     from kafkalab.spark.storage.frames import Histories
 
@@ -270,7 +270,8 @@ def test_an_unknown_audit_is_refused_with_the_names_that_there_are(everything: E
 def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_names_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from kafkalab.spark.audits.audit import WAYS, audit
+    from kafkalab.spark.audits.audit import audit
+    from kafkalab.spark.audits.summary import WAYS
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import write_histories
 

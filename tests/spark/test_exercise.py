@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pandas import DataFrame as Frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,11 +39,14 @@ def test_a_difference_is_shown(spark: SparkSession, sql: str, said: str) -> None
         raise AssertionError(str(difference))
 
 
-@pytest.mark.parametrize("given", [None, ..., [("k-0", 3)], "SELECT 1"])
-def test_what_is_no_dataframe_is_said_to_be_none(given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [(None, "NoneType"), (..., "ellipsis"), ([("k-0", 3)], "list"), ("SELECT 1", "str"), (Frame(), "pandas.DataFrame")],
+)
+def test_what_is_no_dataframe_is_said_to_be_none(given: Any, kind: str) -> None:
     from kafkalab.course.lab12.spark_exercise import compare
 
-    said = f"a DataFrame with the columns key, offset is asked for, not {type(given).__name__}"
+    said = f"the answer must be a PySpark DataFrame with the columns key, offset, not {kind}"
     assert str(compare(given, TRUTH, COLUMNS)) == said
 
 

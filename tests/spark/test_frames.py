@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,12 +22,11 @@ pytestmark = pytest.mark.spark
 
 def in_order(history: History) -> History:
     """The same rows in the order in which `Histories.collect` gives them."""
-    return History(
-        **{
-            name: tuple(sorted(history.table(name), key=lambda row: tuple(getattr(row, n) for n in ORDER[name])))
-            for name in TABLES
-        }
-    )
+    tables: dict[str, Any] = {
+        name: tuple(sorted(history.table(name), key=lambda row: tuple(getattr(row, n) for n in ORDER[name])))
+        for name in TABLES
+    }
+    return replace(history, **tables)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_what_cannot_be_simulated_is_refused_at_once(spark: SparkSession) -> Non
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_a_campaign_with_a_rule_off_is_the_same_on_any_number_of_tasks(spark: SparkSession, partitions: int) -> None:
     rules = "a partition is verified before a transactional append; an abort by timeout raises the epoch"
-    given = {"profile": "4.x/TV1", "rules_off": rules}
+    given: dict[str, Any] = {"profile": "4.x/TV1", "rules_off": rules}
     runs = Runs.of("11-14", **given)
     found = Histories.simulated(spark, "11-14", **given, partitions=partitions).collect()
     assert found == {seed: in_order(history_of_seed(runs, seed)) for seed in runs.seeds}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +17,8 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
-from kafkalab.spark.key_pass.splits import Splits
+from kafkalab.spark.key_pass.records import ORDINAL, RECORDS, SEEN, read
+from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
@@ -45,13 +47,18 @@ def by_hand() -> list[History]:
 
 def rows(
     histories: list[History], first: int = 0, folder: Path | None = None, names: tuple[str, ...] = ONE_KEY
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """What the pass gives for audits of these names, from the columns that they need."""
     runs = list(enumerate(histories, first))
     given = ("operations", "log", "reads", "polls", "watermarks", "transactions", "frames")
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in given}
     whole["calls"] = whole["operations"]
-    into = None if folder is None else Handover(folder, Splits(1))
+    into = None
+    if folder is not None:
+        into = Handover(folder, Splits(1))
+        for name in NAMED:
+            pq.write_table(whole[name], f"{folder}/{name}.parquet")
+            links_in(name, f"{folder}/{name}.parquet", folder, 0)
 
     def elsewhere(table: str, columns: tuple[str, ...], wanted: pc.Expression) -> pa.Table:
         return whole[table].filter(wanted).select(list(columns))
@@ -67,7 +74,7 @@ def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
     given = rows(made)
     for name in ONE_KEY:
         found = Counter(
-            (r["run"], r["policy"], tuple(r["keys"]), tuple(r["offsets"]), tuple(r["steps"]), r["text"])  # type: ignore[arg-type]
+            (r["run"], r["policy"], tuple(r["keys"]), tuple(r["offsets"]), tuple(r["steps"]), r["text"])
             for r in given
             if r["anomaly"] == name and r["text"]
         )
@@ -92,10 +99,10 @@ def test_a_sequence_after_one_that_is_not_known_is_judged_by_the_check() -> None
 
 def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
     reports = [check_all(history) for history in made]
-    given: Counter[tuple[object, object]] = Counter()
+    given: Counter[tuple[str, int]] = Counter()
     for r in rows(made):
         if r["examined"]:
-            given[r["anomaly"], r["run"]] += r["examined"]  # type: ignore[assignment]
+            given[r["anomaly"], r["run"]] += r["examined"]
     wanted = {(name, run): report[name].examined for run, report in enumerate(reports) for name in ONE_KEY}
     assert given == Counter({place: n for place, n in wanted.items() if n})
 
@@ -124,7 +131,8 @@ def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_pa
 
 def test_records_and_reads_know_their_transactions(made: list[History], tmp_path: Path) -> None:
     rows(made, folder=tmp_path)
-    there = {name: pq.read_table(tmp_path / name).to_pylist() for name in ("records", "seen")}
+    schemas = {"records": RECORDS, "seen": SEEN}
+    there = {name: read(tmp_path / name, 0, schema).to_pylist() for name, schema in schemas.items()}
     views = [view_of(history) for history in made]
     for row in there["records"]:
         place, view = (row["key"], row["offset"]), views[row["run"]]
@@ -132,11 +140,11 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         assert (row["txn"], row["client"]) == ((owner.id, owner.client) if owner else (None, None))
         assert row["outcome"] == view.outcomes.get(place, "")
         ended = view.markers.get(place)
-        assert (row["marker"] and row["marker"]["offset"]) == (ended and ended.offset)
+        assert row["marker_offset"] == (ended and ended.offset)
     for run, view in enumerate(views):
         of = {t.id: [(r.key, r.offset) for r in t.records] for t in view.transactions if t.records}
         mine = [row for row in there["records"] if row["run"] == run and row["txn"]]
-        mine.sort(key=lambda row: list(row["ordinal"].values()))
+        mine.sort(key=lambda row: [row[name] for name in ORDINAL])
         found: dict[str, list[tuple[str, int]]] = {}
         for row in mine:
             found.setdefault(row["txn"], []).append((row["key"], row["offset"]))
@@ -145,7 +153,7 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         view = views[row["run"]]
         record = view.at.get((row["key"], row["offset"]))
         same = record is not None and record.value == row["value"] and not record.control
-        assert (row["record"] and row["record"]["step"]) == (record.step if record and same else None)
+        assert row["written"] == (record.step if record and same else None)
 
 
 def test_empty_tables_have_no_rows() -> None:

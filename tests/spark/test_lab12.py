@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -48,8 +48,10 @@ def right_fates() -> Callable[..., DataFrame]:
 def test_executors_make_the_tables_that_the_grader_makes(spark: SparkSession) -> None:
     from kafkalab.spark.storage.frames import Histories
 
-    workloads = {name: Histories.simulated(spark, "2-4", **some) for name, some in CONFIGURATIONS.items()}
-    for frame, rows in zip(tables_of(workloads), copied("2-4"), strict=True):
+    options: dict[str, dict[str, Any]] = {**CONFIGURATIONS}
+    workloads = {name: Histories.simulated(spark, "2-4", **some) for name, some in options.items()}
+    graded: tuple[Any, ...] = copied("2-4")
+    for frame, rows in zip(tables_of(workloads), graded, strict=True):
         assert sorted(tuple(row) for row in frame.select(*rows[0]._fields).collect()) == sorted(map(tuple, rows))
 
 

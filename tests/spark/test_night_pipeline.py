@@ -26,7 +26,7 @@ def test_the_pipelines_tables_are_the_views_of_the_lab(spark: SparkSession, tmp_
     from kafkalab.spark.storage.history_files import write_histories
 
     write_histories(a_night(spark), tmp_path / "night")
-    command = [sys.executable, EXAMPLE, tmp_path / "night", tmp_path / "results"]
+    command = [sys.executable, str(EXAMPLE), str(tmp_path / "night"), str(tmp_path / "results")]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stdout[-3_000:] + done.stderr[-3_000:]
     tables, made = tmp_path / "results" / "spark-warehouse", lesson(spark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.spark.audits.simulated import by_chance, by_hand
 from tests.spark.passes import examined, findings, passed
 from tests.spark.whole import history_of
 
-ODD = {
+ODD: dict[str, dict[str, Any]] = {
     "one record a transaction": {"txn_size": 1},
     "4,000 records a transaction": {"records": 9000, "block": 4500, "txn_size": 4000},
     "many producers": {"producers": 400},
@@ -31,14 +32,14 @@ ODD = {
 def shape_of(name: str, seed: int) -> Shape:
     """Return a shape of this name with a profile, and where there is room, anomalies, drawn by `seed`."""
     chance = random.Random(f"{name} {seed}")
-    given = {"records": 1500, "block": 750, "partitions": 8, "producers": 12} | ODD[name]
+    given: dict[str, Any] = {"records": 1500, "block": 750, "partitions": 8, "producers": 12} | ODD[name]
     profile = chance.choice(("0.11", "1.0", "4.x/TV1", "4.x/TV2"))
     chosen = chance.sample(sorted(SCENES), 12)
     inject = tuple((one, 1.4e-3) for one in chosen) if name not in ("one hot key", "all aborted") else ()
     try:
-        return Shape(**given, profile=profile, inject=inject, seed=seed)  # type: ignore[arg-type]
+        return Shape(**given, profile=profile, inject=inject, seed=seed)
     except ValueError:  # no room for anomalies
-        return Shape(**given, profile=profile, seed=seed)  # type: ignore[arg-type]
+        return Shape(**given, profile=profile, seed=seed)
 
 
 def compare(histories: list[History], folder: Path) -> None:

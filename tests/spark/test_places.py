@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kafkalab.checks.from_a_log import needs
-from kafkalab.cli.captured import CAPTURE, lacking_of
+from kafkalab.cli.captured import lacking_of
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.limits import Limit
+from kafkalab.saved_data import CAPTURE
 from kafkalab.spark.storage.history_files import INDEX, HistoryError, read_list
 from kafkalab.spark.storage.places import Place, PlaceError, each, place_of
 from kafkalab.spark.storage.scratch import NEW_S, scratch_at

@@ -97,10 +97,14 @@ def test_workers_run_this_python(spark: SparkSession) -> None:
 
 
 def test_a_downloader_may_bring_a_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    brought, asked = java_that_says(tmp_path / "brought", "17.0.15"), []
-    monkeypatch.setitem(
-        sys.modules, "cjdk", SimpleNamespace(java_home=lambda **options: asked.append(options) or str(brought))
-    )
+    brought = java_that_says(tmp_path / "brought", "17.0.15")
+    asked: list[dict[str, str]] = []
+
+    def java_home_of(**options: str) -> str:
+        asked.append(options)
+        return str(brought)
+
+    monkeypatch.setitem(sys.modules, "cjdk", SimpleNamespace(java_home=java_home_of))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("sys.prefix", str(tmp_path))

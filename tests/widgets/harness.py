@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.walk import with_walk
+from kafkalab.widgets.views.parts import LOADER, parts_of
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import View
 
@@ -31,6 +32,16 @@ class Model {
   send(message) { this.sent.push(message); }
 }
 """
+OPEN = """
+window.addressOf = (code) => URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+window.openPicture = async (loader, given) => {
+  const { default: picture } = await import(addressOf(loader)),
+    closed = await picture.render(given),
+    common = given.model.widget_manager.get_model("common");
+  return { ...(await import(kafkalabParts.get((await common).get("code")))), ...picture, closed };
+};
+"""
+"""Show a picture by the loader that notebooks have; gives the common part's exports, the picture, how to close."""
 LOOK = """() => {
   const root = document.querySelector(".klab");
   const all = (selector, read) => [...root.querySelectorAll(selector)].map(read);
@@ -76,6 +87,11 @@ def complete(payload: dict[str, Any]) -> dict[str, Any]:
     return payload if "actions" in payload else {**payload, "actions": bare_actions(payload)}
 
 
+def parts_as_sent(name: str) -> list[dict[str, str]]:
+    """Return the values of the models of a picture's parts."""
+    return [{"code": part.code, "css": part.css} for part in parts_of(name)]
+
+
 def page_of(
     payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN, view: type[View] = Sequence, **values: Any
 ) -> str:
@@ -94,17 +110,18 @@ def page_of(
     }
     journey |= {name: values.pop(name) for name in list(values) if name in journey}
     model = {"journey": "IPY_MODEL_the-journey", "size": "laptop", "time": "down", **values}
-    module = str(view._esm).replace("export default", "const widget =")
-    data = json.dumps([journey, model]).replace("</", "<\\/")
+    model["parts"] = ["IPY_MODEL_common", "IPY_MODEL_own"]
+    data = json.dumps([journey, model, parts_as_sent(view.part), LOADER.read_text("utf-8")]).replace("</", "<\\/")
     return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>
-    <style>{view._css}</style><div id="here" style="max-width: 1800px"></div>
-    <script type="module">{module}{MODEL}
-    const [journeyValues, modelValues] = {data};
+    <div id="here" style="max-width: 1800px"></div>
+    <script type="module">{MODEL}{OPEN}
+    const [journeyValues, modelValues, parts, loader] = {data};
     window.journey = new Model(journeyValues);
-    window.widget_manager = {{ get_model: async (id) => ({{ "the-journey": window.journey }})[id] }};
+    const models = {{ "the-journey": journey, common: new Model(parts[0]), own: new Model(parts[1]) }};
+    window.widget_manager = {{ get_model: async (id) => models[id] }};
     window.model = Object.assign(new Model(modelValues), {{ widget_manager }});
-    Object.assign(window, {{ widget, openRun, unpacked }});
-    window.close_ = await widget.render({{ model, el: document.querySelector("#here") }});
+    window.widget = await openPicture(loader, {{ model, el: document.querySelector("#here") }});
+    Object.assign(window, {{ openRun: widget.openRun, unpacked: widget.unpacked, close_: widget.closed }});
     window.outside = [];
     document.addEventListener("keydown", (event) => window.outside.push(event.key));
     window.ready = true;</script>"""

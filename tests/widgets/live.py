@@ -8,19 +8,10 @@ from typing import Any
 from playwright.sync_api import Page
 
 from kafkalab.widgets.model.journey import Journey
-from tests.widgets.harness import MODEL
+from kafkalab.widgets.views.parts import LOADER
+from tests.widgets.harness import MODEL, OPEN, parts_as_sent
 
 PLACES = "width: min(100%, 1800px); margin-bottom: 12px"
-
-
-EXPOSED = """const orNull = (read) => { try { return read(); } catch { return null; } };
-return { whyPress: orNull(() => whyPress), whyNext: orNull(() => whyNext),
-  inFlight: orNull(() => inFlight), runOf, ..."""
-
-
-def exposed(module: str) -> str:
-    """The module as the body of a function that gives its view, and what the tests ask it."""
-    return module.replace("export default {", EXPOSED + "{").rstrip().rstrip(";") + " };"
 
 
 class Live:
@@ -55,6 +46,7 @@ class Live:
             if self._payloads.get(widget) is widget.payload or sent_in_parts:
                 names.remove("payload")
             self._payloads[widget] = widget.payload
+        names = [name for name in names if name != "parts"]
         state = widget.get_state(names)
         if "journey" in state:
             state["journey"] = "IPY_MODEL_" + self._id(widget.journey)
@@ -81,16 +73,17 @@ class Live:
         self.page.evaluate(f"(states) => {{ {forget} take(states); }}", states)
 
     def _html(self) -> str:
-        data = json.dumps({i: self.state(w) for i, w in self._all().items()}).replace("</", "<\\/")
-        styles = "\n".join({str(w._css): "" for w in self.widgets.values()})
-        modules = "\n".join(f"window.{i} = (() => {{ {exposed(str(w._esm))} }})();" for i, w in self.widgets.items())
+        states = {i: self.state(w) for i, w in self._all().items()}
+        parts = {i: parts_as_sent(w.part) for i, w in self.widgets.items()}
+        data = json.dumps([states, parts, LOADER.read_text("utf-8")]).replace("</", "<\\/")
         return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>
-        <style>body {{ margin: 8px; background: var(--jp-layout-color0, #fff); }} {styles}</style>
+        <style>body {{ margin: 8px; background: var(--jp-layout-color0, #fff); }}</style>
         {"".join(f'<div id="{i}" style="{PLACES}"></div>' for i in self.widgets)}
-        <script type="module">{MODEL}
-        const states = {data};
+        <script type="module">{MODEL}{OPEN}
+        const [states, parts, loader] = {data};
         window.models = Object.fromEntries(Object.entries(states).map(([id, values]) => [id, new Model(values)]));
-        const widget_manager = {{ get_model: async (id) => models[id] }};
+        const managerOf = (id) => ({{ get_model: async (name) =>
+          name === "common" ? new Model(parts[id][0]) : name === "own" ? new Model(parts[id][1]) : models[name] }});
         window.take = (states) => {{
           for (const [id, values] of Object.entries(states)) {{
             const changed = Object.entries(values).filter(([name, value]) =>
@@ -101,7 +94,7 @@ class Live:
         }};
         window.pending = 0;
         for (const [id, model] of Object.entries(models)) {{
-          model.widget_manager = widget_manager;
+          model.widget_manager = managerOf(id);
           model.send = async (message) => {{
             model.sent.push(message);
             pending += 1;
@@ -113,9 +106,10 @@ class Live:
             pending -= 1;
           }};
         }}
-        {modules}
-        for (const id of {json.dumps(list(self.widgets))})
-          await window[id].render({{ model: models[id], el: document.getElementById(id) }});
+        for (const id of Object.keys(parts)) {{
+          models[id].values.parts = ["IPY_MODEL_common", "IPY_MODEL_own"];
+          window[id] = await openPicture(loader, {{ model: models[id], el: document.getElementById(id) }});
+        }}
         window.outside = [];
         document.addEventListener("keydown", (event) => window.outside.push(event.key));
         window.ready = true;</script>"""

@@ -11,13 +11,8 @@ from playwright.sync_api import Page
 from kafkalab.widgets.views.view import View
 from tests.widgets.harness import show
 
-HIDDEN = ("journey", "size", "layout", "tabbable", "tooltip")
+HIDDEN = ("journey", "parts", "size", "layout", "tabbable", "tooltip")
 SCREENS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8").rstrip().removesuffix(";")
-
-
-def kind_of(view: View) -> type[View]:
-    """The view's own class: an instance gets one of its own, without the module's text."""
-    return next(c for c in type(view).__mro__ if isinstance(c.__dict__.get("_esm"), str))
 
 
 def traits_of(view: View) -> dict[str, Any]:
@@ -30,7 +25,7 @@ def open_view(page: Page, view: View, **more: Any) -> None:
     """The page shows the view as it is, and it has the keyboard."""
     shared = {name: getattr(view.journey, name) for name in ("hidden", "every", "opened")}
     values = {**shared, **traits_of(view), **more}
-    show(page, view.payload, view.step, tuple(view.groups), kind_of(view), **values)
+    show(page, view.payload, view.step, tuple(view.groups), type(view), **values)
 
 
 def lines_of(page: Page, name: str) -> list[str]:

@@ -10,7 +10,6 @@ from kafkalab import lab03
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView
-from kafkalab.widgets.views.source import sent
 
 
 @pytest.fixture
@@ -95,7 +94,3 @@ def test_it_shows_another_client_and_shares_the_journey() -> None:
         ClientView(journey, node="p3")
     with pytest.raises(ValueError, match="no client takes part in this run"):
         ClientView(Scenario(topics={"out": 1}))
-
-
-def test_its_own_code_is_small() -> None:
-    assert sum(len(sent(f"client_view.{kind}").encode()) for kind in ("js", "css")) < 40_000

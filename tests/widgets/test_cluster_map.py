@@ -14,7 +14,6 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.cluster import in_flight, node_words, partition_words, replica_word, walls
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.cluster_map import ClusterMap
-from kafkalab.widgets.views.source import sent
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -117,8 +116,3 @@ def test_each_step_has_a_text_and_a_picture(scenario: Scenario) -> None:
         assert "var(" not in picture
         for node in view.payload["nodes"]:
             assert node_words(view.payload, fold(view.payload, step), node) in str(view)
-
-
-def test_its_own_code_is_small() -> None:
-    names = ("cluster_map.js", "cluster_map.css", "view.js", "view.css")
-    assert sum(len(sent(name).encode()) for name in names) < 40_000

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.widgets.views.source import FOLDER, sent
 from tests.widgets.live import Live
 from tests.widgets.references import MADE
 
 pytestmark = pytest.mark.browser
 
-SHARED = {"run.js", "walk.js", "shared.css", "presses.js", "panel.js", "panel.css", "states.css", "log_cells.js"}
-SHARED |= {"logs.css"}
 HELP_ROWS = '() => [...document.querySelectorAll(".help small")].map((e) => e.textContent.trim())'
 
 
@@ -77,17 +74,3 @@ def test_the_static_picture_has_literal_colours_and_needs_nothing(name: str) -> 
     assert str(widget) == text
     data = widget._repr_mimebundle_()[0]
     assert (data["image/svg+xml"], data["text/plain"]) == (picture, text)
-
-
-@pytest.mark.smoke
-def test_each_widgets_own_code_is_below_40_kb_and_the_sequences_below_120() -> None:
-    sizes: dict[str, int] = {}
-    for name in MADE:
-        widget = MADE[name]()
-        kind: Any = next(c for c in type(widget).__mro__ if isinstance(c.__dict__.get("_esm"), str))
-        whole = str(kind._esm) + str(kind._css)
-        own = [f for f in FOLDER.glob("*.[jc]s*") if f.name not in SHARED and sent(f.name) in whole]
-        sizes[kind.__name__] = sum(len(sent(f.name).encode()) for f in own)
-    assert len(sizes) == 13
-    most = {"Sequence": 120_000}
-    assert {name: size for name, size in sizes.items() if not 2_000 < size < most.get(name, 40_000)} == {}

@@ -10,7 +10,6 @@ from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.widgets.model.presses import FAULTS
 from kafkalab.widgets.views.fault_panel import FaultPanel, buttons, chosen_frame
-from kafkalab.widgets.views.source import sent
 
 
 @pytest.fixture
@@ -75,8 +74,3 @@ def test_the_picture_has_a_box_for_each_button_and_literal_colours(panel: FaultP
     assert len(boxes) == 1 + sum(len(row) for _, row in panel.groups_of_buttons())
     assert "var(" not in svg
     assert "Drop(&#x27;EndTxn#1&#x27;)" in svg or "Drop('EndTxn#1')" in svg
-
-
-@pytest.mark.parametrize("name", ["fault_panel", "verdict", "compare", "share", "predict"])
-def test_a_panels_own_code_is_small(name: str) -> None:
-    assert sum(len(sent(name + suffix).encode()) for suffix in (".js", ".css")) < 40_000

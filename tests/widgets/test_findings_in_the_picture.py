@@ -137,6 +137,26 @@ def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(
 
 
 @pytest.mark.browser
+def test_the_first_finding_stands_out_and_later_ones_of_other_names_stand_back(page: Page) -> None:
+    view = Sequence(duplicated())
+    view.press("end")
+    report = view.journey.report()
+    results = [r for r in report["results"] if r["findings"]][::-1]
+    results[0]["findings"][0]["since"] += 1
+    results[1]["findings"][0]["places"].pop()
+    view.journey.verdict = {**report, "results": results}
+    Live(page, view).settle()
+    chips = page.locator('[data-action="finding"]').evaluate_all(
+        "all => all.map((e) => [e.dataset.target, e.matches('.later')])"
+    )
+    assert chips == [["duplicate", False], ["sequence gap", True]]
+    cells = page.locator('[data-partition="out-0"] .cell.wrong').evaluate_all(
+        "all => all.map((e) => [e.querySelector('.anomaly').textContent, e.matches('.later')])"
+    )
+    assert cells == [["✕ duplicate", False], ["✕ sequence gap", True]]
+
+
+@pytest.mark.browser
 def test_a_lost_value_is_a_ghost_where_it_should_be(page: Page) -> None:
     view = Sequence(lab00())
     view.press("end")

@@ -92,9 +92,12 @@ def test_the_envelope_of_a_frame_that_is_held_stays_in_sight_and_is_released_the
     assert seen
     x, y = grip(page, "EndTxn#1")
     assert (seen["x"] < x < seen["x"] + seen["width"], seen["y"] < y < seen["y"] + seen["height"]) == (True, True)
+    expect(page.locator(".arrow.held .name")).to_contain_text("EndTxn#1 held")
+    expect(page.locator('[data-grip="EndTxn#1"]')).to_have_attribute("aria-label", "EndTxn#1, app to b3, held: faults")
     page.mouse.click(x, y)
     choice(page, "release").click()
     live.settle()
+    expect(page.locator(".arrow.held")).to_have_count(0)
     assert [type(fault) for fault in view.journey.scenario.faults] == [Hold, Release]
 
 

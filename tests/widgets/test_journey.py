@@ -14,7 +14,6 @@ from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.views.sequence import Sequence
-from kafkalab.widgets.views.source import code, style
 
 
 @pytest.fixture
@@ -169,14 +168,6 @@ def test_its_repr_is_short(journey: Journey) -> None:
     first = stops(journey.payload, tuple(journey.groups))[0]
     last = len(journey.payload["events"]) - 1
     assert repr(journey) == f"<Journey 'A full commit, one frame at a time', step {first} of {last}, run 0 of 1>"
-
-
-def test_what_views_share_comes_before_their_own_code() -> None:
-    module, sheet = code("sequence.js"), style("sequence.css")
-    assert module.index("function openRun(") < module.index("export default")
-    assert sheet.index(".klab {") < sheet.index(".klab.sequence {")
-    with pytest.raises(ValueError, match=r"no file 'sequenz.js' of kind .js is in views/"):
-        code("sequenz.js")
 
 
 def test_the_payload_is_sent_as_one_text_with_each_value_once() -> None:

@@ -23,7 +23,7 @@ from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.state_chart import StateChart
 from tests.fuzz.oracles import widgets
 
-VIEWS = Path(__file__).parents[2] / "kafkalab/widgets/views"
+SCRIPTS = Path(__file__).parents[2] / "pictures" / "src"
 CONTENTS: list[Any] = [
     None, 5, "press", [], {}, {"kind": []}, {"kind": "unknown"}, {"kind": "press"}, {"kind": "press", "action": {}},
     {"kind": "press", "action": "delay", "target": "EndTxn#1", "delay_ms": {"a": 1}},
@@ -118,7 +118,7 @@ SET = re.compile(r"""model\.set\("(\w+)"|view\.set\(\{\s*(\w+)[:,\s}]""")
 def test_every_trait_that_a_script_sets_may_be_set() -> None:
     assert {Chooser, CostMeter, Neighbours} <= set(_all(Listening))
     settable = {name for kind in _all(Listening) for name in kind.SETTABLE}
-    found = {a or b for path in VIEWS.glob("*.js") for a, b in SET.findall(path.read_text("utf-8"))}
+    found = {a or b for path in SCRIPTS.glob("*.[jt]s") for a, b in SET.findall(path.read_text("utf-8"))}
     assert found - settable == set()
     assert {"row", "revealed", "time", "node", "subject"} <= found
 

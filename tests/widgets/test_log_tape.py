@@ -27,7 +27,6 @@ from kafkalab.widgets.payload.log_view import (
 from kafkalab.widgets.payload.text import fold, offsets_of
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
-from kafkalab.widgets.views.source import sent
 
 
 @pytest.fixture
@@ -246,8 +245,3 @@ def test_the_static_picture_is_an_svg_with_literal_colours(replicas: bool) -> No
     assert picture.count("COMMIT") >= (3 if not replicas else 9)
     data, _ = tape._repr_mimebundle_()
     assert (data["image/svg+xml"], data["text/plain"]) == (picture, str(tape))
-
-
-def test_its_own_code_is_small() -> None:
-    names = ("log_tape.js", "log_tape.css", "view.js", "view.css")
-    assert sum(len(sent(name).encode()) for name in names) < 40_000

@@ -10,7 +10,7 @@ from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.log_tape import LogTape
 from tests.widgets.harness import page_of
-from tests.widgets.screens import agree, kind_of, open_view, outside, too_small, traits_of
+from tests.widgets.screens import agree, open_view, outside, too_small, traits_of
 
 pytestmark = pytest.mark.browser
 
@@ -172,7 +172,7 @@ def test_texts_of_a_run_are_shown_as_text_and_closing_leaves_no_trace(page: Page
                 }
     view.journey.payload = payload
     view.press("end")
-    page.set_content(page_of(payload, view.step, ("transaction",), kind_of(view), **traits_of(view)))
+    page.set_content(page_of(payload, view.step, ("transaction",), type(view), **traits_of(view)))
     page.wait_for_function("window.ready === true")
     page.locator(".cell").first.click()
     assert page.locator(".klab img").count() == 0

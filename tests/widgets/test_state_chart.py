@@ -15,7 +15,6 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.machines import place_at, places, questions
 from kafkalab.widgets.payload.state_machines import machine
 from kafkalab.widgets.payload.text import fold
-from kafkalab.widgets.views.source import sent
 from kafkalab.widgets.views.state_chart import StateChart
 
 
@@ -127,8 +126,3 @@ def test_the_static_picture_marks_the_state(name: str) -> None:
     assert 'stroke-width="3.6"' in picture
     assert "var(" not in picture
     assert "What if, in" in picture
-
-
-def test_its_own_code_is_small() -> None:
-    names = ("state_chart.js", "state_chart.css", "view.js", "view.css")
-    assert sum(len(sent(name).encode()) for name in names) < 40_000

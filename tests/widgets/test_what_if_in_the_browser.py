@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Page
 
+from kafkalab import lab00
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.what_if_strips import at_stops, fate_words
 from kafkalab.widgets.views.sequence import Sequence
@@ -15,16 +18,27 @@ from tests.widgets.test_one_screen_in_the_browser import MEASURE, PARTS, SIZES
 
 pytestmark = pytest.mark.browser
 
-ONE = Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))
+
+def first_transaction() -> Scenario:
+    return Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))
+
+
+ONE = first_transaction()
 WORDS = "() => [...document.querySelectorAll('.whatif em')].map((e) => e.textContent)"
+CUT = """() => [...document.querySelectorAll('.whatif em')].filter((e) =>
+  e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1).map((e) => e.textContent)"""
 TURNS = ["nothing", "aborted", "committed"]
+
+
+def with_strips(scenario: Scenario) -> Sequence:
+    known = Sequence(scenario, what_if=True)
+    known.futures()
+    return known
 
 
 @pytest.fixture(scope="module")
 def view() -> Sequence:
-    known = Sequence(ONE, what_if=True)
-    known.futures()
-    return known
+    return with_strips(ONE)
 
 
 @pytest.mark.smoke
@@ -49,12 +63,18 @@ def test_w_opens_the_strips_the_kernel_fills_them_and_w_closes_them(page: Page) 
     assert page.evaluate("outside") == []
 
 
-def test_the_words_beside_a_row_are_those_of_the_text_twin_at_every_stop(page: Page, view: Sequence) -> None:
+@pytest.mark.parametrize("make", [first_transaction, lab00])
+def test_the_words_beside_a_row_are_those_of_the_text_twin_and_whole_at_every_stop(
+    page: Page, make: Callable[[], Scenario]
+) -> None:
+    view = with_strips(make())
     open_view(page, view)
+    fit(page, 848)
     places = view.journey.stops()
     page.keyboard.press("Home")
     for i in range(len(places)):
         assert page.evaluate(WORDS) == [fate_words(at_stops(row, places)[i]) for row in view.futures()]
+        assert page.evaluate(CUT) == []
         page.keyboard.press("ArrowRight")
 
 

@@ -86,7 +86,7 @@ class Copied(NamedTuple):
 
 def runs_of(configuration: str, seeds: str) -> Runs:
     """Return the simulations of a configuration, as `Histories.simulated` takes it."""
-    return Runs.of(seeds, **CONFIGURATIONS[configuration])  # type: ignore[arg-type]
+    return Runs.of(seeds, **CONFIGURATIONS[configuration])
 
 
 @cache

@@ -132,7 +132,9 @@ def _problem(given: Any, columns: tuple[str, ...]) -> str:
     from pyspark.sql import DataFrame
 
     if not isinstance(given, DataFrame):
-        return f"a DataFrame with the columns {', '.join(columns)} is asked for, not {type(given).__name__}"
+        kind = type(given)
+        name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.split('.')[0]}.{kind.__name__}"
+        return f"the answer must be a PySpark DataFrame with the columns {', '.join(columns)}, not {name}"
     there = {name.lower() for name in given.columns}
     lacking = [name for name in columns if name.lower() not in there]
     if lacking:

@@ -20,9 +20,8 @@ from kafkalab.site.page.opening import FIRST, lab_of, runs, scenario_of_lab
 from kafkalab.site.page.pictures import PICTURES
 from kafkalab.site.runtime import compile_by_node
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.parts import built
 from kafkalab.widgets.views.recorded_page import recorded_values
-from kafkalab.widgets.views.sequence import Sequence as Picture
-from kafkalab.widgets.views.source import sent
 
 PAGE = Path("page")
 """The folder of the site that is the page."""
@@ -32,14 +31,15 @@ RUNS = "runs"
 """The folder with the labs' runs as recordings, in the page's."""
 OTHERS = "pictures"
 """The folder with the modules and style sheets of the pictures beside the sequence, in the page's."""
-SCRIPTS, STYLES = ("waiting.js", "pictures.js", "page.js"), ("page.css", "pictures.css")
+SHELL, KINDS = ("common", "sequence", "page"), (".js", ".css")
+"""The parts that the page has at once, and the files that a part has."""
 ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
 EXERCISE = re.compile(r"exercise_\d+\.py")
 """What of kafkalab the page never imports."""
-CODE = (".py", ".js", ".css", ".svg", ".json", ".md")
+CODE = (".py", ".svg", ".json", ".md")
 
 
 def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> None:
@@ -57,16 +57,11 @@ def write_page(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> 
     large = {name: len(gzip.compress((runtime / name).read_bytes(), 6)) for name in LARGE}
     weight = sum(map(len, archives)) + sum(large.values())
     facts = {"RUNTIME": address, "LOCK": lock, "FIRST": FIRST, "LARGE": large, "WEIGHT": weight}
-    constants = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in facts.items())
     texts = {
-        "index.html": Template(_own("index.html")).substitute(runs=_options(), tabs=_tabs()),
-        "page.js": constants + sent("page_shell.js") + "".join(map(_own, SCRIPTS)),
-        "page.css": sent("page_shell.css") + "".join(map(_own, STYLES)),
+        "index.html": Template(_own("index.html")).substitute(runs=_options(), tabs=_tabs(), facts=json.dumps(facts)),
         "python_worker.js": _own("python_worker.js"),
-        "sequence.js": str(Picture._esm),
-        "sequence.css": str(Picture._css),
-        **{f"{OTHERS}/{name}.js": str(picture.kind._esm) for name, picture in PICTURES.items()},
-        **{f"{OTHERS}/{name}.css": str(picture.kind._css) for name, picture in PICTURES.items()},
+        **{name + kind: built(name + kind) for name in SHELL for kind in KINDS},
+        **{f"{OTHERS}/{name}{kind}": built(one.module + kind) for name, one in PICTURES.items() for kind in KINDS},
     }
     (folder / OTHERS).mkdir(exist_ok=True)
     for name, text in texts.items():

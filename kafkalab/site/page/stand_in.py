@@ -42,7 +42,7 @@ class Widget(HasTraits):
         self.model_id, self._page_has = "", dict[str, Any]()
         self._held_back: list[str] | None = None
         self._hearing: list[Callable[[Any, Any, Any], None]] = []
-        self.keys = list(self.trait_names(sync=True))
+        self.keys = [name for name in self.trait_names(sync=True) if name != "parts"]  # the page has them as files
         super().__init__(**values)
         self.model_id = model_id
         self.page.widgets[model_id] = self
@@ -141,7 +141,7 @@ def install() -> None:
     """Make `import anywidget` and `import ipywidgets` give the stand-ins from now on."""
     modules: dict[str, dict[str, Any]] = {
         "anywidget": {"AnyWidget": Widget},
-        "ipywidgets": {"widget_serialization": {"to_json": _referred}},
+        "ipywidgets": {"Widget": Widget, "widget_serialization": {"to_json": _referred}},
         "ipywidgets._version": {"__jupyter_widgets_base_version__": ""},
         "ipywidgets.widgets": {},
         "ipywidgets.widgets.widget": {"JUPYTER_WIDGETS_ECHO": False},

@@ -1,6 +1,6 @@
 """Run all audits over histories, in the way that suits their size; both ways give the same findings.
 
-Small histories are checked run by run in tasks (`check_tasks`). Of large ones, which are files or are written first,
+Histories that are no files are written first. Small ones are checked run by run in tasks (`check_tasks`). Of large ones
 the key pass (`kafkalab.spark.key_pass`) finds the anomalies of one key, the client pass
 (`kafkalab.spark.client_pass`) the others. Java plans little, and sees only what was found.
 """
@@ -30,9 +30,10 @@ from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, c
 from kafkalab.spark.client_pass.cycles import SEARCHES
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import Layout, key_pass, labels_by_run, layout_of
+from kafkalab.spark.key_pass.log import Labels
 from kafkalab.spark.key_pass.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
-from kafkalab.spark.storage.history_files import write_histories
+from kafkalab.spark.storage.history_files import VERSION, write_histories
 from kafkalab.spark.storage.parquet_frames import read_frame, write_frame
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.scratch import scratch_at
@@ -40,22 +41,14 @@ from kafkalab.spark.storage.scratch import scratch_at
 SMALL = 100_000
 """Up to this many records, even of one run, one task checks them sooner than plans for all audits are made."""
 
-QUICK = 500_000
-"""Up to this many records are audited faster than plans for them are compiled, or spread over tasks."""
-
-FACTORY = "spark.sql.codegen.factoryMode"
-SHUFFLES = "spark.sql.shuffle.partitions"
-FOR_SMALL = {
+SIMPLE_PLANS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
-    FACTORY: "NO_CODEGEN",
-    SHUFFLES: "1",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
     "spark.sql.files.minPartitionNum": "1",
 }
-"""Plans are neither adapted at every stage, nor compiled, nor split: most of the time went into starting tasks."""
-
-TASKS = "8"
-"""The number of tasks in which runs are checked."""
+"""The workers do the work, and Java sees what was found: plans are neither adapted, nor compiled, nor split."""
 
 
 def audit(
@@ -68,7 +61,7 @@ def audit(
 ) -> Summary:
     """Return what the audits, all or those named in `only`, find in these histories.
 
-    `files` is the place where `write_histories` put exactly these histories; without it large ones are written to
+    `files` is the place where `write_histories` put exactly these histories; without it they are written to
     `scratch` first. Intermediate tables go to `scratch`, a place that all workers see; what was written there is
     removed with the Summary, and after an error. If not given, it is a folder of temporary files for workers on this
     machine, and beside `files` for others. `progress` prints a line while audits run. `way` is one of WAYS; without it
@@ -79,17 +72,18 @@ def audit(
     spark = histories.log.sparkSession
     if scratch is None and files is not None and not local_workers(spark):
         scratch = place_of(files).parent
+    if way and way not in WAYS:
+        raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
     store = Store(spark, scratch, progress)
     began = time.monotonic()
-    layout = None if files is None else layout_of(files)
-    way = chosen_way(way, histories, layout)
-    by, settings = (_checked, FOR_SMALL | {SHUFFLES: TASKS}) if way == CHECKS else (_by_passes, {})
-    with quick(store.spark, settings):
-        every = by(chosen, histories, store, layout)
-        lacks = _lacks(histories, layout)
+    layout = layout_in(store, histories, files)
+    way = way or (CHECKS if layout.records <= SMALL else KEY_PASS)
+    with use_settings(spark, SIMPLE_PLANS):
+        every = (_checked if way == CHECKS else _by_passes)(chosen, store, layout)
+        lacks = labels_by_run(layout.files, (LACKS,))
         if lacks:
-            every = _without_unknown(every, histories)
-        rows = _rows(chosen, every, lacks)
+            every = _without_unknown(every, lacks)
+        rows = _rows(chosen, every, {label.value for of_run in lacks.values() for label in of_run})
     seconds = time.monotonic() - began
     store.say(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {seconds:.1f} s, {WAYS[way]}", end="\n")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
@@ -98,55 +92,47 @@ def audit(
     return Summary(rows=rows, findings=findings, examined=examined, seconds=seconds, way=way, store=store)
 
 
-def chosen_way(way: str, histories: Histories, layout: Layout | None) -> str:
-    """Return `way` if it is given, else the way for histories of this size.
-
-    Simulations, which are small, are not run only to count them.
-    """
-    if way and way not in WAYS:
-        raise ValueError(f"no way {way!r}; there are {', '.join(WAYS)}")
-    if way or histories.bundle is not None:
-        return way or CHECKS
-    records = histories.log.limit(SMALL + 1).count() if layout is None else layout.records
-    return CHECKS if records <= SMALL else KEY_PASS
+def layout_in(store: Store, histories: Histories, files: Where | None) -> Layout:
+    """Return the layout of the files at `files`; of histories that are in none of this version, write them first."""
+    if files is not None and (layout := layout_of(files)).version == VERSION:
+        return layout
+    store.say("writing files …")
+    write_histories(histories, store.folder / "histories")
+    return layout_of(store.folder / "histories")
 
 
-def _checked(chosen: Sequence[Check], histories: Histories, store: Store, layout: Layout | None) -> DataFrame:
+def _checked(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
     """Findings and counts of every run, by the checks."""
     names = [one.name for one in chosen]
-    return store.keep("checks", checked(histories, names, layout), title=f"{len(names)} checks of every run")
+    return store.keep("checks", checked(store.spark, layout, names), title=f"{len(names)} checks of every run")
 
 
-def _by_passes(chosen: Sequence[Check], histories: Histories, store: Store, layout: Layout | None) -> DataFrame:
+def _by_passes(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
     """Findings and counts: a pass over the keys, one over the clients, then the cycles and the inputs."""
     names = {check.name for check in chosen}
-    if layout is None:
-        write_histories(histories, store.folder / "histories")
-        layout = layout_of(store.folder / "histories")
     folder = store.folder / "pass"
     require_memory(store.spark, [*map(bucket_mb, layout.rows.values())], "partitions")
     into = None
-    with quick(store.spark, FOR_SMALL if layout.records <= QUICK else {}):
-        if names.intersection((*NAMES, lost_write.name)):
-            store.say("clients and their producer ids …")
-            into = Handover(folder, splits_of(store.spark, layout.files, layout.records, folder))
-            share = into.splits.largest
-            require_memory(store.spark, [split_mb(int(share * layout.records))] * into.splits.count, "producers")
-        found = key_pass(store.spark, layout, names, into)
-        parts = [store.keep("key pass", found, title="audits key by key")]
-        if into is not None and names.intersection(NAMES):
-            found = client_pass(store.spark, layout.files, into, names)
-            parts.append(store.keep("client pass", found, title="audits client by client"))
-        if into is not None and names.intersection(SEARCHES):
-            parts.append(store.keep("cycles", cycle_pass(store.spark, into, names), title="cycles among transactions"))
-        if into is not None and names.intersection(INPUTS):
-            found = input_pass(store.spark, layout.files, into, names)
-            parts.append(store.keep("inputs", found, title="audits input by input"))
-        return reduce(DataFrame.unionByName, parts)
+    if names.intersection((*NAMES, lost_write.name)):
+        store.say("clients and their producer ids …")
+        into = Handover(folder, splits_of(store.spark, layout.files, layout.records, folder))
+        share = into.splits.largest
+        require_memory(store.spark, [split_mb(int(share * layout.records))] * into.splits.count, "producers")
+    found = key_pass(store.spark, layout, names, into)
+    parts = [store.keep("key pass", found, title="audits key by key")]
+    if into is not None and names.intersection(NAMES):
+        found = client_pass(store.spark, layout.files, into, names)
+        parts.append(store.keep("client pass", found, title="audits client by client"))
+    if into is not None and names.intersection(SEARCHES):
+        parts.append(store.keep("cycles", cycle_pass(store.spark, into, names), title="cycles among transactions"))
+    if into is not None and names.intersection(INPUTS):
+        found = input_pass(store.spark, layout.files, into, names)
+        parts.append(store.keep("inputs", found, title="audits input by input"))
+    return reduce(DataFrame.unionByName, parts)
 
 
 @contextmanager
-def quick(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+def use_settings(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
     """The session has these settings, and afterwards those that it had before."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
@@ -171,22 +157,12 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
     return [check for check in ALL_CHECKS if check.name in names]
 
 
-def _lacks(histories: Histories, layout: Layout | None) -> set[str]:
-    """Return the tables that any history lacks, as its labels say."""
-    if layout is not None:
-        labels = labels_by_run(layout.files, (LACKS,))
-        return {label.value for of_run in labels.values() for label in of_run}
-    values = histories.labels.where(F.col("name") == LACKS).select("value").distinct().collect()
-    return {row.value for row in values}
-
-
-def _without_unknown(every: DataFrame, histories: Histories) -> DataFrame:
+def _without_unknown(every: DataFrame, lacks: Labels) -> DataFrame:
     """Leave out what audits say of runs that lack a table that they need: it is unknown."""
-    needs = [(name, table) for name, tables in NEEDS.items() for table in tables]
-    frame = every.sparkSession.createDataFrame(needs, "anomaly string, value string")
-    labels = histories.labels.where(F.col("name") == LACKS).select("run", "value").distinct()
-    unknown = labels.join(F.broadcast(frame), "value").select("run", "anomaly").distinct()
-    return every.join(F.broadcast(unknown), ["run", "anomaly"], "left_anti").select(every.columns)
+    tables = {run: {label.value for label in of_run} for run, of_run in lacks.items()}
+    unknown = [(run, name) for run, some in tables.items() for name in NEEDS if some.intersection(NEEDS[name])]
+    frame = every.sparkSession.createDataFrame(unknown, "run bigint, anomaly string")
+    return every.join(F.broadcast(frame), ["run", "anomaly"], "left_anti").select(every.columns)
 
 
 def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[AuditRow]:

@@ -20,7 +20,7 @@ COUNTED = ARROW.append(pa.field("examined", pa.int64()))
 
 def rows_of(run: int, findings: Iterable[Finding]) -> list[dict[str, object]]:
     """Return the findings of one run as rows of ARROW."""
-    return [{name: getattr(one, name) for name in FIELDS[1:]} | {"run": run} for one in findings]
+    return [{"run": run} | {name: getattr(one, name) for name in FIELDS[1:]} for one in findings]
 
 
 def counts(name: str, examined: Mapping[int, int]) -> list[dict[str, object]]:

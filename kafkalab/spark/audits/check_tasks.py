@@ -9,11 +9,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kafkalab.checks.all import BY_NAME
@@ -22,36 +20,19 @@ from kafkalab.history.history import History
 from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.key_pass.arrays import longs
 from kafkalab.spark.key_pass.key_pass import Layout, rows_where
-from kafkalab.spark.simulation.bundle import unpacked
-from kafkalab.spark.storage.frames import Histories
-from kafkalab.spark.storage.history_files import VERSION
-from kafkalab.spark.storage.rows import histories_from, history_from
-from kafkalab.spark.storage.schemas import TABLES, arrow_schema, columns
+from kafkalab.spark.storage.rows import histories_from
+from kafkalab.spark.storage.schemas import TABLES, arrow_schema
 
 TASKS = 8
 """The number of tasks, at most, in which the runs of files are checked."""
 SCHEMA = from_arrow_schema(COUNTED)
 
 
-def checked(histories: Histories, names: Sequence[str], layout: Layout | None = None) -> DataFrame:
+def checked(spark: SparkSession, layout: Layout, names: Sequence[str]) -> DataFrame:
     """Findings of these checks with the columns of FIELDS, and for each run and check a row with `examined`.
 
-    `layout` is that of the histories' files where they have any: tasks then read these themselves.
+    Each task checks a part of the runs and reads all files: they are small, and Java has nothing to plan.
     """
-    if histories.bundle is not None:
-        return histories.bundle.mapInArrow(lambda batches: _of_bundles(batches, names), SCHEMA)
-    if layout is not None and layout.version == VERSION:
-        return _checked_in_files(histories.log.sparkSession, layout, names)
-    parts = [
-        histories.table(name).select("run", F.struct(*[column.name for column in columns(name)]).alias(name))
-        for name in TABLES
-    ]
-    every = reduce(lambda all_, part: all_.unionByName(part, allowMissingColumns=True), parts)
-    return every.groupBy("run").applyInArrow(lambda rows: _of_a_run(rows, names), SCHEMA)
-
-
-def _checked_in_files(spark: SparkSession, layout: Layout, names: Sequence[str]) -> DataFrame:
-    """Check a part of the runs in each task, which reads all files: they are small, and Java has nothing to plan."""
     files = layout.files
     tasks = min(TASKS, max(1, len(rows_where(files, "labels", ("run",)).column("run").unique())))
 
@@ -62,26 +43,12 @@ def _checked_in_files(spark: SparkSession, layout: Layout, names: Sequence[str])
                 for name in TABLES:
                     table = rows_where(files, name, tuple(arrow_schema(name).names))
                     tables[name] = table.filter(pa.array(longs(table, "run") % tasks == number))
-                yield _said(histories_from(tables), names)
+                yield say(histories_from(tables), names)
 
     return spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA)
 
 
-def _of_a_run(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    run = rows.column("run")[0].as_py()
-    tables = {name: pa.Table.from_struct_array(rows.column(name).drop_null()) for name in TABLES}
-    with collector_off():
-        return pa.Table.from_batches([_said([(run, history_from(tables))], names)])
-
-
-def _of_bundles(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for row in range(batch.num_rows):
-            tables = {name: unpacked(batch.column(name)[row]) for name in TABLES}
-            yield _said(histories_from(tables), names)
-
-
-def _said(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.RecordBatch:
+def say(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.RecordBatch:
     """Return what the checks of these names find in each history, as rows of SCHEMA."""
     rows: list[dict[str, object]] = []
     with collector_off():

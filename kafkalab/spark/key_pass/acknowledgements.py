@@ -79,9 +79,9 @@ def skips_inside(log: Log, owners: Owners) -> Suspected:
 def _apart(log: Log, owners: Owners, pairs: Longs, rows: Longs) -> Iterator[tuple[int, View]]:
     """Yield these rows; only the pairs' transactions are told, for others may have more records in between."""
     of: dict[int, dict[Place, ClientTxn]] = {}
-    for row in pairs.tolist():
+    for row, name in zip(pairs.tolist(), owners.names_of(pairs).to_pylist(), strict=True):
         place = (log.names.texts[log.key[row]], int(log.offset[row]))
-        of.setdefault(int(log.run[row]), {})[place] = ClientTxn(owners.name(row))
+        of.setdefault(int(log.run[row]), {})[place] = ClientTxn(name)
     for run, view in views(log=log.rows(rows)):
         view.transaction_of = of[run]
         yield run, view
@@ -161,6 +161,7 @@ def _lost(
 
 def _told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
     """Say of each of these sends whether its client was told that its transaction is committed."""
+    committed = committed.filter(pa.array(np.isin(longs(committed, "transaction"), sends.transaction[at])))
     pairs = (
         (sends.run[at], longs(committed, "run")),
         (sends.client[at], sends.names.codes(committed.column("client"))),

@@ -15,6 +15,9 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+TABLE = 4
+"""A table of so many numbers for each row is quicker than sorting them."""
+
 PLACE = 1 << 40
 """More offsets, or polls, than any key or consumer has: group * PLACE + offset is one number."""
 
@@ -58,14 +61,31 @@ def groups(*columns: Longs) -> Longs:
     """A number for each different row of these columns, in their order, from 0."""
     if not len(columns[0]):
         return columns[0]
-    found = columns[0] - columns[0].min()
+    found, many = _numbered(columns[0])
     for column in columns[1:]:
-        low, wide = column.min(), int(column.max() - column.min()) + 1
-        if int(found.max() + 1) * wide >= 1 << 62:
-            found = np.unique(found, return_inverse=True)[1].astype(np.int64)
-        found = found * wide + (column - low)
-    dense: Longs = np.unique(found, return_inverse=True)[1].astype(np.int64)
-    return dense
+        codes, wide = _numbered(column)
+        if many * wide >= 1 << 62:
+            found, many = _numbered(found, sparse=False)
+        found, many = _numbered(found * wide + codes)
+    return _numbered(found, sparse=False)[0]
+
+
+def _numbered(column: Longs, sparse: bool = True) -> tuple[Longs, int]:
+    """Return numbers from 0 in the order of the column's values, and how many there may be.
+
+    There are gaps only where a table of all values would be large, and `sparse` allows it.
+    """
+    found = column - column.min()
+    many = int(found.max()) + 1
+    if many <= TABLE * len(found):
+        there = np.zeros(many, np.int32)
+        there[found] = 1
+        places = np.cumsum(there, dtype=np.int32)
+        return (places[found] - 1).astype(np.int64), int(places[-1])
+    if sparse:
+        return found, many
+    values, found = np.unique(found, return_inverse=True)
+    return found.astype(np.int64), len(values)
 
 
 def per_run(run: Longs) -> dict[int, int]:

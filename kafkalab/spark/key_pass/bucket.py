@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,25 @@ from kafkalab.spark.key_pass.sends import Owners, Sends, find
 from kafkalab.spark.key_pass.suspects import Suspected
 from kafkalab.spark.storage.rows import histories_from
 
+FEW = 20
+"""Up to this many numbers are compared one by one, which tells more of what need not be read than a set does."""
+
+
+def one_of(column: str, numbers: list[int]) -> pc.Expression:
+    """Return that a column has one of these numbers, so that parts of files that have none are not read."""
+    field = pc.field(column)
+    if len(numbers) > FEW:
+        return field.isin(numbers) & (field >= min(numbers)) & (field <= max(numbers))
+    return reduce(or_, (field == number for number in sorted(set(numbers))))
+
 
 class Bucket:
-    """`elsewhere` gives rows of tables not laid out by key, `committed` what clients were told is committed."""
+    """`elsewhere` gives rows of tables not laid out by key, `kept` what `splits.KEPT` names of one."""
 
     def __init__(
-        self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table], committed: Callable[[], pa.Table]
+        self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table], kept: Callable[[str], pa.Table]
     ) -> None:
-        self.tables, self.elsewhere, self.committed, self.names = tables, elsewhere, committed, Names()
+        self.tables, self.elsewhere, self.kept, self.names = tables, elsewhere, kept, Names()
         self.log = Log(tables["log"], self.names)
 
     @cached_property
@@ -76,7 +88,7 @@ class Bucket:
             SENDS: lambda: told.nonmonotonic_sends(self.sends),
             ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
             ("lost-write",): lambda: told.lost_writes(
-                log, self.sends, self.told, told.passages_of(self.walk, self.reads), self.committed
+                log, self.sends, self.told, told.passages_of(self.walk, self.reads), lambda: self.kept("operations")
             ),
         }
 
@@ -89,14 +101,12 @@ class Bucket:
             sent.setdefault(row, []).append(one)
         if not sent:
             return {}, sent
-        left = self.elsewhere("frames", ("run", "name", "version", "sent_step"), pc.field("sent_step").isin(step))
+        wanted = one_of("sent_step", step)
+        left = self.elsewhere("frames", ("run", "name", "version", "sent_step"), wanted)
         return dict(histories_from({"frames": left})), sent
 
     def _decisions(self, producers: list[int]) -> pa.Table:
-        wanted = pc.field("producer_id").isin(producers) & (pc.field("removed") != "truncated")
-        wanted = wanted & pc.field("state").isin(["PrepareCommit", "PrepareAbort"])
-        found: Any = self.elsewhere("transactions", ("run", "producer_id", "step"), wanted)
-        return found
+        return self.kept("transactions").filter(pc.field("producer_id").isin(producers))
 
     def _offsets(self) -> pa.Table:
         """The offsets that clients committed in transactions, named as the log names them."""

@@ -14,7 +14,7 @@ from kafkalab.spark.key_pass import records
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.edges import writes_between
-from kafkalab.spark.key_pass.splits import COMMITTED, TOLD, Splits
+from kafkalab.spark.key_pass.splits import KEPT_IN, Splits, kept_schema
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -80,7 +80,9 @@ class Handover:
         split = self.splits.of_rows(names, log.run, client, log.pid)
         seen = records.seen_of(bucket.reads, log, owned)
         at = records.rows_read(bucket.reads, log)
-        self._write(seen, np.where(at >= 0, split[at], 0) if len(split) else at * 0, "seen", task)
+        inside = np.flatnonzero(at >= 0)
+        inside = inside[owners.why[at[inside]] >= 0]
+        self._write(seen.take(pa.array(inside)), split[at[inside]], "seen", task)
         self._write(owned, split, "records", task)
         taken = self.splits.of_processes(names, bucket.reads.run, names.codes(seen.column("process")))
         rows = np.flatnonzero(taken >= 0)
@@ -97,9 +99,9 @@ class Handover:
         self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
         self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
 
-    def committed(self) -> pa.Table:
-        """Return the transactions that clients were told are committed, as `splits_of` has left them."""
-        return records.read(place_of(self.folder) / COMMITTED, 0, TOLD)
+    def kept(self, table: str) -> pa.Table:
+        """Return what `splits_of` has left of a table."""
+        return records.read(place_of(self.folder) / KEPT_IN / table, 0, kept_schema(table))
 
     def _write_inputs(self, bucket: Bucket, taken: Longs, task: str) -> None:
         """Write, by key, what readers may know, these reads, and where processes were moved."""

@@ -7,6 +7,7 @@ writes tables, such as records with their transactions, and reads with their rec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from kafkalab.spark.key_pass.bucket import Bucket
 from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
 from kafkalab.spark.key_pass.handover import Handover, paths_of
 from kafkalab.spark.key_pass.log import Labels
-from kafkalab.spark.key_pass.splits import TOLD, WAS_COMMITTED
+from kafkalab.spark.key_pass.splits import KEPT
 from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
@@ -49,6 +50,9 @@ ONE_KEY = (
 )
 """The anomalies that one key's own rows show: those that the pass finds."""
 
+ROWS_OF_SMALL_BUCKETS = 600_000
+"""Buckets are taken together up to this many rows: a worker holds as much of many a single key."""
+
 Files = dict[str, dict[int, list[str]]]
 Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 """The rows of a whole table for which something is true, with these columns."""
@@ -58,6 +62,7 @@ Elsewhere = Callable[[str, tuple[str, ...], pc.Expression], pa.Table]
 class Layout:
     """The paths of a history's files by table and bucket; what is not laid out by key is in bucket 0.
 
+    Buckets with few rows are one, under the number of the largest of them: a bucket writes a file for each split.
     `rows` has the buckets of keys, the one with the most rows first: then the last task to end is a short one.
     `records` is how many records and markers there are, `version` that of the files.
     """
@@ -72,14 +77,19 @@ def layout_of(path: Where) -> Layout:
     """Return the layout of the history at `path`, as its list of files says."""
     version, listed = read_list(path)
     files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
-    rows: dict[int, int] = {}
+    rows: Counter[int] = Counter()
     for file in listed:
         if file.table in BY_KEY:
-            rows[bucket_in(file.path)] = rows.get(bucket_in(file.path), 0) + file.rows
+            rows[bucket_in(file.path)] += file.rows
         else:
             files.setdefault(file.table, {0: []})[0].append((place_of(path) / file.path).text)
-    rows = dict(sorted(rows.items(), key=lambda one: (-one[1], one[0])))
-    return Layout(files, rows, sum(file.rows for file in listed if file.table == "log"), version)
+    held: Counter[int] = Counter()
+    for bucket, many in sorted(rows.items(), key=lambda one: (-one[1], one[0])):
+        first = next((one for one, there in held.items() if there + many <= ROWS_OF_SMALL_BUCKETS), bucket)
+        held[first] += many
+        for of_table in (files[table] for table in BY_KEY if first != bucket):
+            of_table[first] = [*of_table.get(first, []), *of_table.pop(bucket, [])]
+    return Layout(files, dict(held.most_common()), sum(file.rows for file in listed if file.table == "log"), version)
 
 
 def key_pass(
@@ -154,8 +164,8 @@ def bucket_rows(
     number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """Yield findings and counts of one bucket, rows of COUNTED."""
-    asked = partial(elsewhere, "operations", tuple(TOLD.names), WAS_COMMITTED)
-    bucket, rows = Bucket(tables, elsewhere, into.committed if into is not None else asked), []
+    kept = into.kept if into is not None else lambda table: elsewhere(table, *KEPT[table])
+    bucket, rows = Bucket(tables, elsewhere, kept), []
     for family, suspect in bucket.families(labels).items():
         if mine := [name for name in family if name in names]:
             found, examined = suspect()

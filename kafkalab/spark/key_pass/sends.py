@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs
@@ -190,18 +192,22 @@ class Owners:
         before = np.searchsorted(places, mine * PLACE + log.step[rows]) - np.searchsorted(places, mine * PLACE)
         self.number[rows] = before + 1
 
-    @property
+    @cached_property
     def transaction(self) -> Longs:
         """A number for each transaction of this bucket, -1 outside one."""
         log, free = self.log, self.why == UNCLAIMED
         pid, epoch = np.where(free, log.pid, -1), np.where(free, log.epoch, -1)
         return np.where(self.why >= 0, groups(log.run, free.astype(np.int64), self.client, self.number, pid, epoch), -1)
 
-    def name(self, row: int) -> str:
-        """The name of a record's transaction, as in checks/transactions.py."""
-        if self.why[row] != UNCLAIMED:
-            return f"{self.names.texts[self.client[row]]}, transaction {self.number[row]}"
-        return f"producer {self.log.pid[row]}, epoch {self.log.epoch[row]}, transaction {self.number[row]}"
+    def names_of(self, rows: Longs) -> Any:
+        """Return the name of each record's transaction, as in checks/transactions.py; null outside one."""
+        free, log = self.why[rows] == UNCLAIMED, self.log
+        pid, epoch = (pc.cast(pa.array(of[rows[free]]), pa.string()) for of in (log.pid, log.epoch))
+        producer = pc.binary_join_element_wise("producer ", pid, ", epoch ", epoch, "")
+        client = pa.array(self.names.texts, pa.string()).take(pa.array(self.client[rows]))
+        number = pc.cast(pa.array(self.number[rows], mask=self.why[rows] < 0), pa.string())
+        who = pc.replace_with_mask(client, pa.array(free), producer)
+        return pc.binary_join_element_wise(who, number, ", transaction ")
 
 
 def _ranks(step: Longs, invoked: Longs, ok: Flags, failed: Flags, ended: Longs) -> Longs:

@@ -23,14 +23,23 @@ from kafkalab.spark.storage.schemas import arrow_schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+KEPT_IN = "kept"
 FEWEST, SMALL_SPLITS = 2, 10
 RECORDS_OF_A_SPLIT, RECORDS_OF_A_LARGE_SPLIT = 100_000, 800_000
 NAMED = {"operations": ("client", "process"), "transactions": ("transactional_id",)}
 """The columns whose texts name the owner of a producer id."""
 LINKS = "run bigint, names array<string>, producer bigint, rows bigint"
-COMMITTED, WAS_COMMITTED = "committed", (pc.field("function") == "commit") & (pc.field("type") == "ok")
-TOLD = pa.schema([arrow_schema("operations").field(name) for name in ("run", "client", "transaction")])
-"""The columns of the table COMMITTED: transactions that clients were told are committed."""
+KEPT: dict[str, tuple[tuple[str, ...], pc.Expression]] = {
+    "operations": (
+        ("run", "client", "transaction"),
+        (pc.field("function") == "commit") & (pc.field("type") == "ok"),
+    ),
+    "transactions": (
+        ("run", "producer_id", "step"),
+        (pc.field("removed") != "truncated") & pc.field("state").isin(["PrepareCommit", "PrepareAbort"]),
+    ),
+}
+"""What every bucket needs of all files of a table, its columns and rows: commits that clients were told, decisions."""
 Node = tuple[int, str | int]
 
 
@@ -78,12 +87,13 @@ class Splits:
 
 
 def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]], records: int, folder: Where) -> Splits:
-    """Return splits of nearly equal size for a history of so many records; leave the table COMMITTED in `folder`."""
+    """Return splits of nearly equal size for a history of so many records; leave the rows of KEPT in `folder`."""
     paths = [(table, path) for table in NAMED for found in files.get(table, {}).values() for path in found]
     if not paths:
         return Splits(1)
     rows = spark.range(len(paths)).mapInArrow(_worker(paths, folder), LINKS).collect()
-    gather(place_of(folder) / COMMITTED, TOLD)
+    for table in KEPT:
+        gather(place_of(folder) / KEPT_IN / table, kept_schema(table))
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
     return joined(links, split_count(records))
 
@@ -103,32 +113,31 @@ def _worker(
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 table, path = paths[place]
-                if table == "operations":
-                    write_committed(path, folder, place)
-                yield from links_in(table, path).to_batches()
+                yield from links_in(table, path, folder, place).to_batches()
 
     return work
 
 
-def write_committed(path: str, folder: Where, number: int) -> None:
-    """Write which transactions a file of operations says are committed."""
+def kept_schema(table: str) -> pa.Schema:
+    """Return the schema of what is kept of a table."""
+    return pa.schema([arrow_schema(table).field(name) for name in KEPT[table][0]])
+
+
+def links_in(table: str, path: str, folder: Where, number: int) -> pa.Table:
+    """Return which names go with which producer ids in a file, each once, and the number of its rows.
+
+    Write what is kept of the file to `folder`.
+    """
     import pyarrow.parquet as pq
 
-    few = ["client", "function", "type"]
-    rows = pq.read_table(place_of(path).open(), columns=[*TOLD.names, *few[1:]], partitioning=None, read_dictionary=few)
-    rows = rows.filter(WAS_COMMITTED).select(TOLD.names).cast(TOLD)
-    write(rows, np.zeros(rows.num_rows, np.int64), place_of(folder) / COMMITTED, f"operations-{number:05}")
-
-
-def links_in(table: str, path: str) -> pa.Table:
-    """Return which names go with which producer ids in a file, each once, and the number of its rows."""
-    import pyarrow.parquet as pq
-
-    columns = ["run", *NAMED[table], "producer_id"]
-    more = ["transaction"] if table == "operations" else []
-    rows = pq.read_table(place_of(path).open(), columns=[*columns, *more], partitioning=None, use_threads=False)
-    if more:
-        rows = rows.filter(pc.greater_equal(rows.column("transaction"), 1))
+    columns, (kept, wanted) = ["run", *NAMED[table], "producer_id"], KEPT[table]
+    few = ["function", "type"] if table == "operations" else ["state", "removed"]
+    every, file = sorted({*columns, *kept, *few}), place_of(path).open()
+    rows = pq.read_table(file, columns=every, partitioning=None, read_dictionary=few, use_threads=False)
+    chosen = rows.filter(wanted).select(kept)
+    write(chosen, np.zeros(chosen.num_rows, np.int64), place_of(folder) / KEPT_IN / table, f"part-{number:05}")
+    if table == "operations":
+        rows = rows.filter(pc.field("transaction") >= 1)
     each = rows.group_by(columns).aggregate([([], "count_all")]).to_pylist()
     found: list[dict[str, Any]] = [
         {

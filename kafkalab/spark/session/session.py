@@ -37,8 +37,6 @@ BRIEF_JVM = "-XX:TieredStopAtLevel=1 -Xmn48m"
 def spark_session(
     memory: str = "768m",
     master: str | None = None,
-    ui: bool = False,
-    app_name: str = "kafkalab",
     quiet: bool = True,
     brief: bool = False,
     java: str = "",
@@ -47,10 +45,10 @@ def spark_session(
     """A Spark session: the one that runs, else one on `master`, else SPARK_REMOTE's, else two local cores.
 
     `master` may be the address of a Spark Connect server (sc://host:port), too. `memory` is the driver's heap ("768m",
-    "2g"); `ui=True` switches Spark's web page on. With `quiet` Java's own words go nowhere; errors come as Python's.
+    "2g"). With `quiet` Java's own words go nowhere; errors come as Python's.
     `brief` is for sessions of a minute or two: Java compiles quickly instead of well. `java` are further options of
     the driver's Java; without them it reads the archive of classes, where there is one.
-    Further settings are Spark's own names with underscores for dots: spark_sql_shuffle_partitions="8". Errors:
+    Further settings are Spark's own names with underscores for dots: spark_ui_enabled="true". Errors:
     ValueError for a wrong memory or name, and for another master than that of a session that runs; JavaMissingError
     where a JVM is needed and there is none. A running session keeps its own static settings.
     """
@@ -65,7 +63,7 @@ def spark_session(
     if running is not None:
         _same_place(running, master)
         return running
-    builder = SparkSession.builder.appName(app_name)
+    builder = SparkSession.builder.appName("kafkalab")
     remote = master if master and master.startswith("sc://") else os.environ.get("SPARK_REMOTE")
     if remote and master in (None, remote):
         builder = builder.remote(remote)
@@ -75,7 +73,7 @@ def spark_session(
     os.environ["JAVA_HOME"] = str(home := java_home())
     where = master or LOCAL
     options = " ".join(filter(None, [LEAN_JVM, BRIEF_JVM * brief, java or archive_options(home)]))
-    for key, value in {**_settings(where, memory, ui, options), **given}.items():
+    for key, value in {**_settings(where, memory, options), **given}.items():
         builder = builder.config(key, value)
     with silence(quiet):
         session = builder.master(where).getOrCreate()
@@ -112,13 +110,13 @@ def _name(key: str) -> str:
     return f"spark.executorEnv.{name}" if group == "spark" else key.replace("_", ".")
 
 
-def _settings(master: str, memory: str, ui: bool, java: str) -> dict[str, str]:
+def _settings(master: str, memory: str, java: str) -> dict[str, str]:
     """Quiet, lean, deterministic; on a cluster the executors' settings are left to the cluster."""
     logging = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
     common = {
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": f"{java} {logging}",
-        "spark.ui.enabled": str(ui).lower(),
+        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.catalogImplementation": "in-memory",
@@ -135,5 +133,6 @@ def _settings(master: str, memory: str, ui: bool, java: str) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
         "spark.buffer.pageSize": PAGE,
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",  # jobs that list folders take longer
         "spark.hadoop.parquet.block.size": str(16 << 20),
     }

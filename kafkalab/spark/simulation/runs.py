@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
@@ -58,20 +59,17 @@ class Runs:
             raise ValueError(f"a run has 0 to {MOST_MISHAPS} mishaps at most, not {self.mishaps}")
 
     @classmethod
-    def of(
-        cls, seeds: str = "1", profile: str = DEFAULT_PROFILE, rules_off: str = "", scenario: str = "",
-        clients: str = "", cluster_level: int = -1, mishaps: int = MISHAPS,
-    ) -> Runs:  # fmt: skip
-        """From texts, as options come: seeds "1-1000", rules separated by semicolons. ValueError for what is wrong."""
+    def of(cls, seeds: str = "1", rules_off: str = "", **others: Any) -> Runs:
+        """From texts, as options come: seeds "1-1000", rules separated by semicolons; `others` are fields.
+
+        ValueError for what is wrong.
+        """
         found = SEEDS.fullmatch(seeds.strip())
         if found is None:
             raise ValueError(f'seeds are like "7" or "1-1000", not {quoted(seeds)}')
         rules = tuple(name.strip() for name in rules_off.split(";") if name.strip())
         first = int(found[1])
-        return cls(
-            first=first, last=int(found[2] or first), profile=profile, rules_off=rules, scenario=scenario,
-            clients=clients, cluster_level=cluster_level, mishaps=mishaps,
-        )  # fmt: skip
+        return cls(first=first, last=int(found[2] or first), rules_off=rules, **others)
 
     @property
     def seeds(self) -> range:

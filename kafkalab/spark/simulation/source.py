@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -21,16 +22,17 @@ from pyspark.sql.types import StructType
 from kafkalab.limits import quoted, whole_number
 from kafkalab.spark.simulation.bundle import BUNDLE, arrow_bundle
 from kafkalab.spark.simulation.bundle import SCHEMA as BUNDLE_SCHEMA
-from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, MISHAPS, Runs, history_of_seed
+from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.storage.schemas import arrow_batch, spark_schema
 from kafkalab.spark.streaming.arrivals import ARRIVALS, arrivals_of
 from kafkalab.spark.streaming.schema import SCHEMA as ARRIVALS_SCHEMA
 from kafkalab.spark.streaming.schema import arrow_arrivals
 
-OPTIONS = (
-    "table", "seeds", "profile", "rulesOff", "scenario", "clients", "clusterLevel", "mishaps", "partitions",
-    "seedsPerBatch",
-)  # fmt: skip
+ARGUMENTS = {"rulesOff": "rules_off", "clusterLevel": "cluster_level"} | {
+    name: name for name in ("seeds", "profile", "scenario", "clients", "mishaps")
+}
+"""The options that say what is simulated, and which argument of `Runs.of` each is."""
+OPTIONS = ("table", *ARGUMENTS, "partitions", "seedsPerBatch")
 MOST_PARTITIONS = 8
 AT_ONCE = 16
 """Simulations whose rows make one Arrow batch."""
@@ -76,11 +78,9 @@ class KafkalabSource(DataSource):
         return str(self.options.get("table", "log"))
 
     def _runs(self) -> Runs:
-        get = self.options.get
-        return Runs.of(
-            get("seeds", "1"), get("profile", DEFAULT_PROFILE), get("rulesOff", ""), get("scenario", ""),
-            get("clients", ""), self._number("clusterLevel", -1), self._number("mishaps", MISHAPS),
-        )  # fmt: skip
+        given: dict[str, Any] = {name: self.options[name] for name in ARGUMENTS if self.options.get(name)}
+        given |= {name: self._number(name, 0) for name in ("clusterLevel", "mishaps") if name in given}
+        return Runs.of(**{ARGUMENTS[name]: value for name, value in given.items()})
 
     def _number(self, option: str, default: int) -> int:
         text = self.options.get(option, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from kafkalab.history.history import History
 from kafkalab.sim.scenario import Scenario
 from kafkalab.spark.simulation.bundle import BUNDLE, table_of
-from kafkalab.spark.simulation.runs import DEFAULT_PROFILE, MISHAPS, Runs
-from kafkalab.spark.simulation.source import register
+from kafkalab.spark.simulation.runs import Runs
+from kafkalab.spark.simulation.source import ARGUMENTS, register
 from kafkalab.spark.storage.bucket_writer import Work
 from kafkalab.spark.storage.rows import histories_from
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
@@ -31,8 +32,6 @@ class Histories:
     watermarks: DataFrame
     leaders: DataFrame
     labels: DataFrame
-    bundle: DataFrame | None = None
-    """All tables of some runs in each row, where the histories came so; see `kafkalab.spark.simulation.bundle`."""
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table. ValueError, naming those that there are, for an unknown one."""
@@ -60,37 +59,21 @@ class Histories:
         return cls(**{name: spark.createDataFrame(rows, spark_schema(name)) for name, rows in made.items()})
 
     @classmethod
-    def simulated(
-        cls,
-        spark: SparkSession,
-        seeds: str = "1",
-        *,
-        profile: str = DEFAULT_PROFILE,
-        rules_off: str = "",
-        scenario: str = "",
-        clients: str = "",
-        cluster_level: int = -1,
-        mishaps: int = MISHAPS,
-        partitions: int = 0,
-    ) -> Histories:
+    def simulated(cls, spark: SparkSession, seeds: str = "1", *, partitions: int = 0, **given: Any) -> Histories:
         """The runs of these seeds ("1-1000"), simulated by the executors when the first table is used, then kept.
 
-        `rules_off` are names with semicolons between. All seeds run `scenario`, a .klab file; or two members of a group
-        that copy records in the configuration `clients` (such as "acks=1", "idempotent", "transactions"), at this
-        `cluster_level`, under one to `mishaps` drawn mishaps; without both, each seed draws its own scenario.
-        ValueError for what no simulation can be.
+        `given` is profile, rules_off (names with semicolons between), and what all seeds run: `scenario`, a .klab file;
+        or two members of a group that copy records in the configuration `clients` (such as "acks=1", "idempotent",
+        "transactions"), at this `cluster_level`, under one to `mishaps` drawn mishaps; without both, each seed draws
+        its own scenario. ValueError for what no simulation can be.
         """
-        Runs.of(seeds, profile, rules_off, scenario, clients, cluster_level, mishaps)
-        if scenario:
-            Scenario.load(scenario)
+        if Runs.of(seeds, **given).scenario:
+            Scenario.load(given["scenario"])
         register(spark)
-        options = {"seeds": seeds, "profile": profile, "rulesOff": rules_off, "scenario": scenario}
-        options |= {"clients": clients, "mishaps": str(mishaps)} if clients else {}
-        options |= {"clusterLevel": str(cluster_level)} if cluster_level >= 0 else {}
-        options |= {"partitions": str(partitions)} if partitions else {}
-        reader = spark.read.format("kafkalab").options(**options)
+        options = {option: given[name] for option, name in ARGUMENTS.items() if given.get(name, -1) != -1}
+        reader = spark.read.format("kafkalab").options(**options, seeds=seeds, partitions=partitions)
         bundle = reader.option("table", BUNDLE).load().persist()
-        return cls(**{name: table_of(bundle, name) for name in TABLES}, bundle=bundle)
+        return cls(**{name: table_of(bundle, name) for name in TABLES})
 
     def collect(self) -> dict[int, History]:
         """The histories as pure Python knows them, by the numbers of their runs; for small ones.

@@ -6,13 +6,13 @@ of arrivals that are written one after the other are a history that grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
 from kafkalab.checks.needs import LACKS
-from kafkalab.checks.view import PREPARED
+from kafkalab.checks.view import END_MS, PREPARED
 from kafkalab.history.history import History
-from kafkalab.history.schema import Flag, Int, Long, NullableText, Text, Texts
+from kafkalab.history.schema import Flag, Int, Label, LogRecord, Long, NullableText, Operation, Text, Texts, TxnEntry
 
 ARRIVALS = "arrivals"
 END_STEP = 1 << 62
@@ -45,79 +45,79 @@ class Arrival(NamedTuple):
     partitions: Annotated[Texts, "of a decision"] = ()
     high_watermark: Annotated[Long, "as in the table"] = -1
     last_stable_offset: Annotated[Long, "as in the table"] = -1
+    call: Annotated[Long, "of an operation: the index of its invoke"] = -1
 
 
 NAMES = Arrival._fields
 ORDER = ("operations", "transactions", "log", "watermarks", "labels")
 """The tables that arrivals are made of; the place in here is the rank."""
 
-CONDITIONS = {
-    "operations": "function in ('send', 'offsets', 'commit', 'abort')",
-    "transactions": "removed != 'truncated'",
-    "log": "removed != 'truncated'",
-    "watermarks": "leads",
-    "labels": "name in ('end_ms', 'lacks')",
-}
-"""Which rows of a table arrive, as SQL; a record that a new leader cut off has not been there for readers."""
-
-RENAMED = {
-    "operations": {"kind": "function", "state": "type"},
-    "transactions": {
-        "kind": "if(state in ('PrepareCommit', 'PrepareAbort'), 'decision', 'entry')",
-        "state": "case state when 'PrepareCommit' then 'COMMIT' when 'PrepareAbort' then 'ABORT' else state end",
-    },
-    "log": {"kind": "if(control = '', 'record', 'marker')", "state": "control"},
-    "watermarks": {"kind": "'watermark'"},
-    "labels": {
-        "kind": "if(name = 'lacks', 'lacks', 'clock')",
-        "step": f"if(name = 'lacks', -1, {END_STEP})",
-        "at_ms": "if(name = 'lacks', -1, try_cast(value as bigint))",
-        "value": "if(name = 'lacks', value, null)",
-    },
-}
-"""Columns that are no column of the table by that name, as SQL; what a table has not is left at its default."""
-
-_PLAIN: dict[str, Callable[[Any], dict[str, Any] | None]] = {
-    "operations": lambda r: (
-        {"kind": r.function, "state": r.type} if r.function in ("send", "offsets", "commit", "abort") else None
-    ),
-    "transactions": lambda r: (
-        {"kind": "decision" if r.state in PREPARED else "entry", "state": PREPARED.get(r.state, r.state)}
-        if r.removed != "truncated"
-        else None
-    ),
-    "log": lambda r: (
-        {"kind": "marker" if r.control else "record", "state": r.control} if r.removed != "truncated" else None
-    ),
-    "watermarks": lambda r: {"kind": "watermark"} if r.leads else None,
-    "labels": lambda r: (
-        {"kind": "clock", "step": END_STEP, "at_ms": int(r.value), "value": None}
-        if r.name == "end_ms"
-        else {"kind": "lacks", "step": -1, "at_ms": -1}
-        if r.name == LACKS
-        else None
-    ),
-}
-"""The same in Python, for histories that are objects."""
+FUNCTIONS = ("send", "offsets", "commit", "abort")
+"""The operations that arrive."""
+SAME = {kind: [name for name in NAMES if name in kind._fields] for kind in (LogRecord, Operation, TxnEntry)}
+"""The columns that such a row and its arrival have."""
+STATES = {outcome: state for state, outcome in PREPARED.items()}
 
 
 def arrivals_of(runs: Iterable[tuple[int, History]]) -> Iterator[Arrival]:
     """The arrivals of each history, in the order of its steps. Without sends, values of records prove nothing."""
     for run, history in runs:
-        found = [a for table in ORDER for a in (_plain(run, table, row) for row in history.table(table)) if a]
+        found = [a for table in ORDER for row in history.table(table) if (a := arrival_of(run, table, row))]
         if "operations" in history.label(LACKS):
             found = [a._replace(value=None) if a.kind == "record" else a for a in found]
         yield from sorted(found, key=place_of)
 
 
+def arrival_of(run: int, table: str, row: Any) -> Arrival | None:
+    """Return the arrival that a row of a table is; None for one that does not arrive.
+
+    A record that a new leader cut off has not been there for readers.
+    """
+    other = _other(table, row)
+    if other is None:
+        return None
+    same = {name: getattr(row, name) for name in NAMES if name not in other and name in row._fields}
+    return Arrival(run=run, rank=ORDER.index(table), **{**same, **other})
+
+
+def _other(table: str, row: Any) -> dict[str, Any] | None:
+    """Return what an arrival has under another name, or otherwise, than its row; None if the row does not arrive."""
+    if table == "operations" and row.function in FUNCTIONS:
+        call = row.index if row.type == "invoke" else row.invocation
+        return {"kind": row.function, "state": row.type, "call": call}
+    if table == "transactions" and row.removed != "truncated":
+        return {"kind": "decision" if row.state in PREPARED else "entry", "state": PREPARED.get(row.state, row.state)}
+    if table == "log" and row.removed != "truncated":
+        return {"kind": "marker" if row.control else "record", "state": row.control}
+    if table == "watermarks" and row.leads:
+        return {"kind": "watermark"}
+    if table == "labels" and row.name == END_MS:
+        return {"kind": "clock", "step": END_STEP, "at_ms": int(row.value), "value": None}
+    if table == "labels" and row.name == LACKS:
+        return {"kind": "lacks", "step": -1, "at_ms": -1}
+    return None
+
+
+def history_of_arrivals(rows: Iterable[Any], lacks: Iterable[str]) -> History:
+    """Return the operations, records and entries that these arrivals are, as checks look at them."""
+    log, operations, entries = list[LogRecord](), list[Operation](), list[TxnEntry]()
+    for row in rows:
+        if row.kind in ("record", "marker"):
+            log.append(LogRecord(control=row.state, **_same(LogRecord, row)))
+        elif row.kind in ("decision", "entry"):
+            entries.append(TxnEntry(**_same(TxnEntry, row) | {"state": STATES.get(row.state, row.state)}))
+        else:
+            invocation = -1 if row.state == "invoke" else row.call
+            other = {"type": row.state, "function": row.kind, "index": row.call, "invocation": invocation}
+            operations.append(Operation(**other, **_same(Operation, row)))
+    labels = tuple(Label(LACKS, table) for table in lacks)
+    return History(log=tuple(log), operations=tuple(operations), transactions=tuple(entries), labels=labels)
+
+
+def _same(kind: Any, row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in SAME[kind]}
+
+
 def place_of(row: Any) -> tuple[int, int, str, int]:
     """Where an arrival stands in the order of its run."""
     return row.step, row.rank, row.key, row.offset
-
-
-def _plain(run: int, table: str, row: Any) -> Arrival | None:
-    other = _PLAIN[table](row)
-    if other is None:
-        return None
-    same = {name: getattr(row, name) for name in NAMES if name not in other and name != "run" and hasattr(row, name)}
-    return Arrival(run=run, rank=ORDER.index(table), **{**same, **other})

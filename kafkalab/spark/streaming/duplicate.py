@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafkalab.checks.check import Finding
@@ -18,7 +18,7 @@ COPIES_KEPT = 16
 class Duplicate:
     """How often each producer id sent the value, and where its copies are."""
 
-    def __init__(self, limits: Limits, kept: Any = None) -> None:
+    def __init__(self, limits: Limits, lacks: Sequence[str] = (), kept: Any = None) -> None:
         self.sent: dict[str, int] = kept[0] if kept else {}
         self.copies: list[list[int]] = kept[1] if kept else []
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from kafkalab.checks.needs import LACKS
 from kafkalab.spark.simulation.source import register
-from kafkalab.spark.storage.schemas import columns
-from kafkalab.spark.streaming.arrivals import ARRIVALS, CONDITIONS, ORDER, RENAMED
-from kafkalab.spark.streaming.schema import COLUMNS, SCHEMA
+from kafkalab.spark.storage.rows import rows_of_table
+from kafkalab.spark.streaming.arrivals import ARRIVALS, ORDER, arrival_of
+from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals
 
 if TYPE_CHECKING:
     from kafkalab.spark.storage.frames import Histories
-
-_DEFAULTS = {"int64": "-1", "int32": "-1", "string": "''", "bool": "false", "list<string>": "array()"}
 
 
 def arrivals(histories: Histories) -> DataFrame:
@@ -31,23 +31,23 @@ def arrivals(histories: Histories) -> DataFrame:
 
 
 def _of_table(frame: DataFrame, table: str) -> DataFrame:
-    own = {column.name for column in columns(table)}
-    made = []
-    for name, kind, nullable, _ in COLUMNS:
-        default = "null" if nullable else _DEFAULTS[kind]
-        source = str(ORDER.index(table)) if name == "rank" else f"`{name}`" if name in own else default
-        made.append(F.expr(RENAMED[table].get(name, source)).cast(SCHEMA[name].dataType).alias(name))
-    return frame.where(CONDITIONS[table]).select(*made)
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            runs, rows = batch.column("run").to_pylist(), rows_of_table(table, pa.Table.from_batches([batch]))
+            made = (arrival_of(run, table, row) for run, row in zip(runs, rows, strict=True))
+            yield arrow_arrivals(filter(None, made))
+
+    return frame.mapInArrow(work, SCHEMA)
 
 
-def read_arrivals(spark: SparkSession, path: str | Path, files_at_once: int = 1) -> DataFrame:
-    """A stream of the Parquet files of this folder, those that come later too; `files_at_once` in each micro-batch.
+def read_arrivals(spark: SparkSession, path: str | Path) -> DataFrame:
+    """A stream of the Parquet files of this folder, those that come later too; one in each micro-batch.
 
     FileNotFoundError where there is no such folder.
     """
     if not Path(path).is_dir():
         raise FileNotFoundError(f"there is no folder {path} to read arrivals from")
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_at_once)
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     return reader.parquet(str(path))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kafkalab.checks.check import UNKNOWN, Finding
@@ -16,7 +16,6 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.streaming import waiting
 from kafkalab.spark.streaming.arrivals import place_of
 from kafkalab.spark.streaming.duplicate import Duplicate
-from kafkalab.spark.streaming.torn_from_a_log import TornFromALog
 from kafkalab.spark.streaming.torn_transaction import TornTransaction
 from kafkalab.spark.streaming.watch import Limits, Watch
 
@@ -25,7 +24,7 @@ SHARES = 8
 """A run's producers are watched in so many groups, and its keys too: so many cores can work on one cluster."""
 TO_ALL = ("clock", "lacks")
 """The kinds of arrivals that every share is given."""
-WATCHES: dict[str, dict[str, Callable[[Limits, Any], Watch]]] = {
+WATCHES: dict[str, dict[str, Callable[[Limits, Sequence[str], Any], Watch]]] = {
     VALUE: {duplicate.name: Duplicate},
     PRODUCER: {
         waiting.OPEN_TOO_LONG: waiting.OpenTooLong,
@@ -34,7 +33,7 @@ WATCHES: dict[str, dict[str, Callable[[Limits, Any], Watch]]] = {
     KEY: {waiting.LSO_STUCK: waiting.LsoStuck},
 }
 """The streaming audits, by what they watch."""
-FROM_A_LOG = {torn_transaction.name: TornFromALog}
+FROM_A_LOG = (torn_transaction.name,)
 """Those that find something even without operations."""
 NAMES = tuple(name for watches in WATCHES.values() for name in watches)
 NEEDS = {
@@ -72,10 +71,9 @@ class Group:
         return json.dumps({"lacks": self.lacks, **kept}, separators=(",", ":"))
 
     def _watches(self, kept: dict[str, Any]) -> dict[str, Watch]:
-        made = WATCHES[self.kind] | (FROM_A_LOG if "operations" in self.lacks and self.kind == PRODUCER else {})
         return {
-            name: watch(self.limits, kept.get(name))
-            for name, watch in made.items()
+            name: watch(self.limits, self.lacks, kept.get(name))
+            for name, watch in WATCHES[self.kind].items()
             if not {*self.lacks}.intersection(NEEDS[name]) - ({"operations"} if name in FROM_A_LOG else set())
         }
 
@@ -91,7 +89,7 @@ class Group:
 
 
 def parts_of(row: Any) -> tuple[str, ...]:
-    """The groups that a row is given to; `query` says the same for Spark."""
+    """Return the groups that a row is given to."""
     if row.kind in TO_ALL:
         return tuple(f"{kind} {share}" for kind in (PRODUCER, KEY) for share in range(SHARES))
     if row.kind == "watermark":

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StringType, StructField, StructType
 
-from kafkalab.protocol.partitions import INTERNAL_TOPICS
-from kafkalab.spark.streaming.group import KEY, PRODUCER, SHARES, TO_ALL, VALUE, Group
+from kafkalab.spark.audits.check import ARROW, rows_of
+from kafkalab.spark.streaming.group import VALUE, Group, parts_of
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-FINDINGS = (
-    "run long, anomaly string, policy string, keys array<string>, offsets array<long>, steps array<long>, text string"
-)
+FINDINGS = from_arrow_schema(ARROW)
 STATE = StructType([StructField("text", StringType())])
 STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 """The only state store that keeps what such a query remembers."""
@@ -38,20 +37,9 @@ def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
     settings = arrivals.sparkSession.conf
     settings.set("spark.sql.streaming.stateStore.providerClass", STORE)
     settings.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # a window would ask for them without end
-    topic = F.regexp_replace("key", "-[0-9]+$", "")
-    has_value = F.col("kind").isin("send", "record") & F.col("value").isNotNull() & ~topic.isin(*INTERNAL_TOPICS)
-    every = F.array(*(F.lit(f"{kind} {share}") for kind in (PRODUCER, KEY) for share in range(SHARES)))
-    mine = F.concat(F.lit(f"{PRODUCER} "), F.pmod("producer_id", F.lit(SHARES)))
-    parts = (
-        F.when(F.col("kind").isin(*TO_ALL), every)
-        .when(F.col("kind") == "watermark", F.array(F.concat(F.lit(f"{KEY} "), F.crc32("key") % SHARES)))
-        .when(has_value, F.array(mine, F.concat_ws(" ", F.lit(VALUE), "key", "value")))
-        .otherwise(F.array(mine))
-    )
+    parts = F.udf(lambda row: list(parts_of(row)), "array<string>")(F.struct("kind", "key", "value", "producer_id"))
     grouped = arrivals.withColumn("part", F.explode(parts)).groupBy("run", "part")
-    return grouped.transformWithState(
-        statefulProcessor=_Audits(limits), outputStructType=FINDINGS, outputMode="Append", timeMode="ProcessingTime"
-    )
+    return grouped.transformWithState(_Audits(limits), FINDINGS, outputMode="Append", timeMode="ProcessingTime")
 
 
 class _Audits(StatefulProcessor):
@@ -69,9 +57,7 @@ class _Audits(StatefulProcessor):
         kept = self.values if part.startswith(f"{VALUE} ") else self.shares
         before = kept.get()
         group = Group(part, self.limits, before[0] if before else "")
-        for found in group.take(rows):
-            lists = {name: list(getattr(found, name)) for name in ("keys", "offsets", "steps")}
-            yield Row(run=run, anomaly=found.anomaly, policy=found.policy, **lists, text=found.text)
+        yield from (Row(**found) for found in rows_of(run, group.take(rows)))
         kept.update((group.text(),))
 
     def close(self) -> None:

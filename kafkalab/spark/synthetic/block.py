@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from kafkalab.spark.key_pass.arrays import starts
 from kafkalab.spark.synthetic.names import Ints
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, EPOCHS, Shape
 from kafkalab.spark.synthetic.windows import Window
@@ -33,12 +34,7 @@ class Runs:
 
 def ranks(sorted_groups: Ints) -> Ints:
     """The place of each element among those of its group: `ranks([4, 4, 7]) == [0, 1, 0]`."""
-    if not len(sorted_groups):
-        return sorted_groups
-    first = np.flatnonzero(np.r_[True, sorted_groups[1:] != sorted_groups[:-1]])
-    sizes = np.diff(np.r_[first, len(sorted_groups)])
-    places: Ints = np.arange(len(sorted_groups)) - np.repeat(first, sizes)
-    return places
+    return before_in_group(sorted_groups, np.ones_like(sorted_groups))
 
 
 def before(counts: Ints) -> Ints:
@@ -50,11 +46,8 @@ def before(counts: Ints) -> Ints:
 def before_in_group(groups: Ints, counts: Ints) -> Ints:
     """The sum of the counts in front of each in the same group, in the order given."""
     order = np.argsort(groups, kind="stable")
-    sums, sorted_groups = before(counts[order]), groups[order]
-    first = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]] if len(groups) else np.zeros(0, bool)
-    starts = sums[first]
-    result = np.empty_like(sums)
-    result[order] = sums - np.repeat(starts, np.diff(np.r_[np.flatnonzero(first), len(groups)]))
+    sums, result = before(counts[order]), np.empty_like(counts)
+    result[order] = sums - np.maximum.accumulate(np.where(starts(groups[order]), sums, 0))
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from kafkalab.protocol.partitions import transaction_partition
@@ -30,7 +32,7 @@ def operations(block: Block) -> list[Columns]:
     invokes: list[Columns] = []
     ends: list[Columns] = []
     place = 0
-    for part, begun, ended in (_inits(block), _begins(block), _sends(block), _offsets(block), _ends(block)):
+    for part, begun, ended in (_inits(block), _begins(block), *_sends(block), _offsets(block), _ends(block)):
         told = part.pop("told", part["offset"])
         invokes.append(part | invoke | {"step": begun})
         ends.append(part | ok | {"offset": told, "step": ended, "invocation": place + np.arange(len(begun))})
@@ -51,14 +53,11 @@ _NOTHING: Columns = {
 
 
 def _called(block: Block, who: Ints, function: int | Ints, **given: Ints | int) -> Columns:
-    return {
-        **_NOTHING,
-        "process": names_of_members(block, "process")[who],
-        "client": names_of_members(block, "client")[who],
-        "transactional_id": names_of_members(block, "id")[who],
-        "function": function,
-        **given,
-    }
+    return {**_NOTHING, **_members(block, who), "function": function, **given}
+
+
+def _members(block: Block, who: Ints) -> Columns:
+    return {name: names_of_members(block, name)[who] for name in ("process", "client", "transactional_id")}
 
 
 def _inits(block: Block) -> tuple[Columns, Ints, Ints]:
@@ -76,23 +75,18 @@ def first_batches(block: Block) -> Ints:
     return mine
 
 
-def _sends(block: Block) -> tuple[Columns, Ints, Ints]:
+def _sends(block: Block) -> Iterator[tuple[Columns, Ints, Ints]]:
+    """Those of transactions, then those of the idempotent producer, with the inputs."""
     records = Records(block)
-    of_txn, others = records.sizes[0], sum(records.sizes[1:])
-    txn, same = records.txn[:of_txn], np.ones(others, np.int64)
-    columns = _called(block, block.producer[txn], name_of("send"), key=records.key, told=records.offset)
-    for name, space in (("process", names.IDEMPOTENT), ("client", names.IDEMPOTENT_CLIENT)):
-        columns[name] = np.r_[columns[name], same * (space + block.filler)]
-    columns |= {
-        "transactional_id": np.r_[columns["transactional_id"], same * NULL],
-        "transaction": np.r_[block.txn_number[txn], -same],
-        "producer_id": records.pid,
-        "producer_epoch": records.epoch,
-        "sequence": records.sequence,
-        "value": records.value,
-        "headers": records.headers,
-    }
-    return columns, records.start + 1, records.start + 4
+    many = records.sizes[0]
+    txn = records.txn[:many]
+    filler: Columns = {"process": names.IDEMPOTENT + block.filler, "client": names.IDEMPOTENT_CLIENT + block.filler}
+    clients = _members(block, block.producer[txn]) | {"transaction": block.txn_number[txn]}
+    for rows, client in ((slice(many), clients), (slice(many, None), filler | {"transactional_id": NULL})):
+        sent: Columns = {name: getattr(records, name)[rows] for name in ("key", "sequence", "value", "headers")}
+        sent |= {"producer_id": records.pid[rows], "producer_epoch": records.epoch[rows], "told": records.offset[rows]}
+        start = records.start[rows]
+        yield {**_NOTHING, **client, **sent, "function": name_of("send")}, start + 1, start + 4
 
 
 def _offsets(block: Block) -> tuple[Columns, Ints, Ints]:
@@ -118,33 +112,30 @@ def _ends(block: Block) -> tuple[Columns, Ints, Ints]:
     return _called(block, block.producer, function, transaction=block.txn_number), start, start + 3
 
 
-def transactions(block: Block) -> tuple[Columns, Ints, Ints]:
-    """Empty, Ongoing, Prepare and Complete; with the partitions of each entry as a flat column and counts."""
-    who = np.r_[np.arange(len(block.member)), *[block.producer] * 3]
-    ids = names_of_members(block, "id")
+def transactions(block: Block) -> tuple[list[Columns], Ints, Ints]:
+    """Empty, Ongoing, Prepare and Complete; and the lists of partitions that they name by number, flat, with counts."""
+    ids = names_of_members(block, "transactional_id")
     homes = np.array([_home(name) for name in ids.tolist()])
-    inits, started, end_of = block.inits, first_batches(block), block.first_of(END)
-    step = np.concatenate([inits + 2, started + 1, end_of + 1, end_of + 6])
-    kind = block.aborted.astype(np.int64)
-    states = [np.array([name_of(f"{when}Commit"), name_of(f"{when}Abort")])[kind] for when in ("Prepare", "Complete")]
-    initial, bump = np.full(len(block.member), name_of("Empty")), block.shape.bump
-    columns: Columns = {
-        "key": homes[who],
-        "offset": step,
-        "transactional_id": ids[who],
-        "state": np.concatenate([initial, np.full(block.txns, name_of("Ongoing")), *states]),
-        "producer_id": block.pid[who],
-        "producer_epoch": np.concatenate([block.first_epoch, block.epoch, block.epoch + bump, block.epoch + bump]),
-        "timeout_ms": TIMEOUT_MS,
-        "started": np.concatenate([-np.ones_like(inits), started, started, -np.ones_like(end_of)]),
-        "coordinator_epoch": 0,
-        "node": COORDINATOR,
-        "removed": EMPTY,
-        "step": step,
-    }
-    partitions, sizes = _partitions(block)
-    none, nothing = np.zeros(len(inits), np.int64), np.zeros(block.txns, np.int64)
-    return columns, np.r_[partitions, partitions], np.concatenate([none, sizes, sizes, nothing])
+    started, end_of, producer = first_batches(block), block.first_of(END), block.producer
+    kind, ended = block.aborted.astype(np.int64), block.epoch + block.shape.bump
+    prepared, complete = (
+        np.array([name_of(f"{when}Commit"), name_of(f"{when}Abort")])[kind] for when in ("Prepare", "Complete")
+    )
+    own, none = np.arange(block.txns), block.txns
+    entries: list[tuple[Ints, Ints | int, Ints, Ints | int, Ints | int, Ints]] = [
+        (np.arange(len(block.member)), name_of("Empty"), block.first_epoch, none, -1, block.inits + 2),
+        (producer, name_of("Ongoing"), block.epoch, own, started, started + 1),
+        (producer, prepared, ended, own, started, end_of + 1),
+        (producer, complete, ended, none, -1, end_of + 6),
+    ]
+    usual: Columns = {"timeout_ms": TIMEOUT_MS, "coordinator_epoch": 0, "node": COORDINATOR, "removed": EMPTY}
+    parts = [
+        usual
+        | {"key": homes[who], "offset": step, "transactional_id": ids[who], "state": state, "step": step}
+        | {"producer_id": block.pid[who], "producer_epoch": epoch, "partitions": partitions, "started": begun}
+        for who, state, epoch, partitions, begun, step in entries
+    ]
+    return parts, *_partitions(block)
 
 
 def _home(transactional_id: int) -> int:
@@ -154,12 +145,12 @@ def _home(transactional_id: int) -> int:
 
 
 def _partitions(block: Block) -> tuple[Ints, Ints]:
-    """The partitions of each transaction, flat, and how many each has; a processor's offsets among them."""
+    """The partitions of each transaction, flat, and how many each has, a processor's offsets among them; then none."""
     key = names.OUT + block.keys.start + block.batch.key
     txn = np.r_[block.batch.slot, block.takes]
     order = np.argsort(txn, kind="stable")
     flat = np.r_[key, np.full(len(block.takes), COMMITS_KEY)][order]
-    return flat, np.bincount(txn, minlength=block.txns).astype(np.int64)
+    return flat, np.bincount(txn, minlength=block.txns + 1).astype(np.int64)
 
 
 def frames(block: Block) -> list[Columns]:

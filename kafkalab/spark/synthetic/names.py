@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,38 +43,31 @@ def _space(pattern: str) -> int:
 EMPTY = _space("")
 OUT, IN, OWN = _space("out-{}"), _space("in-{}"), _space("own-{}")
 OFFSETS, TXN_LOG = _space("__consumer_offsets-{}"), _space("__transaction_state-{}")
-COMMIT_OF_IN, COMMIT_OF_OWN = _space("app/in-{}"), _space("app/own-{}")
+COMMIT_OF_IN = _space("app/in-{}")
 BROKER = _space("b{}")
 
 # Processes, the clients in them, and transactional ids.
 PRODUCER, PRODUCER_CLIENT, PRODUCER_ID = _space("p{}"), _space("p{0}/t{0}"), _space("t{}")
-SUCCESSOR, SUCCESSOR_CLIENT = _space("q{}"), _space("q{0}/t{0}")
-APP, APP_CLIENT, APP_ID, APP_CONSUMER = (
-    _space("app{}"),
-    _space("app{0}/a{0}"),
-    _space("a{}"),
-    _space("app{}/consumer-1"),
-)
-NOT_IDEMPOTENT, NOT_IDEMPOTENT_CLIENT = _space("n{}"), _space("n{0}/-1")
+APP, APP_CLIENT, APP_ID = _space("app{}"), _space("app{0}/a{0}"), _space("a{}")
+APP_CONSUMER = _space("app{}/consumer-1")
 IDEMPOTENT, IDEMPOTENT_CLIENT = _space("i{}"), _space("i{0}/{0}")
 COMMITTED, COMMITTED_CONSUMER = _space("committed{}"), _space("committed{}/consumer-1")
 UNCOMMITTED, UNCOMMITTED_CONSUMER = _space("uncommitted{}"), _space("uncommitted{}/consumer-1")
-PRODUCER_CONSUMER, WATCHER, WATCHER_CONSUMER = _space("p{}/consumer-1"), _space("w{}"), _space("w{}/consumer-1")
 
 VALUE, RESULT, PLAIN_NUMBER = _space("v{}"), _space("+v{}"), _space("{}")
 """An input's or output's value, what a processor makes of it, and a committed offset."""
 
-SOURCE_OF_OWN = _space(f"{SOURCE}=own-{{}}@0")
-"""The header of what was made from the first record of a window's own partition."""
 FRAMES = ("Produce", "AddPartitionsToTxn", "EndTxn", "TxnOffsetCommit", "WriteTxnMarkers")
 REQUEST = {name: _space(name + "#{}") for name in FRAMES}
 REPLY = {name: _space(name + "Response#{}") for name in FRAMES}
 
-
+# What scenes have, too: other processes, what is made from a window's own partition, and words.
 for _text in (
-    "app", "admin", "read_committed", "read_uncommitted", "invoke", "ok", "fail", "info", "COMMIT", "ABORT",
-    "init", "begin", "send", "offsets", "commit", "abort", "assign", "seek", "rebalance", "truncated", "request",
-    "response", "delivered", "dropped", "lost", "in flight", *(state.label for state in TxnState),
+    "app/own-{}", "q{}", "q{0}/t{0}", "n{}", "n{0}/-1", "p{}/consumer-1", "w{}", "w{}/consumer-1",
+    f"{SOURCE}=own-{{}}@0",
+    "app", "admin", "read_committed", "read_uncommitted", "invoke", "ok", "fail", "info", "COMMIT", "ABORT", "init",
+    "begin", "send", "offsets", "commit", "abort", "assign", "seek", "rebalance", "truncated",
+    "request", "response", "delivered", "dropped", "lost", "in flight", *(state.label for state in TxnState),
     *(f"{name}{kind}" for name in FRAMES for kind in ("", "Response")), *(error.name for error in Error),
 ):  # fmt: skip
     _space(_text)
@@ -116,18 +110,8 @@ def many_texts(names: Ints) -> pa.Array:
     return pc.binary_join_element_wise(before.take(coded.indices), numbers, "")
 
 
-def lists_of_one(names: Ints) -> pa.Array:
-    """A list of one text for each name, an empty one for NULL."""
-    there = names != NULL
-    edges = np.zeros(len(names) + 1, np.int32)
-    np.cumsum(there, out=edges[1:])
-    kind = pa.list_(pa.field("element", pa.string(), nullable=False))
-    return pa.ListArray.from_arrays(pa.array(edges), many_texts(names[there]), type=kind)
-
-
-def lists_of_texts(names: Ints, counts: Ints) -> pa.Array:
-    """One list of texts for each count, taken from `names` in order."""
+def lists_of(texts: pa.Array, counts: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """One list for each count, with as many of the texts, in their order."""
     edges = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=edges[1:])
-    kind = pa.list_(pa.field("element", pa.string(), nullable=False))
-    return pa.ListArray.from_arrays(pa.array(edges), few_texts(names), type=kind)
+    return pa.ListArray.from_arrays(pa.array(edges), texts, type=kind)

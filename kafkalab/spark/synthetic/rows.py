@@ -60,15 +60,6 @@ class Records:
         self.headers[transformed] = names.source_of_in(block.lane) + inputs
         return value
 
-    def nodes(self, block: Block) -> Ints:
-        """The leader of each record's partition."""
-        return leader_of(block, numbers_of(self.key))
-
-
-def numbers_of(key: Ints) -> Ints:
-    """The numbers in names."""
-    return key & np.int64(names.NUMBER)
-
 
 def leader_of(block: Block, number: Ints | int) -> Ints:
     """The broker that leads partitions with these numbers in this block."""
@@ -77,11 +68,11 @@ def leader_of(block: Block, number: Ints | int) -> Ints:
 
 
 def names_of_members(block: Block, what: str) -> Ints:
-    """process, client or id of each active producer; the last one is the lane's processor."""
+    """process, client or transactional_id of each active producer; the last one is the lane's processor."""
     normal, processor = {
         "process": (names.PRODUCER, names.APP),
         "client": (names.PRODUCER_CLIENT, names.APP_CLIENT),
-        "id": (names.PRODUCER_ID, names.APP_ID),
+        "transactional_id": (names.PRODUCER_ID, names.APP_ID),
     }[what]
     found: Ints = np.r_[normal + block.member[:-1], processor + block.lane]
     return found
@@ -92,45 +83,36 @@ def frame_number(steps: Ints) -> Ints:
     return steps >> 3
 
 
-def log(block: Block) -> Columns:
-    """Records, markers, and the offsets that the processor commits."""
-    records, batch = Records(block), block.batch
-    markers, takes = len(batch.key), block.takes
-    committed, ended = block.first_of(COMMIT) + 2, block.first_of(END)[takes] + 4
-    control = KINDS[block.aborted[batch.slot].astype(np.int64)]
-    end_of = block.first_of(END)
-    bump, app = block.shape.bump, np.full(len(takes), block.active)
-    number = len(records.key)
-    data, mark, some = np.ones(number, np.int64), np.ones(markers, np.int64), np.ones(len(takes), np.int64)
-    marker_key = names.OUT + block.keys.start + batch.key
-    input_end = block.number * block.shape.inputs + np.cumsum(block.granted[takes])
-    producer = block.producer[batch.slot]
-    produce = names.REQUEST["Produce"] + frame_number(records.start)
-    write = names.REQUEST["WriteTxnMarkers"] + frame_number(end_of)
-    commit_frame = names.REQUEST["TxnOffsetCommit"] + frame_number(block.first_of(COMMIT))
-    return {
-        "key": np.concatenate([records.key, marker_key, some * COMMITS_KEY, some * COMMITS_KEY]),
-        "offset": np.concatenate([records.offset, block.marker_offset, committed, ended]),
-        "record_key": np.concatenate([data * NULL, mark * NULL, some * (names.COMMIT_OF_IN + block.lane), some * NULL]),
-        "value": np.concatenate([records.value, mark * NULL, names.PLAIN_NUMBER + input_end, some * NULL]),
-        "producer_id": np.concatenate([records.pid, block.pid[producer], block.pid[app], block.pid[app]]),
-        "producer_epoch": np.concatenate(
-            [records.epoch, block.epoch[batch.slot] + bump, block.epoch[takes], block.epoch[takes] + bump]
-        ),
-        "sequence": np.concatenate([records.sequence, -mark, some * 0, -some]),
-        "transactional": np.concatenate([records.txn >= 0, mark, some, some]),
-        "control": np.concatenate([data * EMPTY, control, some * EMPTY, some * name_of("COMMIT")]),
-        "coordinator_epoch": np.concatenate([-data, mark * 0, -some, some * 0]),
-        "leader_epoch": np.concatenate([data, mark, some * 0, some * 0]) * block.leader_epoch,
-        "node": np.concatenate(
-            [records.nodes(block), leader_of(block, marker_key & names.NUMBER), *[some * (names.BROKER + 1)] * 2]
-        ),
-        "frame": np.concatenate([produce, write[batch.slot], commit_frame, write[takes]]),
-        "removed": EMPTY,
-        "removed_step": -1,
-        "headers": np.concatenate([records.headers, mark * NULL, some * NULL, some * NULL]),
-        "step": np.concatenate([records.start + 2, end_of[batch.slot] + 4, committed, ended]),
-    }
+def log(block: Block) -> list[Columns]:
+    """Records, their markers, the offsets that the processor commits, and the markers of these."""
+    records, slot, takes = Records(block), block.batch.slot, block.takes
+    committed, end_of = block.first_of(COMMIT), block.first_of(END)
+    marker_key = block.batch.key + block.keys.start
+    marker_epoch, marker_frame = block.epoch + block.shape.bump, names.REQUEST["WriteTxnMarkers"] + frame_number(end_of)
+    usual: Columns = {"record_key": NULL, "value": NULL, "sequence": -1, "transactional": 1, "control": EMPTY}
+    usual |= {"coordinator_epoch": -1, "leader_epoch": block.leader_epoch, "headers": NULL}
+    usual |= {"removed": EMPTY, "removed_step": -1}
+    of_app: Columns = {"key": COMMITS_KEY, "producer_id": block.pid[block.active], "leader_epoch": 0}
+    of_app["node"] = names.BROKER + 1
+    parts: list[Columns] = [
+        {name: getattr(records, name) for name in ("key", "offset", "value", "sequence", "headers")}
+        | {"producer_id": records.pid, "producer_epoch": records.epoch, "transactional": records.txn >= 0}
+        | {"node": leader_of(block, records.key & names.NUMBER), "step": records.start + 2}
+        | {"frame": names.REQUEST["Produce"] + frame_number(records.start)},
+        {"key": names.OUT + marker_key, "offset": block.marker_offset, "producer_id": block.pid[block.producer[slot]]}
+        | {"producer_epoch": marker_epoch[slot], "control": KINDS[block.aborted[slot].astype(np.int64)]}
+        | {"coordinator_epoch": 0, "node": leader_of(block, marker_key)}
+        | {"frame": marker_frame[slot], "step": end_of[slot] + 4},
+        of_app
+        | {"offset": committed + 2, "record_key": names.COMMIT_OF_IN + block.lane, "sequence": 0}
+        | {"value": names.PLAIN_NUMBER + block.number * block.shape.inputs + np.cumsum(block.granted[takes])}
+        | {"producer_epoch": block.epoch[takes], "step": committed + 2}
+        | {"frame": names.REQUEST["TxnOffsetCommit"] + frame_number(committed)},
+        of_app
+        | {"offset": end_of[takes] + 4, "producer_epoch": marker_epoch[takes], "control": name_of("COMMIT")}
+        | {"coordinator_epoch": 0, "frame": marker_frame[takes], "step": end_of[takes] + 4},
+    ]
+    return [usual | part for part in parts]
 
 
 def _positions(block: Block, level: int) -> tuple[Ints, npt.NDArray[np.bool_], Ints]:
@@ -205,27 +187,23 @@ def reads(block: Block) -> list[Columns]:
     return [*found, app | {"key": records.key[lane:], "offset": records.offset[lane:], "value": value[lane:]}]
 
 
-def watermarks(block: Block) -> Columns:
+def watermarks(block: Block) -> list[Columns]:
     """The leader's, after every append to an output partition."""
-    found: list[tuple[Ints, ...]] = []
+    found: list[Columns] = []
     ordinary = 2 * len(block.batch.key) + len(block.filling.key)
-    for key in range(len(block.keys)):
+    for key, number in enumerate(block.keys):
         places = np.unique(block.append_at[block.appends[key][block.appends[key] < ordinary]])
-        number = block.keys.start + key
-        same = np.ones(len(places), np.int64)
         ends, stable = block.ends_at(key, places), block.stable_at(key, places)
-        found.append(
-            (same * (names.OUT + number), same * leader_of(block, number), ends, stable, block.start[places] + 5)
-        )
-    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-    named = dict(zip(("key", "node", "high_watermark", "last_stable_offset", "step"), columns, strict=True))
-    return {**named, "leads": 1, "leader_epoch": block.leader_epoch}
+        where: Columns = {"key": names.OUT + number, "node": leader_of(block, number), "step": block.start[places] + 5}
+        when: Columns = {"leads": 1, "leader_epoch": block.leader_epoch}
+        found.append(where | when | {"high_watermark": ends, "last_stable_offset": stable})
+    return found
 
 
-def leaders(block: Block) -> Columns:
+def leaders(block: Block) -> list[Columns]:
     """Of the lane's partitions, when they change; of the internal ones in the first cell."""
     if block.number % BLOCKS_OF_A_LEADER:
-        return {"key": np.zeros(0, np.int64), "leader": EMPTY, "leader_epoch": 0, "step": 0}
+        return [{"key": np.zeros(0, np.int64), "leader": EMPTY, "leader_epoch": 0, "step": 0}]
     numbers = np.array(block.keys)
     key, leader = np.r_[names.OUT + numbers, names.IN + block.lane], leader_of(block, np.r_[numbers, block.lane])
     epoch = np.full(len(key), block.leader_epoch)
@@ -233,4 +211,4 @@ def leaders(block: Block) -> Columns:
         internal = np.r_[names.TXN_LOG + np.arange(50), COMMITS_KEY]
         key, epoch = np.r_[key, internal], np.r_[epoch, np.zeros_like(internal)]
         leader = np.r_[leader, np.full(50, COORDINATOR), names.BROKER + 1]
-    return {"key": key, "leader": leader, "leader_epoch": epoch, "step": block.cell * block.shape.steps}
+    return [{"key": key, "leader": leader, "leader_epoch": epoch, "step": block.cell * block.shape.steps}]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.spark.audits.check import ARROW
 from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import WINDOW, Block
 from kafkalab.spark.synthetic.calls import frames, operations, transactions
-from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of_one, lists_of_texts, many_texts
+from kafkalab.spark.synthetic.names import Ints, few_texts, lists_of, many_texts
 from kafkalab.spark.synthetic.rows import (
     Columns,
     frame_number,
@@ -29,21 +30,17 @@ from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, STARTS, Nu
 MANY = {"value", "frame", "id", "of", "copy_of"}
 """Text columns in which most texts are different."""
 TRUTH = pa.schema(
-    [
-        pa.field("run", pa.int64(), nullable=False),
-        pa.field("inject", pa.string(), nullable=False),
-        pa.field("anomaly", pa.string(), nullable=False),
-        pa.field("policy", pa.string(), nullable=False),
-        pa.field("keys", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False),
-        pa.field("offsets", pa.list_(pa.field("element", pa.int64(), nullable=False)), nullable=False),
-        pa.field("steps", pa.list_(pa.field("element", pa.int64(), nullable=False)), nullable=False),
-    ]
+    [ARROW.field("run"), ("inject", pa.string()), *map(ARROW.field, ("anomaly", "policy", "keys", "offsets", "steps"))]
 )
+MAKERS: dict[str, Callable[[Block], list[Columns]]] = {
+    maker.__name__: maker for maker in (operations, log, reads, polls, frames, watermarks, leaders)
+}
+"""What a block leaves in each table but that of transactions."""
 
 
 def batch_of(shape: Shape, cell: int, table: str) -> pa.RecordBatch:
     """The rows of one table that a cell has."""
-    columns, rows, partitions = merged(Block(shape, cell), table)
+    columns, rows, lists = merged(Block(shape, cell), table)
     step = columns["sent_step" if table == "frames" else "step"]
     derived: Columns = {"at_ms": step >> 3, "sent_ms": step >> 3, "run": shape.seed}
     if table == "frames":
@@ -55,10 +52,12 @@ def batch_of(shape: Shape, cell: int, table: str) -> pa.RecordBatch:
     arrays = []
     for field in schema:
         if field.name == "headers":
-            arrays.append(lists_of_one(np.broadcast_to(columns["headers"], rows)))
+            header = np.broadcast_to(columns["headers"], rows)
+            there = header != names.NULL
+            arrays.append(lists_of(many_texts(header[there]), there, field.type))
         elif pa.types.is_list(field.type):
-            assert partitions is not None
-            arrays.append(lists_of_texts(*partitions))
+            flat, counts = (np.concatenate(each) for each in zip(*lists, strict=True))
+            arrays.append(lists_of(few_texts(flat), counts, field.type).take(pa.array(columns["partitions"])))
         else:
             arrays.append(_array(field, columns[field.name], rows))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -74,9 +73,14 @@ def _array(field: pa.Field, column: Ints | int, rows: int) -> pa.Array:
     return pa.array(column.astype(field.type.to_pandas_dtype(), copy=False))
 
 
-def merged(block: Block, table: str) -> tuple[Columns, int, tuple[Ints, Ints] | None]:
-    """The columns of a table in raw form, by step; how many rows; for the transaction log their partitions."""
-    parts, lists = _ordinary(block, table)
+def merged(block: Block, table: str) -> tuple[Columns, int, list[tuple[Ints, Ints]]]:
+    """The columns of a table in raw form, by step; how many rows; and the lists that the transaction log refers to."""
+    lists: list[tuple[Ints, Ints]] = []
+    if table == "transactions":
+        parts, flat, sizes = transactions(block)
+        lists.append((flat, sizes))
+    else:
+        parts = MAKERS[table](block)
     places = _places(block) if block.windows else None
     for window, mine in _by_window(block):
         assert places is not None
@@ -85,26 +89,16 @@ def merged(block: Block, table: str) -> tuple[Columns, int, tuple[Ints, Ints] | 
             if table == "operations":
                 _point_at_invokes(parts, len(mine))
             if table == "transactions":
-                counts, numbers = window.partitions
-                lists.append((numbers.at(places[mine]), np.tile(counts, len(mine))))
+                sizes = np.tile(window.partitions[0], len(mine))
+                parts[-1]["partitions"] = sum(len(counts) for _, counts in lists) + np.arange(len(sizes))
+                lists.append((window.partitions[1].at(places[mine]), sizes))
     columns, rows = _together(parts, "sent_step" if table == "frames" else "step")
     step = columns["sent_step" if table == "frames" else "step"]
     order = np.argsort(np.broadcast_to(step, rows), kind="stable")
     sorted_columns = {n: c[order] if isinstance(c, np.ndarray) and np.ndim(c) else c for n, c in columns.items()}
     if table == "operations":
         _number_operations(block, sorted_columns, order)
-    if table != "transactions":
-        return sorted_columns, rows, None
-    return sorted_columns, rows, _sorted_lists(lists, order)
-
-
-def _ordinary(block: Block, table: str) -> tuple[list[Columns], list[tuple[Ints, Ints]]]:
-    if table == "transactions":
-        columns, flat, counts = transactions(block)
-        return [columns], [(flat, counts)]
-    if table in ("operations", "frames", "polls", "reads"):
-        return {"operations": operations, "frames": frames, "polls": polls, "reads": reads}[table](block), []
-    return [{"log": log, "watermarks": watermarks, "leaders": leaders}[table](block)], []
+    return sorted_columns, rows, lists
 
 
 def _length(part: Columns, step: str) -> int:
@@ -144,14 +138,6 @@ def _number_operations(block: Block, columns: Columns, order: Ints) -> None:
     invocation = columns["invocation"]
     assert isinstance(invocation, np.ndarray)
     columns["invocation"] = np.where(invocation >= 0, first + rank[invocation], -1)
-
-
-def _sorted_lists(lists: list[tuple[Ints, Ints]], order: Ints) -> tuple[Ints, Ints]:
-    flat, counts = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-    starts = np.cumsum(counts) - counts
-    sizes = counts[order]
-    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return flat[np.repeat(starts[order], sizes) + inside], sizes
 
 
 def _by_window(block: Block) -> Iterator[tuple[Window, Ints]]:

@@ -49,7 +49,7 @@ class Listening(anywidget.AnyWidget):
             raise ValueError(f"{name} is {_kind_of(self.traits()[name])}, not {quoted(value)}") from None
 
     def __init__(self, **values: Any) -> None:
-        """Tell the browser the id of its model, by which it finds it: see `hearAlways` in run.js."""
+        """Tell the browser the id of its model, by which it finds it: see `hearAlways` in the pictures."""
         own = uuid4().hex
         super().__init__(model_id=own, _own_id=own, **values)
 

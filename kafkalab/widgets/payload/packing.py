@@ -1,5 +1,7 @@
-"""Pack a payload for the browser: JSON text with columns instead of rows, each value once. `unpacked` in run.js is the
-inverse."""
+"""Pack a payload for the browser: JSON text with columns instead of rows, each value once.
+
+The inverse is `unpacked` in the module `run` of the pictures.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ import traitlets
 
 from kafkalab.limits import quoted
 from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, Canvas, fit, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Picture
 
 Entry: TypeAlias = tuple[str, str, str]
@@ -26,8 +25,7 @@ class Chooser(Picture):
     `tell(key)` is called once for each choice, and returns the words that are shown of it.
     """
 
-    _esm = code("panel.js", "chooser.js")
-    _css = style("panel.css", "chooser.css")
+    part = "chooser"
 
     heading = traitlets.Unicode("").tag(sync=True)
     entries: traitlets.List[list[str]] = traitlets.List().tag(sync=True)

@@ -11,7 +11,6 @@ from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import MOVES, checked, moved
 from kafkalab.widgets.payload.text import fold
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_client_view import draw
 from kafkalab.widgets.views.view import Source, View
 
@@ -59,8 +58,7 @@ class ClientView(View):
     keys go from one such moment to the next, and nothing else of the run is shown.
     """
 
-    _esm = code("signs.js", "client_view.js")
-    _css = style("signs.css", "client_view.css")
+    part = "client_view"
 
     SETTABLE = ("node", "revealed")
 

@@ -9,7 +9,6 @@ import traitlets
 from kafkalab.limits import quoted
 from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.cluster import cluster_text, in_flight
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_cluster_map import draw
 from kafkalab.widgets.views.view import Source, View, beside
 
@@ -20,8 +19,7 @@ class ClusterMap(View):
     `node` is the selected one ("" for none): a screen reader reads its state, and its frames are drawn bold.
     """
 
-    _esm = code("view.js", "cluster_map.js")
-    _css = style("view.css", "cluster_map.css")
+    part = "cluster_map"
 
     SETTABLE = ("node",)
 

@@ -19,7 +19,6 @@ from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Picture, View
 
 STATIC_ROWS, BATCHES = 24, 16
@@ -35,8 +34,7 @@ class Compare(Picture):
     `Compare.runs(journey, 0, 2)`. `Compare(journey)` shows a journey's run beside the one it was made of.
     """
 
-    _esm = code("panel.js", "log_cells.js", "sequence_verdict.js", "sequence_logs.js", "signs.js", "compare.js")
-    _css = style("panel.css", "logs.css", "signs.css", "sequence_logs.css", "compare.css")
+    part = "compare"
 
     SETTABLE = ("row",)
 

@@ -10,7 +10,6 @@ import traitlets
 from kafkalab.history.costs import BY, COLUMNS, PHASE_OF, PHASES, START, Costs, SizeOf, costs_of
 from kafkalab.limits import quoted
 from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, RULE, Canvas, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
 HEADS = {"frames": "frames", "bytes": "bytes", "entries": "log entries", "round_trips": "round trips", "ms": "ms"}
@@ -24,8 +23,7 @@ class CostMeter(View):
     are shown. `rows()` is the table as plain data, `print(meter)` as text.
     """
 
-    _esm = code("panel.js", "cost_meter.js")
-    _css = style("panel.css", "cost_meter.css")
+    part = "cost_meter"
     SETTABLE = ("by",)
 
     by = traitlets.Unicode("api").tag(sync=True)

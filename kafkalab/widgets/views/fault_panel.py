@@ -9,7 +9,6 @@ from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, wh
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.payload.text import fold
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import View
 
 Button = tuple[str, str, dict[str, Any]]
@@ -27,8 +26,7 @@ class FaultPanel(TriedRules, View):
     about the frame of the cursor's event, or of its nearest cause. `rules()` says which rules matter to this run.
     """
 
-    _esm = code("presses.js", "roles.js", "panel.js", "fault_rows.js", "fault_panel.js")
-    _css = style("panel.css", "fault_panel.css")
+    part = "fault_panel"
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
         """Why this press would change nothing; "" if it would: see `Journey.possible`."""

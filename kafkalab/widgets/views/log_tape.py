@@ -10,7 +10,6 @@ from kafkalab.limits import quoted, whole_number
 from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
 from kafkalab.widgets.payload.text import fold
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_log_tape import draw
 from kafkalab.widgets.views.view import Source, View, beside
 
@@ -22,8 +21,7 @@ class LogTape(View):
     and followers side by side, `inspect` the chosen batch's fields.
     """
 
-    _esm = code("view.js", "log_cells.js", "log_tape.js")
-    _css = style("view.css", "logs.css", "log_tape.css")
+    part = "log_tape"
 
     SETTABLE = ("partition", "offset", "replicas", "inspect")
 

@@ -10,7 +10,6 @@ from kafkalab.limits import quoted, whole_number
 from kafkalab.neighbours.presses import MODELS, SHARED, pressed
 from kafkalab.widgets.payload.neighbours import END, PLACES, Panel, panel_of, words_of
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Picture
 
 NAMES = tuple(one.name for one in SHARED)
@@ -27,8 +26,7 @@ class Neighbours(Picture):
     two minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
     """
 
-    _esm = code("panel.js", "neighbours.js")
-    _css = style("panel.css", "neighbours.css")
+    part = "neighbours"
 
     SETTABLE = ("place",)
 
@@ -83,17 +81,17 @@ class Neighbours(Picture):
         return f"{words_of(self.pressed)}{again} Moment: {self.place}."
 
     def text(self) -> str:
-        """Return the text twin: for each machine the last events up to the moment, its logs, and how it ends."""
+        """Return the text twin: for each machine how it ends, its logs, and the last events up to the moment."""
         lines = [self.head()]
         for panel in self.panels:
             step, came = panel["places"][self.place]
             lines.append(panel["model"] + ("" if came else f": “{self.place}” never comes"))
+            if self.place == END:
+                lines.append("  " + "; ".join([*(SIGN[s] + " " + text for text, s in panel["parts"]), panel["told"]]))
+            lines += [f"  {name}: {' '.join(f'[{c[0]}]' for c in cells)}" for name, cells in panel["logs"][self.place]]
             rows = [row for row in panel["rows"] if row["step"] <= step]
             lines += [f"  … {len(rows) - LAST_ROWS} events before"] if len(rows) > LAST_ROWS else []
             lines += [f"  {row['at']} ms {row['text']}" for row in rows[-LAST_ROWS:]]
-            lines += [f"  {name}: {' '.join(f'[{c[0]}]' for c in cells)}" for name, cells in panel["logs"][self.place]]
-            if self.place == END:
-                lines.append("  " + "; ".join([*(SIGN[s] + " " + text for text, s in panel["parts"]), panel["told"]]))
         return "\n".join(lines)
 
     def svg(self) -> str:

@@ -15,7 +15,6 @@ from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Picture, View
 
 SEAL = "sealed-1:"
@@ -48,8 +47,7 @@ class Predict(Picture):
     gives: then no cell shows the answer.
     """
 
-    _esm = code("panel.js", "predict.js")
-    _css = style("panel.css", "predict.css")
+    part = "predict"
     cards: ClassVar[dict[str, Predict]] = {}
 
     question = traitlets.Unicode("").tag(sync=True)

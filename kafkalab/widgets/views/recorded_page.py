@@ -11,10 +11,11 @@ from typing import Any
 from kafkalab.sim.codec import code_of, python_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.parts import built
 from kafkalab.widgets.views.sequence import Sequence
-from kafkalab.widgets.views.source import sent
 
 JOURNEY = ("step", "groups", "hidden", "every", "opened", "verdict", "tree", "place", "can_undo", "can_redo", "size")
+PARTS = ("common", "sequence", "recorded_page")
 
 
 def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
@@ -27,8 +28,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
     values = recorded_values(journey)
     view = Sequence(journey)
     title = escape(journey.payload["title"])
-    own = "\n".join(map(sent, ("page_shell.js", "recorded_page.js")))
-    module = f"{Sequence._esm}\n{own}\nexport {{ openRecording }};"
+    modules = [built(f"{name}.js") for name in PARTS]
     told = escape(view.text())
     view.close()
     return f"""<!doctype html>
@@ -36,16 +36,15 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · kafkalab</title>
-<style>{Sequence._css}
-{sent("page_shell.css")}</style>
+<style>{"".join(built(f"{name}.css") for name in PARTS)}</style>
 <header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
 {f"<p>{escape(about)}</p>" if about else ""}
 <p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys. {links}</p>
 <noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>
 <main id="run"></main>
 {_make_it_yours(journey)}
-<script id="packed" type="text/plain">{_packed([module, values])}</script>
-<script type="module">{sent("recorded_page_opens.js")}</script>
+<script id="packed" type="text/plain">{_packed([*modules, values])}</script>
+<script type="module">{built("recorded_page_opens.js")}</script>
 </html>
 """
 

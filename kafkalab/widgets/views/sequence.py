@@ -16,9 +16,8 @@ from kafkalab.widgets.model.jumps import walk_lines
 from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.model.what_if_strips import WhatIfStrips, strip_lines
-from kafkalab.widgets.payload.text import flying_line, text_at
+from kafkalab.widgets.payload.text import flying_line, invitation_lines, text_at
 from kafkalab.widgets.views import static_sequence as static_svg
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
 TIMES = ("down", "across")
@@ -35,21 +34,7 @@ class Sequence(WhatIfStrips, TriedRules, View):
     the run if a node crashes, or the frame is lost, at each step.
     """
 
-    _esm = code(
-        "presses.js", "roles.js", "panel.js", "fault_rows.js", "log_cells.js", "inspector.js", "flights.js",
-        "diagram.js", "fault_menu.js", "envelopes.js", "drawer.js", "sequence_states.js", "sequence_verdict.js",
-        "sequence_logs.js", "links.js", "controls.js", "chapters.js", "what_if.js", "sequence.js",
-    )  # fmt: skip
-    _css = style(
-        "panel.css",
-        "fault_panel.css",
-        "logs.css",
-        "sequence.css",
-        "sequence_logs.css",
-        "hands.css",
-        "chapters.css",
-        "what_if.css",
-    )
+    part = "sequence"
 
     SETTABLE = ("time", "what_if")
 
@@ -108,7 +93,8 @@ class Sequence(WhatIfStrips, TriedRules, View):
         payload, places = self.payload, self.journey.stops()
         walked = walk_lines(payload, places, self.journey.fold(), self.step)
         flying = flying_line(payload, self.journey.in_flight())
-        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, [*walked, flying])
+        begin = invitation_lines(payload, self.step, self.groups, self.hidden)
+        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, [*walked, flying, *begin])
         strips = strip_lines(self.futures(), places, self.step) if self.what_if else []
         return "\n".join([told, *lines_at(self.journey.known_report(), self.step), *strips])
 

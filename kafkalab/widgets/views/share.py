@@ -16,7 +16,6 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.recorded_page import recorded_page
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
 
@@ -26,8 +25,7 @@ class Share(View):
     `code`, `python` and `file_text` are what the buttons copy and save; `print(share)` shows code and Python.
     """
 
-    _esm = code("panel.js", "share.js")
-    _css = style("panel.css", "share.css")
+    part = "share"
     LONG = ("text", "code")
 
     shared = traitlets.Dict().tag(sync=True)

@@ -12,7 +12,6 @@ from kafkalab.widgets.model.presses import checked, near
 from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places
 from kafkalab.widgets.payload.state_diagrams import committed
 from kafkalab.widgets.payload.state_machines import Machine, machine
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.static_state_chart import draw
 from kafkalab.widgets.views.view import Source, View, beside
 
@@ -24,8 +23,7 @@ class StateChart(View):
     last. `what_if` shows what every question would get in its present state, `question` is the one looked at.
     """
 
-    _esm = code("view.js", "state_chart.js")
-    _css = style("view.css", "states.css", "state_chart.css")
+    part = "state_chart"
 
     SETTABLE = ("subject", "what_if", "question")
 

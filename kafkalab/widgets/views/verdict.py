@@ -8,7 +8,6 @@ import traitlets
 
 from kafkalab.limits import quoted, whole_number
 from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
-from kafkalab.widgets.views.source import code, style
 from kafkalab.widgets.views.view import Source, View
 
 SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?", "allowed": "–"}
@@ -21,8 +20,7 @@ class Verdict(View):
     `report` is plain data; `press("finding", "0")` takes the cursor to the step that proves the first finding.
     """
 
-    _esm = code("panel.js", "verdict.js")
-    _css = style("panel.css", "verdict.css")
+    part = "verdict"
 
     told = traitlets.Dict().tag(sync=True)
 

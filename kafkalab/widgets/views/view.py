@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import traitlets
 from ipywidgets import widget_serialization
@@ -14,14 +14,26 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import Listening
 from kafkalab.widgets.views.heading import head_lines
+from kafkalab.widgets.views.parts import LOADER, Part, parts_of
 
 SIZES = ("laptop", "projector")
 
 
 class Picture(Listening):
-    """A widget with a text twin and a static SVG, in a `size`. To be written: `_esm` and `_css`, `text` and `svg`."""
+    """A widget with a text twin and a static SVG, in a `size`. To be written: `part`, `text` and `svg`.
 
+    `part` names the module of `pictures/src/` that draws it in the browser.
+    """
+
+    _esm = LOADER
+    part: ClassVar[str]
+
+    parts = traitlets.List(traitlets.Instance(Part)).tag(sync=True, **widget_serialization)
     size = traitlets.Unicode("laptop").tag(sync=True)
+
+    @traitlets.default("parts")
+    def _own_parts(self) -> list[Part]:
+        return parts_of(self.part)
 
     @traitlets.validate("size")
     def _known_size(self, proposal: dict[str, Any]) -> str:

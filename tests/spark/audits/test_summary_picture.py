@@ -11,7 +11,7 @@ from kafkalab.spark.audits.summary import CHECKS, AuditRow, Summary
 TEXT = "{http://www.w3.org/2000/svg}text"
 
 
-def test_a_long_sentence_takes_several_lines_and_is_not_cut():
+def test_a_long_sentence_takes_several_lines_and_is_not_cut() -> None:
     names = [f"{one}-anomaly-of-a-long-name" for one in "abcdefgh"]
     rows = [
         AuditRow(anomaly=name, policy=FORBIDDEN, verdict=VIOLATED, examined=9, findings=((FORBIDDEN, 2),))

@@ -38,7 +38,7 @@ class Stopping(FindingsFolder):
 def main(feed: str, into: str, at: str, moment: str) -> None:
     """Everything that the feed holds is watched."""
     Stopping.at, Stopping.moment = int(at), moment
-    query.FindingsFolder = Stopping  # type: ignore[misc]
+    setattr(query, "FindingsFolder", Stopping)  # noqa: B010  `watch` makes its own
     spark = spark_session(memory="512m", brief=True, spark_sql_shuffle_partitions="2")
     query.watch(read_arrivals(spark, feed), into, whole=True).awaitTermination()
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.protocol.rules import Rule
-from kafkalab.reference.rule_matrix import EXPECTED, FOLDER, slug
+from kafkalab.reference.found_scenarios import slug
+from kafkalab.reference.rule_matrix import EXPECTED, FOLDER
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 

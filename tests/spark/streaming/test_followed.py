@@ -111,8 +111,8 @@ def test_a_torn_transaction_is_told_within_two_micro_batches_of_its_marker(
     assert result.findings == (torn,)
     capsys.readouterr()
     assert main(["audit", str(night), "--follow"]) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[1:] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
         f"torn transaction (forbidden): {torn.text}",
         "duplicate: unknown; the audit needs what producers sent and which answers they had (their `operations`): an "
         "application may send one value twice",

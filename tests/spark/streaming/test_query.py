@@ -62,8 +62,9 @@ def from_frame(frame: DataFrame) -> Iterator[tuple[int, Finding]]:
 @pytest.mark.spark
 def test_the_tables_of_histories_arrive_as_the_histories_do(spark: SparkSession, rows: list[Arrival]) -> None:
     from kafkalab.spark.storage.frames import Histories
-    from kafkalab.spark.streaming.frames import SCHEMA, arrivals
+    from kafkalab.spark.streaming.frames import arrivals
     from kafkalab.spark.streaming.query import findings
+    from kafkalab.spark.streaming.schema import SCHEMA
 
     made = arrivals(Histories.of(spark, all_of_them()))
     assert made.schema.names == SCHEMA.names
@@ -75,7 +76,8 @@ def test_the_tables_of_histories_arrive_as_the_histories_do(spark: SparkSession,
 @pytest.mark.spark
 def test_a_stream_of_simulations_has_the_findings_of_each(spark: SparkSession, tmp_path: Path) -> None:
     from kafkalab.spark.streaming.frames import stream_of_simulations
-    from kafkalab.spark.streaming.query import FindingsFolder, watch
+    from kafkalab.spark.streaming.query import watch
+    from kafkalab.spark.streaming.sink import FindingsFolder
 
     limits = Limits(open_ms=40, stuck_ms=30)
     query = watch(stream_of_simulations(spark, "1-6", seeds_at_once=3), tmp_path / "out", limits)
@@ -106,7 +108,8 @@ def test_killed_in_the_middle_and_started_again_it_loses_nothing_and_repeats_not
     spark: SparkSession, feed: Path, rows: list[Arrival], tmp_path: Path
 ) -> None:
     from kafkalab.spark.streaming.frames import read_arrivals
-    from kafkalab.spark.streaming.query import FindingsFolder, watch
+    from kafkalab.spark.streaming.query import watch
+    from kafkalab.spark.streaming.sink import FindingsFolder
 
     into = tmp_path / "out"
     for batch, moment in ((1, "before"), (2, "after")):

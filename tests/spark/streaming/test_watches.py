@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,11 +32,6 @@ def found(history: History, anomaly: str, limits: Limits | None = None) -> list[
     return [f for _, f in watched(arrivals_of([(1, history)]), limits or Limits()) if f.anomaly == anomaly]
 
 
-def torn(findings: Iterable[Finding]) -> list[str]:
-    """The transactions that the findings name."""
-    return sorted(f.text.partition(" ended")[0] for f in findings)
-
-
 def last_of_each(findings: Iterable[Finding]) -> list[Finding]:
     """Of what was told of one value, the last: it has all the copies."""
     return sorted({(f.keys, f.offsets[0]): f for f in findings}.values(), key=lambda f: (f.keys, f.offsets))
@@ -45,7 +41,7 @@ def last_of_each(findings: Iterable[Finding]) -> list[Finding]:
 def test_duplicates_and_torn_transactions_are_those_of_the_checks(name: str) -> None:
     history = without(name)
     assert last_of_each(found(history, "duplicate")) == last_of_each(BY_NAME["duplicate"](history).findings)
-    assert torn(found(history, "torn transaction")) == torn(BY_NAME["torn transaction"](history).findings)
+    assert Counter(found(history, "torn transaction")) == Counter(BY_NAME["torn transaction"](history).findings)
 
 
 def test_equal_records_of_different_attempts_raise_no_alarm() -> None:
@@ -139,7 +135,7 @@ def test_what_is_kept_does_not_grow_with_the_history() -> None:
 
         of = {"client": "c", "transaction": n + 1, "sequence": 0, "value": str(n)}
         return [
-            at(0, "send", state="invoke", **of),
+            at(0, "send", state="invoke", call=n, **of),
             at(1, "record", offset=2 * n, transactional=True, sequence=0, value=str(n)),
             at(2, "decision", key="t-0", state="COMMIT", partitions=("k-0",)),
             at(3, "marker", state="COMMIT", offset=2 * n + 1),
@@ -150,7 +146,7 @@ def test_what_is_kept_does_not_grow_with_the_history() -> None:
     for n in range(300):
         assert list(group.take(transaction(n))) == []
         sizes.append(len(group.text()))
-    assert max(sizes) < 1.2 * sizes[20]
+    assert max(sizes) < 1.2 * max(sizes[:100])
 
 
 def test_a_copy_of_a_value_is_told_when_it_comes() -> None:
@@ -177,7 +173,7 @@ def test_a_copy_of_a_value_is_told_when_it_comes() -> None:
 @pytest.mark.parametrize(("unsent", "policy"), [(0, "allowed"), (1, "forbidden")])
 def test_of_a_value_with_many_copies_few_are_kept_and_none_too_many_is_missed(unsent: int, policy: str) -> None:
     group, sizes, last = Group(f"{VALUE} k-0 v", Limits()), [], None
-    of = {"run": 1, "at_ms": 0, "key": "k-0", "value": "v", "producer_id": 8}
+    of: dict[str, Any] = {"run": 1, "at_ms": 0, "key": "k-0", "value": "v", "producer_id": 8}
     for n in range(200):
         if n >= unsent:
             assert not list(group.take([Arrival(step=2 * n, rank=0, kind="send", state="invoke", **of)]))
@@ -194,14 +190,10 @@ def test_a_negative_limit_is_refused() -> None:
         Limits(open_ms=-1)
 
 
-class Rows:
-    """A frame of findings, as the sink asks for them."""
-
-    def __init__(self, *found: tuple[int, Finding]) -> None:
-        self.rows = [Row(run=run, **asdict(finding)) for run, finding in found]
-
-    def collect(self) -> list[Row]:
-        return self.rows
+def frame_of(*found: tuple[int, Finding]) -> Any:
+    """Return the rows of findings, which the sink collects."""
+    rows = [Row(run=run, **asdict(finding)) for run, finding in found]
+    return SimpleNamespace(collect=lambda: rows)
 
 
 class Row(dict[str, Any]):
@@ -212,9 +204,9 @@ def test_a_batch_that_is_run_again_counts_once(tmp_path: Path) -> None:
     found = watched(arrivals_of(all_of_them()), Limits())
     folder = FindingsFolder(tmp_path)
     assert folder.found() == []
-    folder.put(Rows(*found[:3]), 0)
-    folder.put(Rows(*found[3:5]), 1)
-    folder.put(Rows(*found[3:]), 1)
-    folder.put(Rows(), 2)
+    folder.put(frame_of(*found[:3]), 0)
+    folder.put(frame_of(*found[3:5]), 1)
+    folder.put(frame_of(*found[3:]), 1)
+    folder.put(frame_of(), 2)
     assert Counter(folder.found()) == Counter(found)
     assert [file.name for file in sorted(folder.batches.iterdir())] == [f"{n:08}.jsonl" for n in range(2)]

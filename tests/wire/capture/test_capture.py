@@ -48,7 +48,7 @@ def rows(folder: Path, table: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (row.get("key", ""), row.get("offset", 0)))
 
 
-def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path):
+def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path) -> None:
     assert captured(servers, tmp_path / "night") == 0
     log = rows(tmp_path / "night", "log")
     assert [(r["key"], r["offset"], r["value"], r["control"], r["transactional"]) for r in log] == [
@@ -74,7 +74,7 @@ def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path):
     assert states == {"pay": "CompleteAbort", "open": "Ongoing"}
 
 
-def test_a_stopped_capture_goes_on(servers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_stopped_capture_goes_on(servers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "CHUNK_ROWS", 1)
     fetch, count = Source.fetch, [0]
 
@@ -96,7 +96,7 @@ def test_a_stopped_capture_goes_on(servers: str, tmp_path: Path, monkeypatch: py
     assert captured(servers, tmp_path / "night") == 2  # it is whole already
 
 
-def test_from_an_offset_on(servers: str, tmp_path: Path):
+def test_from_an_offset_on(servers: str, tmp_path: Path) -> None:
     assert captured(servers, tmp_path / "night", "--from", "3") == 0
     assert [(r["key"], r["offset"]) for r in rows(tmp_path / "night", "log")] == [("in-0", n) for n in (3, 4, 5, 6)]
 
@@ -112,7 +112,7 @@ def test_from_an_offset_on(servers: str, tmp_path: Path):
 )
 def test_what_cannot_be_captured_is_one_line(
     words: tuple[str, ...], message: str, servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     given = [word.replace("{}", servers.split(",")[0]) for word in words]
     assert main(["capture", *given, "--out", str(tmp_path / "night")]) == 2
     errors = capsys.readouterr().err
@@ -123,7 +123,7 @@ def test_what_cannot_be_captured_is_one_line(
 @pytest.mark.parametrize(
     "answer", [b"\0\0\0\1", b"\0\0\0\1" + bytes(4) + b"\x7f\xff\xff\xff", b""], ids=["none", "rows", "closed"]
 )
-def test_an_answer_that_cannot_be_is_one_sentence(answer: bytes):
+def test_an_answer_that_cannot_be_is_one_sentence(answer: bytes) -> None:
     """An answer of two billion brokers in eight bytes ended with a BadMessageError."""
     with socket.create_server(("127.0.0.1", 0)) as broken:
 
@@ -142,7 +142,7 @@ def test_an_answer_that_cannot_be_is_one_sentence(answer: bytes):
         source.close()
 
 
-def test_each_audit_is_answered_or_says_what_it_lacks():
+def test_each_audit_is_answered_or_says_what_it_lacks() -> None:
     assert {*ANSWERED, *BY_DECISIONS, *NEEDS} == set(BY_NAME)
     assert len(ANSWERED) + len(BY_DECISIONS) + len(NEEDS) == len(BY_NAME)
     asked = {known: set(BY_NAME) - set(needs(known)) for known in (COMPLETE, COMPACTED, DESCRIBED, UNREAD)}
@@ -153,7 +153,7 @@ def test_each_audit_is_answered_or_says_what_it_lacks():
 
 
 @pytest.mark.spark
-def test_the_audit_of_a_capture(servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_audit_of_a_capture(servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert captured(servers, tmp_path / "night") == 0
     assert main(["audit", str(tmp_path / "night"), "--quiet"]) == 0
     text = capsys.readouterr().out
@@ -165,7 +165,9 @@ def test_the_audit_of_a_capture(servers: str, tmp_path: Path, capsys: pytest.Cap
     assert "aborted lists of Fetch: 2 transactions, each with its ABORT marker" in text
 
 
-def test_an_audit_that_no_log_answers_needs_no_spark(servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_audit_that_no_log_answers_needs_no_spark(
+    servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert captured(servers, tmp_path / "night") == 0
     assert main(["audit", str(tmp_path / "night"), "--only", "duplicate,g1a"]) == 0
     lines = capsys.readouterr().out.splitlines()[-2:]

@@ -26,7 +26,9 @@ def rows(folder: Path, table: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (row.get("key", ""), row.get("offset", 0)))
 
 
-def test_it_writes_what_arrives_and_goes_on_where_it_was_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_it_writes_what_arrives_and_goes_on_where_it_was_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     night, whole = tmp_path / "night", tmp_path / "whole"
     with serving(tmp_path, "--topics", "in:2,out:1") as servers, writer(servers, "pay") as pay:
         with following(servers, night) as follower:
@@ -78,7 +80,7 @@ class Described:
         """It may be read."""
 
 
-def test_partitions_and_a_transaction_log_that_come_later_are_read_from_their_beginning():
+def test_partitions_and_a_transaction_log_that_come_later_are_read_from_their_beginning() -> None:
     one = PartitionState(start=0, end=2, next=2)
     known = CaptureState(["in"], "earliest", {"in-0": one}, transaction_log=ABSENT)
     capture._extend(Described(), known, dict.fromkeys(("in-0", "in-1", "__transaction_state-0", "other-0"), "b1"))  # type: ignore[arg-type]
@@ -88,7 +90,7 @@ def test_partitions_and_a_transaction_log_that_come_later_are_read_from_their_be
     assert known.transaction_log == READ
 
 
-def test_watermarks_are_written_when_something_came_or_waits(monkeypatch: pytest.MonkeyPatch):
+def test_watermarks_are_written_when_something_came_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     one = PartitionState(start=0, end=9, next=9, high_watermark=9, last_stable_offset=9)
     known = CaptureState(["in"], "earliest", {"in-0": one})
 
@@ -103,7 +105,7 @@ def test_watermarks_are_written_when_something_came_or_waits(monkeypatch: pytest
     assert rows_at(begin + HEARTBEAT_MS + 1, 9) == 0
 
 
-def test_decisions_of_long_ago_are_forgotten():
+def test_decisions_of_long_ago_are_forgotten() -> None:
     known = Known()
     minute = DECISIONS_KEPT_MS * STEPS_A_MS
     for number in range(1_000):

@@ -25,13 +25,13 @@ COMPLETE = "0001000000000000000400000000ea600401000001a204b01c66000001a204b01c3d
 )
 def test_an_entry_of_the_transaction_log(
     value: str, state: str, producer_id: int, partitions: tuple[str, ...], start_ms: int
-):
+) -> None:
     found = txn_entry(KEY, bytes.fromhex(value))
     assert (found.transactional_id, found.state, found.producer_id) == ("load-4", state, producer_id)
     assert (found.partitions, found.start_ms, found.timeout_ms) == (partitions, start_ms, 60_000)
 
 
-def test_a_tombstone_is_dead():
+def test_a_tombstone_is_dead() -> None:
     assert txn_entry(KEY, None).state == "Dead"
 
 
@@ -39,12 +39,12 @@ def test_a_tombstone_is_dead():
     ("key", "value"),
     [(b"", None), (b"\0\7", None), (KEY, b"\0\2"), (KEY, b"\0\1\0"), (KEY, bytes.fromhex(DECIDED)[:40])],
 )
-def test_bytes_that_are_no_entry(key: bytes, value: bytes | None):
+def test_bytes_that_are_no_entry(key: bytes, value: bytes | None) -> None:
     with pytest.raises(EntryError):
         txn_entry(key, value)
 
 
-def test_a_committed_offset():
+def test_a_committed_offset() -> None:
     key = b"\0\1\0\5group\0\2in\0\0\0\1"
     value = b"\0\3\0\0\0\0\0\0\0\x2a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
     assert committed_offset(key, value) == ("group/in-1", "42")

@@ -41,20 +41,20 @@ def logged(*batches: Batch, decisions: dict[Any, int] | None = None) -> list[Log
     return [LogRecord(*values) for values in zip(*columns.values(), strict=True)]
 
 
-def test_a_record_is_no_earlier_than_the_marker_before_it_whatever_its_producer_says():
+def test_a_record_is_no_earlier_than_the_marker_before_it_whatever_its_producer_says() -> None:
     rows = logged(client_batch(0, at_ms=10**12), end_of(1, at_ms=100), client_batch(2, at_ms=1))
     assert [row.step for row in rows] == [0, 100 * STEPS_A_MS + IN_LOG, 100 * STEPS_A_MS + IN_LOG]
     assert [row.at_ms for row in rows] == [10**12, 100, 1]
 
 
 @pytest.mark.parametrize(("late_ms", "moved"), [(0, False), (1, True), (SKEW_MS - 1, True), (SKEW_MS + 1, False)])
-def test_a_marker_follows_a_decision_of_a_clock_that_is_a_little_ahead(late_ms: int, moved: bool):
+def test_a_marker_follows_a_decision_of_a_clock_that_is_a_little_ahead(late_ms: int, moved: bool) -> None:
     decided = (100 + late_ms) * STEPS_A_MS + DECIDED
     (row,) = logged(end_of(0, at_ms=100), decisions={(7, 0, "COMMIT", "in-0"): decided})
     assert row.step == (decided + 1 if moved else 100 * STEPS_A_MS + IN_LOG)
 
 
-def test_records_that_compaction_left_keep_their_offsets_and_sequences():
+def test_records_that_compaction_left_keep_their_offsets_and_sequences() -> None:
     left = record_bytes(b"a", 1) + record_bytes(b"b", 4)
     data = batch_bytes(left, 2, 5, TRANSACTIONAL, 4, (7, 0, 20))
     rows = logged(read_batch(data).placed(10, 3))
@@ -75,7 +75,7 @@ class Behind:
 
 
 @pytest.mark.parametrize(("newest", "added"), [("CompleteCommit", [3]), ("PrepareCommit", [3]), ("Ongoing", [])])
-def test_the_marker_of_a_transaction_that_ended_meanwhile_is_read(newest: str, added: list[int]):
+def test_the_marker_of_a_transaction_that_ended_meanwhile_is_read(newest: str, added: list[int]) -> None:
     state = PartitionState(start=0, end=2, next=2, open={7: 0})
     columns = empty(LogRecord)
     source: Any = Behind(client_batch(2, epoch=1), end_of(3, at_ms=100), end_of(4, at_ms=101, pid=8))
@@ -91,7 +91,7 @@ def entry(state: str, at_ms: int, epoch: int, order: int) -> TxnEntry:
     )  # fmt: skip
 
 
-def test_a_zombie_is_found_behind_a_marker_and_no_clock_of_a_client_makes_one():
+def test_a_zombie_is_found_behind_a_marker_and_no_clock_of_a_client_makes_one() -> None:
     fenced = (entry("Empty", 200, 1, 800),)
     honest = logged(client_batch(0, at_ms=999), end_of(1, at_ms=100), client_batch(2, at_ms=999))
     assert zombie_write(History(log=tuple(honest), transactions=fenced)).verdict == "ok"
@@ -100,7 +100,7 @@ def test_a_zombie_is_found_behind_a_marker_and_no_clock_of_a_client_makes_one():
     assert [finding.offsets for finding in found] == [(2,)]
 
 
-def test_an_open_transaction_that_its_coordinator_has_ended_hangs():
+def test_an_open_transaction_that_its_coordinator_has_ended_hangs() -> None:
     log = tuple(logged(client_batch(0)))
     ended = hanging_transaction(History(log=log, transactions=(entry("CompleteCommit", 200, 0, 800),)))
     assert ended.verdict == "violated"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from kafkalab.limits import place_of
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
@@ -31,7 +32,7 @@ class Writer:
         self.sequences: dict[str, int] = {}
 
     @property
-    def identity(self) -> dict[str, int]:
+    def identity(self) -> dict[str, Any]:
         return {"producer_id": self.known.producer_id, "producer_epoch": self.known.producer_epoch}
 
     def write(self, partition: str, *values: str, add: bool = True) -> None:

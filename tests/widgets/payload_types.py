@@ -1,0 +1,75 @@
+"""Write the types of a payload in TypeScript, into pictures/src/payload.ts: `python -m tests.widgets.payload_types`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from kafkalab.widgets.payload import types
+
+TARGET = Path(__file__).parents[2] / "pictures" / "src" / "payload.ts"
+NAMES = {"int": "number", "str": "string", "bool": "boolean"}
+HEAD = "// The types of a payload, unpacked: those of kafkalab/widgets/payload/types.py, written by payload_types.py."
+
+
+def type_of(node: ast.expr) -> str:
+    """Return an annotation in TypeScript."""
+    match node:
+        case ast.Name(name):
+            return NAMES.get(name, name)
+        case ast.Constant(None):
+            return "null"
+        case ast.BinOp(left, ast.BitOr(), right):
+            return f"{type_of(left)} | {type_of(right)}"
+        case ast.Subscript(ast.Name("list"), of):
+            return f"{type_of(of)}[]" if isinstance(of, ast.Name) else f"Array<{type_of(of)}>"
+        case ast.Subscript(ast.Name("tuple"), ast.Tuple(parts)):
+            return f"[{', '.join(map(type_of, parts))}]"
+        case ast.Subscript(ast.Name("dict"), ast.Tuple([key, of])):
+            return f"Record<{type_of(key)}, {type_of(of)}>"
+        case ast.Subscript(ast.Name("Literal"), of):
+            words = of.elts if isinstance(of, ast.Tuple) else [of]
+            return " | ".join(f'"{ast.literal_eval(word)}"' for word in words)
+    raise ValueError(f"no TypeScript for {ast.unparse(node)}")
+
+
+def alternatives(node: ast.expr) -> list[ast.expr]:
+    """Return the types that `|` joins; [] for a type that it does not join."""
+    if not isinstance(node, ast.BinOp):
+        return []
+    return [*(alternatives(node.left) or [node.left]), node.right]
+
+
+def field(name: str, of: ast.expr, optional: bool) -> str:
+    """Return a line of an interface."""
+    if isinstance(of, ast.Subscript) and ast.unparse(of.value) == "NotRequired":
+        optional, of = True, of.slice
+    return f"\t{name}{'?' if optional else ''}: {type_of(of)};\n"
+
+
+def declarations(body: list[ast.stmt]) -> Iterator[str]:
+    """Return each type of the module in TypeScript, with its docstring."""
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        match node:
+            case ast.ClassDef(name, _, options, [ast.Expr(ast.Constant(str(told))), *rows]):
+                lines = [field(r.target.id, r.annotation, bool(options)) for r in rows]  # type: ignore[attr-defined]
+                yield f"// {told}\nexport interface {name} {{\n{''.join(lines)}}}\n"
+            case ast.Assign([ast.Name(name)], ast.Call(_, [_, ast.Dict(keys, values)])):
+                pairs = zip(keys, values, strict=True)
+                lines = [field(key.value, of, False) for key, of in pairs]  # type: ignore[union-attr]
+                yield f"export interface {name} {{\n{''.join(lines)}}}\n"
+            case ast.AnnAssign(ast.Name(name), _, ast.expr() as of):
+                told = f"// {ast.literal_eval(after.value)}\n" if isinstance(after, ast.Expr) else ""
+                lines = [f"\n\t| {type_of(part)}" for part in alternatives(of)] or [f" {type_of(of)}"]
+                yield f"{told}export type {name} ={''.join(lines)};\n"
+
+
+def typescript() -> str:
+    """Return the types in TypeScript."""
+    source = ast.parse(Path(types.__file__).read_text(encoding="utf-8"))
+    return "\n".join([HEAD + "\n", *declarations(source.body)])
+
+
+if __name__ == "__main__":
+    TARGET.write_text(typescript(), encoding="utf-8")
