@@ -1,9 +1,9 @@
 // What two runs have in words, as the text twin of Compare says it: transactions, logs, what the checks say.
 
+import { type Log, logOf } from "./log";
 import type { Batch, Transaction } from "./payload";
-import { logOf } from "./run";
 import { isTable, rowFate } from "./sequence_logs";
-import type { Log, Report, Run, State } from "./types";
+import type { Report, Run, State } from "./types";
 
 const BATCHES = 16;
 

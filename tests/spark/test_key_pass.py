@@ -140,7 +140,7 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         assert (row["txn"], row["client"]) == ((owner.id, owner.client) if owner else (None, None))
         assert row["outcome"] == view.outcomes.get(place, "")
         ended = view.markers.get(place)
-        assert (row["marker"] and row["marker"]["offset"]) == (ended and ended.offset)
+        assert row["marker_offset"] == (ended and ended.offset)
     for run, view in enumerate(views):
         of = {t.id: [(r.key, r.offset) for r in t.records] for t in view.transactions if t.records}
         mine = [row for row in there["records"] if row["run"] == run and row["txn"]]
@@ -153,7 +153,7 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         view = views[row["run"]]
         record = view.at.get((row["key"], row["offset"]))
         same = record is not None and record.value == row["value"] and not record.control
-        assert (row["record"] and row["record"]["step"]) == (record.step if record and same else None)
+        assert row["written"] == (record.step if record and same else None)
 
 
 def test_empty_tables_have_no_rows() -> None:
