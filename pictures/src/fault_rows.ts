@@ -202,7 +202,7 @@ export class FaultPanel extends JourneyPanel<Values> {
 		return row("frame", what, [buttons, this.reorder(f)]);
 	}
 	private reorder(f: Frame) {
-		const later: Frame[] = laterThan(this.run, f),
+		const later = laterThan(this.run, f),
 			after = (this.after.of === f.id && this.after.id) || later[0]?.id || "";
 		this.after = { of: f.id, id: after };
 		if (!later.length) return "";
@@ -294,7 +294,7 @@ export class FaultPanel extends JourneyPanel<Values> {
 
 	override why(action: string, target: string, detail: string) {
 		if (action === "part") return "";
-		if ((this.journey as unknown as { klab: { busy: boolean } }).klab.busy) return "the kernel is making the new run";
+		if (this.journey.klab.busy) return "the kernel is making the new run";
 		if (action === "undo") return this.journey.get("can_undo") ? "" : "there is no fault to undo";
 		if (action === "redo") return this.journey.get("can_redo") ? "" : "nothing has been undone";
 		if (action === "goto") return Number(target) === this.place ? "this run is shown already" : "";
