@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
@@ -33,7 +32,7 @@ from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import Files, labels_by_run, rows_where
-from kafkalab.spark.key_pass.records import RECORDS, SEEN, gather, read, write
+from kafkalab.spark.key_pass.records import RECORDS, SEEN, gather, read
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
@@ -120,7 +119,7 @@ def _worker(
                 split = Split(Handed(into.folder, number), partial(rows_where, files), labels)
                 rows = rows_of_split(split, names)
                 if g1c.name in names:
-                    rows += with_edges(split, into.folder, number)
+                    rows += with_edges(split, into, number)
                 if INPUTS.intersection(names):
                     hand_on(split, into, number)
                 yield pa.RecordBatch.from_pylist(rows, COUNTED)
@@ -170,10 +169,10 @@ def rows_of_inputs(tables: Mapping[str, pa.Table], labels: Labels, names: Iterab
     return rows
 
 
-def with_edges(split: Split, folder: Path | Place, number: int) -> list[dict[str, object]]:
+def with_edges(split: Split, into: Handover, number: int) -> list[dict[str, object]]:
     """Write the edges from who wrote to who read, for the task that looks for cycles; return what was examined."""
     edges, examined = reads_between(split)
-    write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
+    into.write_for_all("edges", edges, number)
     return counts(g1c.name, examined)
 
 
