@@ -75,8 +75,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
     if not asked:
         print("\n".join(unanswered(lacking, only)))
         return HELD
-    history, records = _checked(path)
-    with stoppable(), _damage_named(path), spark_for(options, records) as spark:
+    history = _checked(path)
+    with stoppable(), _damage_named(path), spark_for(options) as spark:
         from kafkalab.spark.audits.audit import audit as run_audits
 
         files = path if history is None else None
@@ -128,21 +128,18 @@ def _names(given: list[str] | None) -> list[str] | None:
     return [by_lower[name.lower()] for name in asked]
 
 
-def _checked(path: Path | Place) -> tuple[History | None, int]:
-    """Return the history in a file, None for a folder, and the number of its records.
-
-    CommandLineError for what is no history, before Spark starts.
-    """
+def _checked(path: Path | Place) -> History | None:
+    """Return the history in a file, None for a folder. CommandLineError for what is no history, before Spark starts."""
     try:
         if not isinstance(path, Path) or path.is_dir():
             from kafkalab.spark.storage.history_files import read_list
 
-            return None, sum(file.rows for file in read_list(path)[1] if file.table == "log")
+            read_list(path)
+            return None
         FILE_OF_A_HISTORY.check(path.stat().st_size, str(path))
-        history = load_history(path)
-        return history, len(history.log)
+        return load_history(path)
     except ImportError:
-        return None, 0  # `spark_for` says what is missing
+        return None  # `spark_for` says what is missing
     except ValueError as error:
         raise CommandLineError(told(error)) from None
 

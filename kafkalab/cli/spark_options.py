@@ -13,8 +13,6 @@ from kafkalab.cli.command_line import CommandLineError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as Session
 
-BRIEF_RECORDS = 2_000_000
-"""Up to this many records a command ends before Java's second compiler has paid for itself."""
 NO_PYSPARK = "this needs PySpark: pip install 'kafkalab-course[spark]', in the environment of {python}"
 
 
@@ -28,10 +26,10 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def spark_for(options: argparse.Namespace, records: int = 0) -> Iterator[Session]:
-    """Yield a session for about `records` records, stopped at the end unless it ran before.
+def spark_for(options: argparse.Namespace) -> Iterator[Session]:
+    """Yield a session, stopped at the end unless it ran before. What goes wrong is a CommandLineError, but for --debug.
 
-    What goes wrong is a CommandLineError, but for --debug.
+    Workers of Python do what takes long, so Java's second compiler never pays for itself.
     """
     try:
         from py4j.protocol import Py4JError
@@ -45,8 +43,7 @@ def spark_for(options: argparse.Namespace, records: int = 0) -> Iterator[Session
         raise CommandLineError(NO_PYSPARK.format(python=sys.prefix)) from None
     session, running = None, SparkSession.getActiveSession()
     try:
-        brief = records <= BRIEF_RECORDS
-        session = spark_session(memory=options.memory, master=options.master, quiet=not options.debug, brief=brief)
+        session = spark_session(memory=options.memory, master=options.master, quiet=not options.debug, brief=True)
         yield session
     except (JavaMissingError, ValueError, OSError, PySparkException, Py4JError) as error:
         if options.debug:

@@ -108,7 +108,7 @@ def _is_there(out: Path | Place) -> bool:
 
 
 def _make(folder: Path | Place, options: argparse.Namespace, planted: dict[str, float]) -> None:
-    with spark_for(options, getattr(options, "records", 0)) as spark:
+    with spark_for(options) as spark:
         from kafkalab.spark.storage.history_files import write_histories
 
         made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)

@@ -121,6 +121,11 @@ def test_each_misconception_gets_its_hint() -> None:
     assert told("L{n}.E1", question("L{n}.E1")).miss == "no marker"
 '''
 
+OPENING = """from kafkalab import ClusterMap, lab{nn}
+
+opening = ClusterMap(lab{nn}())
+opening.step = opening.cluster.trace.frames["EndTxn#1"].sent_step
+opening"""
 NAMES = """from kafkalab import Predict, Sequence
 from kafkalab import at_the_end, check, counterexample, hint, lab{nn}, question"""
 GUESS = '''guess = Predict(
@@ -137,6 +142,7 @@ CHECK = {
 }  # fmt: skip
 CELLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("title", "# {title}\n\nIn half an hour you can say {know}.", {}),
+    ("opening", OPENING, {"jupyter": {"source_hidden": True}, **FIGURE}),
     ("names", NAMES, {}),
     ("guess-why", "## Guess first\n\nClick what you believe. The card comes again below.", {}),
     ("guess", GUESS, FIGURE),

@@ -57,7 +57,8 @@ class Chooser extends Panel<Values> {
 		const one = (action: string, sign: string, name: string, title = name) => this.tool(action, sign, { name, title });
 		return html`<div class="line">${one("left", "◂", "The one before")}
 			<select aria-label="Choose" .value=${live(this.get("chosen"))} @change=${this.choose}>${this.groups()}</select>
-			${one("right", "▸", "The next one")}${one("size", "A↕", "Large pictures", "All pictures large, or as before")}</div>
+			${one("right", "▸", "The next one")}
+			${one("size", "A↕", "Large pictures", "All pictures large, or as before")}</div>
 			<dl class="words">${this.get("words").map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
 	}
 	private groups() {

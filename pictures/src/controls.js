@@ -33,6 +33,7 @@ const BUTTONS = {
 	inspect: ["fields", "Open the frame's fields, or fold them", "i"],
 	time: ["time", "Time downwards or across", "t"],
 	size: ["A↕", "All pictures larger, for a projector, or as they were", "b"],
+	internal: ["internal", "Internal logs: always, or only while something happens in them", "l"],
 	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
@@ -92,6 +93,7 @@ export function whyNot(v, action, target) {
 	const { stops, step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
 	if (/play|help|filter|inspect|time|finding|menu|node|faults|size|chapters|every|what_if/.test(action)) return "";
+	if (action === "internal") return run.internal.length ? "" : "This run has no internal logs.";
 	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
 	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
 	if (action === "right" && isAtTheEnd(v)) return "";

@@ -7,6 +7,8 @@ import { ROLES, roleSpans, rolesOf } from "./roles";
 import { envelope, esc, parse, rounded, svg, sync, time, upTo } from "./run";
 
 const WORDY = 240, // a lane that is wider has the word on its button for a crash: sequence.css
+	PREVIEWED = 10,
+	BELOW = 1.9, // room below the newest row: what is in flight ends there
 	CUT = 0.3; // how far a dropped frame's arrow sinks: its word ends above the chip of the next row
 
 function laneMarkup(v, { id, kind, label }) {
@@ -62,7 +64,7 @@ export function measure(v) {
 export function sizePicture(v) {
 	const { across, plan, u, width, height, breadth } = v,
 		picture = v.$("sheet").firstChild,
-		long = plan.longest + u * 2.6 + (across ? width : height);
+		long = plan.longest + u * BELOW + (across ? width : height);
 	[picture.style.width, picture.style.height] = turned(across, `${breadth}px`, `${long}px`);
 	Object.assign(v, { long, longest: plan.longest });
 }
@@ -78,7 +80,7 @@ export function drawDiagram(v) {
 		row = (v.row = plan.row(step));
 	const first = firstRow(row),
 		top = first ? rows[first].y : 0;
-	v.bottom = (row < 0 ? 0 : rows[row].end) + u * 2.6;
+	v.bottom = (row < 0 ? 0 : rows[row].end) + u * BELOW;
 	const long = across ? v.width : v.height,
 		hidden = v.bottom - long,
 		start = Math.max(hidden, top);
@@ -96,6 +98,7 @@ export function drawDiagram(v) {
 	}
 	v.flights = plan.flying(first, row);
 	for (const flight of v.flights) arrows.push([flight.f.id, arrowMarkup(v, flight)]);
+	arrows.push(...previews(v, first));
 	const lives = plan.lanes.map(({ id }) => [id, lifeMarkup(v, id, top, top + v.long)]);
 	[bands, lives, arrows, chips, grips(v)].forEach((items, i) => sync(picture.children[i], items));
 	return start - top;
@@ -142,12 +145,12 @@ function chipMarkup(v, { event, y, height }, i) {
 	const [text, wide] = fit(v, centre ? v.run.marks[at] : event.text, room),
 		w = Math.max(0, wide) + u;
 	const left = across ? y : Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2)),
-		top = across ? (centre ?? u * 2.4) - u * 0.77 : y + height * 0.14;
+		top = across ? (centre ?? u * 2.4) - u * 0.77 : y + height * 0.12;
 	return (
 		svg`<g class="mark ${kind}${i === v.row ? " current" : ""}" data-event="${at}" data-go="${at}">` +
 		svg`<title>${esc(event.text)}</title><rect x="${left}" y="${top}" width="${w}" height="${
-			u * 1.55
-		}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${top + u * 1.1}">${esc(text)}</text></g>`
+			u * 1.45
+		}" rx="${kind === "append" ? 2 : u * 0.7}"/><text x="${left + w / 2}" y="${top + u * 1.05}">${esc(text)}</text></g>`
 	);
 }
 
@@ -177,7 +180,7 @@ export function geometry(v, { f, from, to }) {
 		arrival = plan.rows[to];
 	let y2 = y1 + u * (/dropped|lost/.test(fate) && !across && f.from !== f.to ? CUT : 1);
 	if (fate === "delivered") y2 = Math.max(arrival.y + (across ? u : arrival.height) * (f.copy_of ? 0.8 : 0.55), y2);
-	else if (fate === "in flight" && v.row > from) y2 = v.bottom - u * 1.7;
+	else if (fate === "in flight" && v.row > from) y2 = v.bottom - u * (BELOW - 0.9);
 	const side = plan.lanes.at(-1).id === f.from ? -2.2 : 2.2;
 	return { x1: x[f.from], y1, x2: x[f.to], y2, loop: f.from === f.to ? side * u : 0, fate, across };
 }
@@ -192,6 +195,14 @@ function sequencesOf(f) {
 // "#2" of the second frame of its name: as the notebook's text calls it.
 const numberOf = ({ id, name }) => esc(id.slice(name.length).replace(/~.*/, ""));
 
+// Before the first arrow the first few are there, pale, with the invitation to begin; the sheet shows what fits.
+function previews(v, first) {
+	const begun = first > 0 || v.flights.some(({ from }) => from <= v.row),
+		ahead = begun ? [] : v.plan.flying(0, PREVIEWED).slice(0, PREVIEWED);
+	v.$("invitation").hidden = !ahead.length;
+	return ahead.map((flight) => [`preview ${flight.f.id}`, arrowMarkup({ ...v, step: Infinity }, flight, true)]);
+}
+
 export const isHeld = ({ state }, f) => !!state.held[f.copy_of || f.id];
 
 // An envelope on its way; one that is held has the sign of a pause in it and a dashed ring around it.
@@ -201,7 +212,7 @@ const token = (u, held) =>
 			svg`<path class="pause" d="M${-u * 0.18},${-u * 0.25}v${u * 0.5}m${u * 0.36},0v${-u * 0.5}"/>`
 		: envelope(u * 0.6);
 
-function arrowMarkup(v, flight) {
+function arrowMarkup(v, flight, preview = false) {
 	const { u, across } = v,
 		{ f } = flight,
 		g = geometry(v, flight),
@@ -241,8 +252,8 @@ function arrowMarkup(v, flight) {
 	}
 	return (
 		`<g class="arrow ${f.kind} ${f.category} ${fate.replace(" ", "-")}${held ? " held" : ""}` +
-		`${v.chosen === f ? " current" : ""}" data-frame="${esc(f.id)}"` +
-		` data-fate="${fate}" data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/>` +
+		`${preview ? ' preview"' : `${v.chosen === f ? " current" : ""}" data-frame="${esc(f.id)}" data-fate="${fate}"`}` +
+		` data-go="${f.sent}"><path class="hit" d="${way(g, 1)}"/>` +
 		`<path class="line" d="${way(g, upto)}"/>${end}${label}</g>`
 	);
 }

@@ -58,7 +58,7 @@ export function plan(run, groups, hidden, u, across) {
 		else if (!(frame && groups.has(frame.category) && /send|receive/.test(kind) && isShown(run, event, hidden))) return;
 		const wait = rows.length && at - clock >= LONG_MS ? at - clock : 0,
 			row = { event, stop, wait, clock: at !== clock || !rows.length || ALWAYS.has(kind) };
-		const high = u * (stop ? 2.15 : frame.copy_of ? 1.9 : 1.1),
+		const high = u * (stop ? 1.7 : frame.copy_of ? 1.9 : 1.1),
 			down = y + (wait ? u * 1.7 : 0);
 		[row.y, row.height, row.end] = across ? column(row, y) : [down, high, down + high];
 		row.end = end = Math.max(end, row.end);

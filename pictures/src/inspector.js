@@ -32,14 +32,16 @@ function linkList(title, events, step, more = 0) {
 }
 
 // The inspector folded: one line that says which frame it is of, and opens it.
-export function foldMarkup(run, f, step, full, own) {
+export function foldMarkup(run, f, step, full, own, internal) {
 	const fate = f && run.fate(f, step);
 	const words = f
 		? `${own ? "" : "<small>because of</small> "}<b>${esc(f.id)}</b> <small>${fate} · ` +
 			`${esc(run.label(f.from))} → ${esc(run.label(f.to))} · ${esc(f.about)}</small>`
 		: "<small>No frame led to this step.</small>";
+	const { length } = run.internal,
+		logs = `<button type="button" data-action="internal" aria-pressed="${internal}">${length} internal logs</button>`;
 	return (
-		`<div class="fold ${f?.category ?? ""}"><p>${words}</p><button type="button" data-action="inspect"` +
+		`<div class="fold ${f?.category ?? ""}"><p>${words}</p>${length ? logs : ""}<button type="button" data-action="inspect"` +
 		` aria-pressed="${full}" aria-expanded="${full}">${full ? "fold" : "fields"}</button></div>`
 	);
 }

@@ -24,11 +24,14 @@ interface ToolOptions {
 	current?: boolean;
 }
 
+export const MOVES: Record<string, string> = {
+	home: "Home",
+	left: "ArrowLeft",
+	right: "ArrowRight",
+	end: "End",
+};
 const PANEL_KEYS: Keys = {
-	ArrowLeft: "left",
-	ArrowRight: "right",
-	Home: "home",
-	End: "end",
+	...Object.fromEntries(Object.entries(MOVES).map(([action, key]) => [key, action])),
 	z: "undo",
 	y: "redo",
 	"?": "help",
@@ -36,9 +39,8 @@ const PANEL_KEYS: Keys = {
 const isTyping = (target: Element) => target.matches("input, select, textarea");
 const isPlain = (event: KeyboardEvent) => !(event.ctrlKey || event.metaKey || event.altKey);
 
-// A panel in `el`. To be written: `name`, `title`, `inside` and `help`; where they are needed `keys`, `traits`, `where`,
-// `change`, which comes before each drawing, `why` a button would do nothing, and `act`, which says whether it did
-// something.
+// A panel in `el`. To be written: `name`, `title`, `inside`, `help`; where needed `keys`, `traits`, `where`; `change`,
+// which comes before each drawing; `why` a button would do nothing; `act`, which says whether it has done something.
 export abstract class Panel<V extends PanelValues = PanelValues> {
 	abstract readonly name: string;
 	abstract readonly title: string;
@@ -47,7 +49,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 	readonly model: Model<V>;
 	readonly el: HTMLElement;
 	protected readonly closed = new AbortController();
-	private helps = false;
+	protected helps = false;
 
 	constructor(model: Model<V>, el: HTMLElement) {
 		this.model = model;
@@ -129,18 +131,18 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 	}
 	// Brings the markup up to date: also what becomes of a button whose reason has changed.
 	show() {
-		render(
-			html`<div class="klab panel ${this.name}" tabindex="0" role="group" data-size=${this.size()}
-				aria-label="${this.title}. Question mark for help." @keydown=${this.press} @click=${this.click}>
-				<header class="bar"><h3>${this.title}</h3><span class="where">${this.where()}</span>
-				${this.tool("help", "?", { name: "Help" })}</header>
-				<p class="now" role="status" aria-live="polite"></p><div class="inside">${this.inside()}</div>
-				<div class="help" role="dialog" aria-label="Help" ?hidden=${!this.helps}><div>${this.help()}</div>
-				<div><p><small>← →</small>Back, forward, in all pictures of this journey</p>
-				<p><small>Home End</small>First and last step</p><p><small>z y</small>Undo, redo</p>
-				<p><small>?</small>This help</p>${this.tool("help", "Close")}</div></div></div>`,
-			this.el,
-		);
+		render(this.shell(), this.el);
+	}
+	protected shell() {
+		return html`<div class="klab panel ${this.name}" tabindex="0" role="group" data-size=${this.size()}
+			aria-label="${this.title}. Question mark for help." @keydown=${this.press} @click=${this.click}>
+			<header class="bar"><h3>${this.title}</h3><span class="where">${this.where()}</span>
+			${this.tool("help", "?", { name: "Help" })}</header>
+			<p class="now" role="status" aria-live="polite"></p><div class="inside">${this.inside()}</div>
+			<div class="help" role="dialog" aria-label="Help" ?hidden=${!this.helps}><div>${this.help()}</div>
+			<div><p><small>← →</small>Back, forward, in all pictures of this journey</p>
+			<p><small>Home End</small>First and last step</p><p><small>z y</small>Undo, redo</p>
+			<p><small>?</small>This help</p>${this.tool("help", "Close")}</div></div></div>`;
 	}
 	tool(action: string, label: Markup, options: ToolOptions = {}): TemplateResult {
 		const { target = "", detail = "", name, title, pressed, current } = options,
@@ -164,7 +166,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 		this.show();
 		(this.helps ? this.$(".help button") : this.root).focus({ preventScroll: true });
 	}
-	private readonly press = (event: KeyboardEvent) => {
+	protected readonly press = (event: KeyboardEvent) => {
 		const { key } = event,
 			target = event.target as Element;
 		if (!isPlain(event) || key === "Tab" || (key === "Enter" && event.shiftKey)) return;
@@ -175,9 +177,9 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 		if (!action) return;
 		event.preventDefault();
 		const [name, of = ""] = [action].flat();
-		this.do(name, of);
+		if (!event.repeat || name in MOVES) this.do(name, of);
 	};
-	private readonly click = ({ target, detail }: MouseEvent) => {
+	protected readonly click = ({ target, detail }: MouseEvent) => {
 		const found = (target as Element).closest<HTMLElement>("[data-action]");
 		if (!found) return;
 		const { action = "", target: of, detail: about } = found.dataset;
@@ -210,8 +212,8 @@ export abstract class JourneyPanel<V extends PanelValues = PanelValues> extends 
 		this.on(listen(this.journey, { ...heard, can_undo: shown, can_redo: shown }, told, drawn));
 		this.voice = aloud(this.journey, this.root, this.$(".now"));
 	}
-	private take() {
-		this.run = runOf(this.journey) as unknown as Run;
+	protected take() {
+		this.run = runOf(this.journey);
 		this.step = Math.max(0, Math.min(this.journey.get("step"), this.run.last));
 	}
 	override draw() {
@@ -230,14 +232,14 @@ export abstract class JourneyPanel<V extends PanelValues = PanelValues> extends 
 		press(this.journey, action, target, details);
 	}
 	protected override otherwise(action: string, target: string) {
-		if (/^(left|right|home|end)$/.test(action)) return this.walk(action);
+		if (action in MOVES) return this.walk(action);
 		if (action === "undo" && !this.journey.get("can_undo")) return this.say("There is no fault to undo.");
 		if (action === "redo" && !this.journey.get("can_redo")) return this.say("Nothing has been undone.");
 		this.ask(action, target);
 	}
 	private walk(action: string) {
-		const stops: number[] = walkStops(this.run, this.journey),
-			at = upTo(stops.length, (i: number) => (stops[i] ?? 0) <= this.step),
+		const stops = walkStops(this.run, this.journey),
+			at = upTo(stops.length, (i) => (stops[i] ?? 0) <= this.step),
 			moves: Record<string, number | undefined> = {
 				right: stops[at + 1],
 				left: stops[stops[at] === this.step ? at - 1 : at],

@@ -31,7 +31,7 @@ import {
 	time,
 	upTo,
 } from "./run";
-import { barsOf, drawLogs, dropAndSlide, isInternal, keyedOf, levelsOf, writesOf } from "./sequence_logs";
+import { barsOf, drawLogs, dropAndSlide, keyedOf, levelsOf, writesOf } from "./sequence_logs";
 import { drawStates, railOf } from "./sequence_states";
 import { askVerdict, drawVerdict, takeFindings } from "./sequence_verdict";
 import { foldAt } from "./walk";
@@ -48,7 +48,7 @@ const SKELETON =
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
 <div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet">` +
 	`<svg>${'<g aria-hidden="true"></g>'.repeat(4)}<g role="group" aria-label="Frames in flight"></g></svg>` +
-	`</div></div></section>
+	`</div></div><p class="invitation" role="status" hidden>Press → to begin.</p></section>
 	<section class="frame" aria-label="The chosen frame"></section><div class="beside"></div></div>
 <div class="states"></div>
 <div class="logs"></div>${HELP}`;
@@ -134,6 +134,7 @@ async function open(model, el) {
 			if (root.classList.contains("faulting")) v.drawer.toggle();
 			return (root.classList.toggle("inspecting"), draw());
 		}
+		if (action === "internal") return ((v.internal = !v.internal), draw());
 		if (action === "filter") return void ($("filter").hidden = !$("filter").hidden);
 		if (action === "menu") return openNewest(v);
 		if (action === "node") return openLane(v, target);
@@ -166,8 +167,7 @@ async function open(model, el) {
 			$("logs"),
 			run.partitions.map((p) => [
 				p,
-				`<section class="strip${isInternal(p) ? " internal" : ""}" data-partition="${esc(p)}">` +
-					`<div class="grid"></div></section>`,
+				`<section class="strip" data-partition="${esc(p)}"><div class="grid"></div></section>`,
 			]),
 		);
 		root.setAttribute("aria-label", `${run.title}. Arrow keys step, question mark for help.`);
@@ -262,7 +262,7 @@ async function open(model, el) {
 	function drawFrame() {
 		const f = v.chosen,
 			full = root.classList.contains("inspecting"),
-			fold = foldMarkup(v.run, f, v.step, full, v.run.events[v.step]?.frame === f?.id);
+			fold = foldMarkup(v.run, f, v.step, full, v.run.events[v.step]?.frame === f?.id, !!v.internal);
 		sync($("frame"), [
 			["fold", fold],
 			...(f && full ? [[f.id, inspectorMarkup(v.run, f, v.step, v.run.events[v.step].frame === f.id)]] : []),

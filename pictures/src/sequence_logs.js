@@ -1,5 +1,5 @@
 // The logs of a sequence: one strip per partition, drawn with LogTape's cells; HW and LSO are pinned beside its name.
-// Internal topics take one line each.
+// Internal topics take one line each, and are there only while something happens in them, unless they are asked for.
 
 import "./sequence_logs.css";
 import { DROP, LEVELS, READ, SIGNS, given, outcomes, recordsOf, spanOf, valuesOf, whoOf, wordsOf } from "./log_cells";
@@ -164,10 +164,18 @@ export function drawLogs(v) {
 	for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++) {
 		for (const [op, a, b, c] of run.events[i].patch) v.fresh.add(`${a} ${b} ${op === "batch" ? c.base : op}`);
 	}
+	const some = Object.values(v.levels).some((levels) => levels.length),
+		touched = new Set([...v.fresh].map((one) => one.split(" ")[1]));
 	for (const [partition, strip] of v.$("logs").kept) {
 		const grid = strip.firstChild,
-			shows = shownBy(v, partition);
-		if (shows.every((one, i) => one === grid.shows?.[i])) continue;
+			shows = shownBy(v, partition),
+			internal = isInternal(partition),
+			quiet = internal && !v.internal && !touched.has(partition);
+		if (strip.hidden && !quiet) grid.end = ""; // its newest entry has not been scrolled into view
+		strip.hidden = quiet;
+		strip.classList.toggle("internal", internal);
+		strip.classList.toggle("line", internal || (some && !isTable(partition) && !v.levels[partition].length));
+		if (grid.end && shows.every((one, i) => one === grid.shows?.[i])) continue;
 		const items = stripItems(v, partition),
 			end = `${items.map(([key]) => key).join()} ${v.shown.length}`; // a finding makes its cell wider
 		grid.shows = shows;

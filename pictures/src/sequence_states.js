@@ -28,7 +28,7 @@ const RAIL_EDGES = [
 export function railOf(v) {
 	const { u, pen, root } = v,
 		narrow = root.clientWidth < u * 60,
-		high = u * 1.35,
+		high = u * 1.2,
 		gap = u * (narrow ? 0.5 : 1.7),
 		wide = (name) => pen.measureText(name).width + u * (narrow ? 1.35 : 1.9),
 		columns = [0, 1, 2, 3].map((c) => Math.max(...Object.keys(RAIL).map((s) => (RAIL[s][0] === c ? wide(s) : 0))));
@@ -53,7 +53,7 @@ function railMarkup(v, t, place) {
 	const state = (name) => {
 		const [left, top, wide, high] = places[name],
 			mode = name === t.state ? " active" : name === t.pending ? " pending" : "";
-		const text = svg`<text x="${left + wide / 2 + high * 0.2}" y="${top + high * 0.71}">${name}</text>`;
+		const text = svg`<text x="${left + wide / 2 + high * 0.2}" y="${top + high * 0.74}">${name}</text>`;
 		return (
 			svg`<g class="state${mode}" id="${v.prefix}${place}-s_${name}"><rect x="${left}" y="${top}" width="${wide}"` +
 			svg` height="${high}" rx="${high / 2}"/>${text}</g>`

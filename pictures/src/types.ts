@@ -1,6 +1,8 @@
 // What pictures share beside the payload: a widget's model, a journey's values, the run and its state at a step.
 
-import type { Batch, Client, Frame, Group, NodeState, Payload, Remembered, RunEvent, Transaction } from "./payload";
+import type { Shared } from "./journey";
+import type { Log } from "./log";
+import type { Client, Frame, Group, NodeState, Payload, Remembered, RunEvent, Transaction } from "./payload";
 
 // The model of a widget, whose values are `V`, as anywidget hands it over.
 export interface Model<V> {
@@ -10,7 +12,7 @@ export interface Model<V> {
 	off(name: string, hear: (message: Message) => void): void;
 	save_changes(): void;
 	send(content: Message): void;
-	widget_manager: { get_model(id: string): Promise<Model<JourneyValues>> };
+	widget_manager: { get_model(id: string): Promise<unknown> };
 }
 
 export interface Message {
@@ -46,17 +48,8 @@ export interface JourneyValues {
 	size: Size | "";
 }
 
-export type Journey = Model<JourneyValues>;
-
-// A replica's log at a step.
-export interface Log {
-	readonly batches: Batch[];
-	count: number;
-	gone: Array<Batch & { why: string }>;
-	hw: number;
-	lso: number;
-	start: number;
-	last(count: number): Batch[];
+export interface Journey extends Model<JourneyValues> {
+	klab: Shared;
 }
 
 // What a picture shows at a step: what the changes of all steps up to it have made.

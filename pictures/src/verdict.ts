@@ -60,16 +60,18 @@ class Verdict extends JourneyPanel<Values> {
 			list = html`<ul>${items}${
 				more.length ? html`<li>${fold(more.length, "more", html`<ul>${more}</ul>`)}</li>` : nothing
 			}</ul>`;
-		return html`<section class="anomaly ${judged}"><h4><b>${SIGN[judged]} ${name}</b> <span>${judged}</span> ${meaning}</h4>${
-			broken && judged === "allowed" ? fold(findings.length, "found", list) : list
-		}</section>`;
+		return html`<section class="anomaly ${judged}">
+			<h4><b>${SIGN[judged]} ${name}</b> <span>${judged}</span> ${meaning}</h4>${
+				broken && judged === "allowed" ? fold(findings.length, "found", list) : list
+			}</section>`;
 	}
 	private finding(finding: Finding) {
 		const { step, afterwards, policy, text } = finding,
 			where = `step ${step}${afterwards ? " and a reading after the end" : ""}`,
 			label = html`<span class="step">${where}</span> <em class=${policy}>${policy}</em> ${text}`,
-			target = this.findings.indexOf(finding);
-		return html`<li>${this.tool("finding", label, { target, current: step === this.step, title: `Go to step ${step}` })}</li>`;
+			target = this.findings.indexOf(finding),
+			current = step === this.step;
+		return html`<li>${this.tool("finding", label, { target, current, title: `Go to step ${step}` })}</li>`;
 	}
 	// The checks that have found nothing.
 	private quiet(results: Result[], verdict: "ok" | "unknown") {

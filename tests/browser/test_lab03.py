@@ -33,7 +33,7 @@ def payload_with(*faults: Fault) -> Payload:
 
 def walk_to_picture(page: Page) -> Locator:
     """Run cells with Shift+Enter until the first picture is there; it stands in view."""
-    widget = page.locator("[data-step]")
+    widget = page.locator(".klab.sequence[data-step]")
     page.locator(".jp-Notebook .jp-Cell").first.click()
     for _ in range(CELLS_AT_MOST):
         page.keyboard.press("Shift+Enter")
@@ -66,7 +66,7 @@ def widget(page: Page, open_lab: Callable[[str], Page], console_errors: list[str
     A test that leaves the lab's own run in it, whatever the cursor's place, leaves it to the next one.
     """
     console_errors.clear()
-    there = page.locator("[data-step]").first
+    there = page.locator(".klab.sequence[data-step]").first
     if there.count() and there.get_attribute("data-stop-count") == str(len(walk(payload_with(), SHOWN))):
         return there
     return walk_to_picture(open_lab("03_a_full_commit"))

@@ -127,7 +127,7 @@ def test_voila_shows_lab_03_and_a_press_there_makes_a_new_run(page: Page, voila:
     step = before.run().frames["EndTxn#1"].sent_step
     after.run()
     page.goto(voila)
-    widget = page.locator("[data-step]").first
+    widget = page.locator(".klab.sequence[data-step]").first
     widget.wait_for(timeout=180_000)
     widget.focus()
     page.keyboard.press("Home")

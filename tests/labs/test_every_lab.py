@@ -23,6 +23,8 @@ NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
 GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
 NEEDS_SPARK = ("12_auditing_with_spark.ipynb", "16_spark_at_work.ipynb")
+WITHOUT_AN_OPENING = ("16_spark_at_work.ipynb", "93_old_articles.ipynb")
+"""Lab 16's pictures are made by Spark; 93 is a table of claims."""
 BESIDE = "spark"
 """The cell of lab 11 that is no figure and that nbval does not compare: where Spark's connector is missing, it says so
 on stderr. What it prints is compared here."""
@@ -163,6 +165,13 @@ def test_every_figure_reads_without_a_kernel(name: str) -> None:
             (output,) = cell["outputs"]
             assert {FIGURE, "text/plain"} <= set(output["data"])
         assert WIDGET not in (ROOT / folder / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_AN_OPENING])
+def test_a_notebook_opens_with_a_picture_before_anything_is_run(name: str) -> None:
+    """On the start page the way to the first lab comes before it."""
+    first = read(ROOT / LABS / name)["cells"][: 3 if name == "00_start.ipynb" else 2]
+    assert any(FIGURE in output.get("data", {}) for cell in first for output in cell.get("outputs", ()))
 
 
 @pytest.mark.parametrize("name", GRADED)

@@ -30,8 +30,8 @@ def start(browser: Browser, address: str) -> Iterator[LiteLab]:
 
 
 def run(opened: LiteLab, code: str) -> Locator:
-    """Run the code in the first code cell; return what it prints."""
-    cell = opened.page.locator(".jp-Notebook .jp-CodeCell").first
+    """Run the code in the first code cell whose source is shown; return what it prints."""
+    cell = opened.page.locator(".jp-Notebook .jp-CodeCell:has(.cm-content)").first
     cell.locator(".cm-content").click()
     opened.page.keyboard.press("Control+a")
     opened.page.keyboard.insert_text(code)

@@ -78,7 +78,7 @@ def test_all_cells_of_a_solved_lab_run_with_the_saved_outputs(lab3: LiteLab) -> 
 
 def test_dropping_a_frame_gives_a_new_run_and_undo_the_old_one(lab3: LiteLab) -> None:
     before, after = payload_with(), payload_with(Drop("EndTxn#1"))
-    widget = lab3.page.locator("[data-step]").first
+    widget = lab3.page.locator(".klab.sequence[data-step]").first
     widget.scroll_into_view_if_needed()
     widget.focus()
     go_to(lab3.page, widget, before, before["frames"]["EndTxn#1"]["sent"])

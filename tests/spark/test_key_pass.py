@@ -17,6 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover
 from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
+from kafkalab.spark.key_pass.records import ORDINAL, RECORDS, SEEN, read
 from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes import SCENES
@@ -130,7 +131,8 @@ def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_pa
 
 def test_records_and_reads_know_their_transactions(made: list[History], tmp_path: Path) -> None:
     rows(made, folder=tmp_path)
-    there = {name: pq.read_table(tmp_path / name).to_pylist() for name in ("records", "seen")}
+    schemas = {"records": RECORDS, "seen": SEEN}
+    there = {name: read(tmp_path / name, 0, schema).to_pylist() for name, schema in schemas.items()}
     views = [view_of(history) for history in made]
     for row in there["records"]:
         place, view = (row["key"], row["offset"]), views[row["run"]]
@@ -138,11 +140,11 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         assert (row["txn"], row["client"]) == ((owner.id, owner.client) if owner else (None, None))
         assert row["outcome"] == view.outcomes.get(place, "")
         ended = view.markers.get(place)
-        assert (row["marker"] and row["marker"]["offset"]) == (ended and ended.offset)
+        assert row["marker_offset"] == (ended and ended.offset)
     for run, view in enumerate(views):
         of = {t.id: [(r.key, r.offset) for r in t.records] for t in view.transactions if t.records}
         mine = [row for row in there["records"] if row["run"] == run and row["txn"]]
-        mine.sort(key=lambda row: list(row["ordinal"].values()))
+        mine.sort(key=lambda row: [row[name] for name in ORDINAL])
         found: dict[str, list[tuple[str, int]]] = {}
         for row in mine:
             found.setdefault(row["txn"], []).append((row["key"], row["offset"]))
@@ -151,7 +153,7 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         view = views[row["run"]]
         record = view.at.get((row["key"], row["offset"]))
         same = record is not None and record.value == row["value"] and not record.control
-        assert (row["record"] and row["record"]["step"]) == (record.step if record and same else None)
+        assert row["written"] == (record.step if record and same else None)
 
 
 def test_empty_tables_have_no_rows() -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 import kafkalab
 from kafkalab.widgets.views.sequence import Sequence
-from tests.widgets.frames import fit
+from tests.widgets.frames import drawn, fit
 from tests.widgets.live import Live
 from tests.widgets.screens import open_view
 
@@ -28,11 +28,15 @@ PARTS = (".bar", ".told", ".lanes", ".scroll", ".frame", ".states", ".logs", ".s
 MEASURE = """parts => {
   const root = document.querySelector(".klab"), frame = root.getBoundingClientRect(), found = { height: frame.height };
   found.outside = parts.flatMap((part) => [...root.querySelectorAll(part)].flatMap((e) => {
+    if (!e.checkVisibility()) return [];
     const box = e.getBoundingClientRect();
     const inside = box.top >= frame.top && box.bottom <= frame.bottom && box.right <= frame.right + 1;
     return inside && box.width >= 0 ? [] : [[part, e.textContent.slice(0, 30), box.bottom - frame.bottom]];
   }));
   found.diagram = root.querySelector(".scroll").clientHeight;
+  found.part = root.querySelector(".diagram").clientHeight / root.clientHeight;
+  const seen = root.querySelector(".scroll").getBoundingClientRect();
+  found.rows = [...root.querySelectorAll("rect.hit")].filter((e) => e.getBoundingClientRect().top >= seen.top).length;
   const logs = root.querySelector(".logs"), bar = root.querySelector(".bar"), lane = root.querySelector(".lane");
   found.cut = [logs.scrollHeight - logs.clientHeight, bar.scrollWidth - bar.clientWidth];
   found.strips = root.querySelectorAll(".strip").length;
@@ -63,8 +67,11 @@ def opened(page: Page, lab: str, size: str) -> Sequence:
 def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str) -> None:
     view = opened(page, lab, size)
     places = view.journey.stops()
-    for step in (places[0], places[len(places) // 3], places[2 * len(places) // 3], places[-1]):
+    steps = (places[0], places[len(places) // 3], places[2 * len(places) // 3], places[-1])
+    for step, internal in itertools.product(steps, (False, True)):
         page.evaluate("step => journey.set('step', step)", step)
+        if (page.locator("[data-action=internal][aria-pressed=true]").count() > 0) != internal:
+            page.keyboard.press("l")
         seen: dict[str, Any] = page.evaluate(MEASURE, list(PARTS))
         assert seen["outside"] == []
         assert seen["cut"] == [0, 0]
@@ -73,6 +80,32 @@ def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str) -> No
         assert seen["strips"] == len(view.payload["partitions"])
         assert seen["lane"] < 2.2
         assert seen["newest"] <= 1
+
+
+@pytest.mark.parametrize("size", ["1280x800, file browser open", "1920x1080, projector"])
+def test_in_lab_3_the_diagram_has_half_of_the_height_and_ten_rows_and_internal_logs_fold_away(
+    page: Page, size: str
+) -> None:
+    view = opened(page, "lab03", size)
+    internal = [p for p in view.payload["partitions"] if p.startswith("__")]
+    assert len(internal) > 1
+    sent = view.payload["frames"]["EndTxn#1"]["sent"]
+    page.evaluate("step => journey.set('step', step)", sent)
+    drawn(page)
+    seen: dict[str, Any] = page.evaluate(MEASURE, list(PARTS))
+    assert seen["part"] > (0.5 if size.startswith("1280") else 0.45)
+    assert seen["rows"] >= 10
+    shown = page.locator(".strip.internal:visible")
+    expect(shown).to_have_count(0)
+    decided = next(e for e in view.payload["events"] if e["step"] > sent and e["kind"] == "append")
+    page.evaluate("step => journey.set('step', step)", decided["step"])
+    expect(shown).to_have_count(1)
+    assert f"{decided['name']}@" in f"{shown.get_attribute('data-partition')}@"
+    page.evaluate("step => journey.set('step', step)", sent)
+    page.locator("[data-action=internal]").click()
+    expect(shown).to_have_count(len(internal))
+    page.keyboard.press("Home")
+    expect(shown).to_have_count(len(internal))
 
 
 @pytest.mark.parametrize("lab", LABS)

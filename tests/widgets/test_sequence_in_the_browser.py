@@ -558,3 +558,20 @@ def test_where_no_transactional_id_exists_no_rail_is_drawn_and_the_diagram_has_i
     show(page, complete(payload_of(cluster)), 12)
     expect(page.locator(".rail")).to_have_count(0)
     assert page.locator(".diagram").evaluate("e => e.clientHeight") > high + 50
+
+
+def test_a_walk_opens_on_a_pale_preview_and_an_invitation_that_the_first_arrow_replaces(page: Page) -> None:
+    view = Sequence(lab03())
+    show(page, view.payload, view.step)
+    invitation, preview = page.get_by_role("status").filter(has_text="Press → to begin."), page.locator(".preview")
+    expect(invitation).to_be_visible()
+    assert "Press → to begin." in view.text().splitlines()
+    assert 3 < preview.count() <= 10
+    assert preview.first.evaluate("e => Number(getComputedStyle(e).opacity) < 0.4 && !!e.closest('[aria-hidden=true]')")
+    assert look(page)["frames"] == {}  # nothing of it has happened
+    first = min(f["sent"] for f in view.payload["frames"].values() if f["category"] in view.groups)
+    page.evaluate("step => journey.set('step', step)", first)
+    view.step = first
+    expect(preview).to_have_count(0)
+    expect(invitation).to_have_count(0)
+    assert "Press → to begin." not in view.text().splitlines()

@@ -18,7 +18,7 @@ from kafkalab.checks.g0 import g0, write_cycles
 from kafkalab.checks.g1c import circular_flow, g1c
 from kafkalab.checks.graph import add_edge
 from kafkalab.checks.view import COMMITTED
-from kafkalab.spark.client_pass.split import Split, last_of, part
+from kafkalab.spark.client_pass.split import Split, last_of
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, per_run
 from kafkalab.spark.key_pass.edges import EDGES
 from kafkalab.spark.key_pass.sends import value_codes
@@ -48,19 +48,19 @@ def reads_between(split: Split) -> tuple[pa.Table, dict[int, int]]:
     found = at < len(order)
     found[found] = theirs[order[at[found]]] == mine[found]
     committed = names.codes(reads.column("isolation_level")) == names.number("read_committed")
-    rows = np.flatnonzero(found & (names.codes(part(reads, "record", "outcome")) == names.number(COMMITTED)))
-    rows = rows[part(reads, "record", "txn").is_valid().to_numpy().astype(bool)[rows]]
+    rows = np.flatnonzero(found & (names.codes(reads.column("outcome")) == names.number(COMMITTED)))
+    rows = rows[reads.column("txn").is_valid().to_numpy().astype(bool)[rows]]
     read = reads.take(pa.array(rows))
     edges = pa.table(
         {
             "run": read.column("run"),
-            "start": part(read, "record", "txn"),
+            "start": read.column("txn"),
             "end": pa.array([name_of[at] for at in order[at[rows]].tolist()], pa.string()),
             "kind": pa.array([WRITE_READ] * len(rows), pa.string()),
             "committed": pa.array(committed[rows]),
             "place": pa.array([""] * len(rows), pa.string()),
             "rank": pa.array(step[rows] * 4096 + longs(read, "index")),
-            "first": part(read, "record", "step"),
+            "first": read.column("written"),
             "second": read.column("step"),
         }
     ).cast(EDGES)

@@ -15,7 +15,7 @@ from kafkalab.checks.precommitted_read import precommitted_read
 from kafkalab.checks.view import ABORTED, COMMITTED
 from kafkalab.history.history import History
 from kafkalab.spark.client_pass.endings import Judged
-from kafkalab.spark.client_pass.split import Split, last_of, part
+from kafkalab.spark.client_pass.split import Split, last_of
 from kafkalab.spark.client_pass.views import by_run, judge, reads_at, rows_at, view_of_rows
 from kafkalab.spark.key_pass.arrays import Flags, Longs, longs, per_run
 
@@ -85,5 +85,5 @@ def _read_committed(split: Split) -> Flags:
 def _had_outcome(split: Split, *outcomes: str) -> Flags:
     """Whether what was read ended in one of these ways."""
     names = split.names
-    found: Flags = np.isin(names.codes(part(split.seen, "record", "outcome")), [names.number(one) for one in outcomes])
+    found: Flags = np.isin(names.codes(split.seen.column("outcome")), [names.number(one) for one in outcomes])
     return found

@@ -14,7 +14,7 @@ from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import OPEN, PREPARED
 from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Leader, LogRecord, TxnEntry
-from kafkalab.spark.client_pass.split import Split, last_of, part
+from kafkalab.spark.client_pass.split import Split, last_of
 from kafkalab.spark.client_pass.views import add_entries, by_run, entries_at, judge, view_of_rows
 from kafkalab.spark.key_pass.arrays import Longs, groups, per_run, starts
 
@@ -116,7 +116,7 @@ def hanging(split: Split) -> Judged:
     examined = per_run(split.run[inside[np.unique(place[inside], return_index=True)[1]]])
     open_ = np.flatnonzero(split.transactional & split.is_outcome(OPEN))
     names = split.names
-    gone = names.codes(part(split.records, "marker", "removed")) == names.number("compacted")
+    gone = names.codes(split.records.column("marker_removed")) == names.number("compacted")
     there = names.codes(split.records.column("removed")) == names.number("")
     bare = np.flatnonzero(gone & there & (split.ended_at >= 0))
     rows = (_first(split, open_, place), _first(split, bare, groups(split.group, split.ended_at)))

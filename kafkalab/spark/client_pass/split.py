@@ -15,6 +15,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import Label, LogRecord
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.handover import times_of
+from kafkalab.spark.key_pass.records import MARKED
 
 Elsewhere = Callable[..., pa.Table]
 Labels = Mapping[int, tuple[Label, ...]]
@@ -40,16 +41,16 @@ class Split:
         self.marker: Flags = self.control != self.names.number("")
         self.outcome = self.names.codes(records.column("outcome"))
         self.ended_at, self.ended_step, self.ended_epoch = (
-            integers(part(records, "marker", name)) for name in ("offset", "step", "producer_epoch")
+            integers(records.column(MARKED + name)) for name in ("offset", "step", "producer_epoch")
         )
-        self.ended_as = self.names.codes(part(records, "marker", "control"))
+        self.ended_as = self.names.codes(records.column("marker_control"))
         self.calls = tables["calls"]
         self._number_transactions()
 
     def _number_transactions(self) -> None:
         columns = []
-        for table, name in ((self.records, ""), (self.seen, "record")):
-            text, client, number = (part(table, name, one) for one in ("txn", "client", "number"))
+        for table in (self.records, self.seen):
+            text, client, number = (table.column(name) for name in ("txn", "client", "number"))
             who, valid = self.names.codes(client), text.is_valid().to_numpy().astype(bool)
             mine = np.full(len(who), self.names.number(""), np.int64)
             unclaimed = np.flatnonzero(valid & (who == mine))
@@ -180,11 +181,6 @@ class Entries:
         found = (at >= 0) & (step >= 0)
         found[found] = places[at[found]] // PLACE == wanted[found]
         return np.where(found, places[at] % PLACE, -1) if len(places) else np.full(len(run), -1, np.int64)
-
-
-def part(table: pa.Table, column: str, name: str) -> Any:
-    """Return a column of a table, or with `column` a field of that column."""
-    return pc.struct_field(table.column(column), name) if column else table.column(name)
 
 
 def integers(column: Any) -> Longs:

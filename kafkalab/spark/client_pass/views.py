@@ -15,7 +15,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Read, TxnEntry
 from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.key_pass.arrays import Longs
-from kafkalab.spark.key_pass.records import OWN
+from kafkalab.spark.key_pass.records import MARKED, MARKER, ORDINAL, OWN, READ
 from kafkalab.spark.key_pass.suspects import plain
 from kafkalab.spark.storage.rows import rows_of_table
 
@@ -42,13 +42,14 @@ def view_of_rows(split: Split, rows: Longs, history: History | None = None, entr
         view.logs.setdefault(record.key, []).append(record)
         if row["outcome"]:
             view.outcomes[place] = row["outcome"]
-        if row["marker"] is not None:
-            marker = LogRecord(key=record.key, producer_id=record.producer_id, **row["marker"])
+        if row[MARKED + "step"] is not None:
+            ended = {name: row[MARKED + name] for name in MARKER}
+            marker = LogRecord(key=record.key, producer_id=record.producer_id, **ended)
             view.markers[place] = markers.setdefault((record.key, marker.offset), marker)
         if number >= 0:
             transaction = transactions.setdefault(number, ClientTxn(row["txn"]))
             view.transaction_of[place] = transaction
-            parts.setdefault(number, []).append((*row["ordinal"].values(), record))
+            parts.setdefault(number, []).append((*(row[name] for name in ORDINAL), record))
     for number, own in parts.items():
         transactions[number].records = [one[-1] for one in sorted(own, key=lambda one: one[:-1])]
     view.transactions = list(transactions.values())
@@ -89,7 +90,7 @@ def entries_at(split: Split, rows: Longs) -> list[TxnEntry]:
 
 def reads_at(split: Split, rows: Longs) -> tuple[Read, ...]:
     """Return what was read, in the order in which it was."""
-    found: list[Read] = rows_of_table("reads", plain(split.seen.drop_columns(["record"]).take(pa.array(rows))))
+    found: list[Read] = rows_of_table("reads", plain(split.seen.select(READ).take(pa.array(rows))))
     return tuple(sorted(found, key=lambda read: (read.step, read.consumer, read.index)))
 
 

@@ -133,5 +133,6 @@ def _settings(master: str, memory: str, java: str) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
         "spark.buffer.pageSize": PAGE,
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",  # jobs that list folders take longer
         "spark.hadoop.parquet.block.size": str(16 << 20),
     }

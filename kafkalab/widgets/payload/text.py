@@ -10,6 +10,7 @@ from typing import Any
 Payload = dict[str, Any]
 ALWAYS = ("fault", "crash", "recover")
 TABLE = "table "
+INVITATION = "Press → to begin."
 """Begins the name of a strip that shows a database's table: its rows have no marks of Kafka."""
 
 
@@ -221,6 +222,13 @@ def flying_line(payload: Payload, frames: Iterable[str]) -> str:
     """Return the frames in flight with their ways, in a line."""
     ways = [f"{name} {payload['frames'][name]['from']} -> {payload['frames'][name]['to']}" for name in frames]
     return f"in flight: {', '.join(ways) or 'nothing'}"
+
+
+def invitation_lines(payload: Payload, step: int, groups: Collection[str], hidden: Collection[str]) -> list[str]:
+    """Return the invitation to begin while no frame that is shown has been sent and one will be; else nothing."""
+    shown = [f["sent"] for f in payload["frames"].values() if f["category"] in groups]
+    sent = [at for at in shown if is_shown(payload, payload["events"][at], hidden)]
+    return [INVITATION] if sent and min(sent) > step else []
 
 
 def _frame_lines(frame: dict[str, Any]) -> list[str]:

@@ -81,17 +81,17 @@ class Neighbours(Picture):
         return f"{words_of(self.pressed)}{again} Moment: {self.place}."
 
     def text(self) -> str:
-        """Return the text twin: for each machine the last events up to the moment, its logs, and how it ends."""
+        """Return the text twin: for each machine how it ends, its logs, and the last events up to the moment."""
         lines = [self.head()]
         for panel in self.panels:
             step, came = panel["places"][self.place]
             lines.append(panel["model"] + ("" if came else f": “{self.place}” never comes"))
+            if self.place == END:
+                lines.append("  " + "; ".join([*(SIGN[s] + " " + text for text, s in panel["parts"]), panel["told"]]))
+            lines += [f"  {name}: {' '.join(f'[{c[0]}]' for c in cells)}" for name, cells in panel["logs"][self.place]]
             rows = [row for row in panel["rows"] if row["step"] <= step]
             lines += [f"  … {len(rows) - LAST_ROWS} events before"] if len(rows) > LAST_ROWS else []
             lines += [f"  {row['at']} ms {row['text']}" for row in rows[-LAST_ROWS:]]
-            lines += [f"  {name}: {' '.join(f'[{c[0]}]' for c in cells)}" for name, cells in panel["logs"][self.place]]
-            if self.place == END:
-                lines.append("  " + "; ".join([*(SIGN[s] + " " + text for text, s in panel["parts"]), panel["told"]]))
         return "\n".join(lines)
 
     def svg(self) -> str:

@@ -16,7 +16,7 @@ from kafkalab.widgets.model.jumps import walk_lines
 from kafkalab.widgets.model.listening import Content
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.model.what_if_strips import WhatIfStrips, strip_lines
-from kafkalab.widgets.payload.text import flying_line, text_at
+from kafkalab.widgets.payload.text import flying_line, invitation_lines, text_at
 from kafkalab.widgets.views import static_sequence as static_svg
 from kafkalab.widgets.views.view import Source, View
 
@@ -93,7 +93,8 @@ class Sequence(WhatIfStrips, TriedRules, View):
         payload, places = self.payload, self.journey.stops()
         walked = walk_lines(payload, places, self.journey.fold(), self.step)
         flying = flying_line(payload, self.journey.in_flight())
-        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, [*walked, flying])
+        begin = invitation_lines(payload, self.step, self.groups, self.hidden)
+        told = text_at(payload, self.step, tuple(self.groups), self.hidden, places, [*walked, flying, *begin])
         strips = strip_lines(self.futures(), places, self.step) if self.what_if else []
         return "\n".join([told, *lines_at(self.journey.known_report(), self.step), *strips])
 
