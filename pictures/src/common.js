@@ -7,7 +7,6 @@ export * from "./presses";
 export * from "./roles";
 export * from "./lit";
 export * from "./panel";
-export * from "./old_panel";
 export * from "./fault_rows";
 export * from "./log_cells";
 export * from "./signs";

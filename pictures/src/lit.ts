@@ -2,6 +2,7 @@
 // markup.ts.
 
 export { html, nothing, render, svg as drawing, type TemplateResult } from "lit-html";
+export { keyed } from "lit-html/directives/keyed.js";
 export { live } from "lit-html/directives/live.js";
 export { repeat } from "lit-html/directives/repeat.js";
 export { unsafeHTML } from "lit-html/directives/unsafe-html.js";

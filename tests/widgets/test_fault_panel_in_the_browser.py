@@ -22,7 +22,7 @@ from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser
 SEEN = """() => [...document.querySelectorAll(".fault-panel .rows button, .fault-panel .rows2 button")].map((b) => [
-  b.dataset.action, b.dataset.target ?? "", (b.dataset.broker ?? "") + (b.dataset.sent ? "sent" : ""), b.reason,
+  b.dataset.action, b.dataset.target ?? "", b.dataset.detail ?? "", b.getAttribute("aria-description") ?? "",
   b.getAttribute("aria-disabled")])"""
 AFTER = '() => [...document.querySelectorAll(".fault-panel select.after option")].map((one) => one.value)'
 TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.getAttribute("aria-label"))'
@@ -30,7 +30,7 @@ TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.g
 
 def about(details: dict[str, Any]) -> str:
     """What tells two buttons of the same action and target apart."""
-    return str(details.get("broker", "")) + ("sent" if details.get("sent") else "")
+    return detail_of("elect" if "broker" in details else "crash", details)
 
 
 def compare(page: Page, panel: FaultPanel) -> None:
@@ -41,7 +41,8 @@ def compare(page: Page, panel: FaultPanel) -> None:
         for action, target, details in row:
             reason = why(payload, step, action, target, **details)
             found = seen[action, target, about(details)]
-            assert found == (reason, "true" if reason else "false"), (action, target)
+            expected = (sentence(ValueError(reason)) if reason else "", str(bool(reason)).lower())
+            assert found == expected, (action, target)
             label = label_of(action, details)
             assert (f"  - {label}: {reason}" if reason else f"  [{label}]") in text
     offered_here = {(a, t, about(d)) for _, row in panel.groups_of_buttons() for a, t, d in row}
@@ -91,8 +92,7 @@ def press_each(page: Page, live: Live, panel: FaultPanel, step: int) -> list[str
             panel.step = step
             live.push()
             compare_one = why(panel.payload, step, action, target, **details)
-            broker = f'[data-broker="{details["broker"]}"]' if "broker" in details else ""
-            broker += "[data-sent]" if "sent" in details else ""
+            broker = f'[data-detail="{about(details)}"]' if about(details) else ""
             of = f'[data-target="{target}"]' if target else ""
             button = page.locator(f'.fault-panel [data-action="{action}"]{of}{broker}').first
             before = len(panel.journey.tree)
@@ -130,7 +130,7 @@ def test_release_restart_resume_heal_and_the_tree(page: Page, console_errors: li
         panel.step = panel.payload["frames"]["EndTxn#1"]["sent"]
         live.push()
         for action in (first, then):
-            page.locator(f'[data-action="{action}"][data-target="{target}"]:not([data-sent])').click()
+            page.locator(f'[data-action="{action}"][data-target="{target}"]:not([data-detail])').click()
             live.settle()
             compare(page, panel)
         page.locator('[data-action="undo"]').click()

@@ -413,7 +413,7 @@ def test_the_drawer_tries_the_rules_and_has_the_crash_after_sending(page: Page) 
     expect(page.locator(".fault-panel .rule").first).to_be_visible()
     assert view.reasons["place"] == 0
     page.locator('nav [data-target="nodes"]').click()
-    page.locator('.fault-panel [data-target="app"][data-sent]').click()
+    page.locator('.fault-panel [data-target="app"][data-detail="sent"]').click()
     live.settle()
     assert view.journey.scenario.faults == (Crash("app", at_step=view.journey.tree[-1]["at"], sent=True),)
 

@@ -1,1 +1,1 @@
-import{openFaults as o}from"kafkalab:common";var p={render:({model:e,el:r})=>o(e,r)};export{p as default};
+import{FaultPanel as o}from"kafkalab:common";import{shows as r}from"kafkalab:common";var a=r(o);export{a as default};

@@ -1,58 +1,76 @@
 // Look up why a press would change nothing: the kernel has computed the reasons, and sends them with the payload.
 
+import type { Frame, RunEvent } from "./payload";
 import { isShown, upTo } from "./run";
+import type { Run } from "./types";
 
 export const FRAME_FAULTS = ["drop", "duplicate", "delay", "hold", "reorder"],
 	DELAY_MS = 1000,
 	ADVANCE_MS = 10000;
 
 // The reason noted of a button up to a step: "" if it is enabled, undefined if nothing is noted.
-function noted(changes = [], step) {
-	return changes[upTo(changes.length, (i) => changes[i][0] <= step)]?.[1] ?? undefined;
+function noted(changes: Array<[number, string | null]> = [], step: number) {
+	return changes[upTo(changes.length, (i) => (changes[i]?.[0] ?? 0) <= step)]?.[1] ?? undefined;
 }
 
 // Return why the button would change nothing at this step, "" if it would. `detail` is what it is about besides its
 // target: a number of milliseconds, a broker. See `reason_at` in enabled_actions.py.
-export function whyPress(run, step, action, target = "", detail = "") {
-	const { fixed, start, limits, reasons } = run.actions;
+export function whyPress(run: Run, step: number, action: string, target = "", detail: string | number = ""): string {
+	const { fixed, start, limits, reasons } = actionsOf(run);
 	if (fixed) return fixed;
 	const pair = target.split("|").sort().join("|"),
 		at = Math.max(step, start),
-		of = (key) => noted(reasons[key], at),
+		of = (key: string) => noted(reasons[key], at),
 		struck = of(`${action} ${target}`),
 		[least, most, otherwise] = limits[action] ?? [];
-	if (!struck && least && !(Number.isInteger(detail) && least <= detail && detail <= most))
-		return otherwise.replace("{}", detail);
+	if (
+		!struck &&
+		least &&
+		!(typeof detail === "number" && Number.isInteger(detail) && least <= detail && detail <= most)
+	)
+		return otherwise.replace("{}", String(detail));
 	const why = (of(`${action} ${pair} ${detail}`) ?? of(`${action} ${pair}`) ?? of(action) ?? "").replaceAll(
 		"{}",
 		target,
 	);
-	return why || (detail === "sent" ? whySent(run, run.events[at], target) : "");
+	const event = run.events[at];
+	return why || (detail === "sent" && event ? whySent(run, event, target) : "");
 }
 
+const actionsOf = (run: Run) => run.actions ?? { fixed: "", start: 0, limits: {}, reasons: {} };
+
 // A crash that lets a frame arrive needs one that is sent in that moment.
-const whySent = (run, { kind, node }, target) =>
+const whySent = (run: Run, { kind, node }: RunEvent, target: string) =>
 	kind === "send" && node === target ? "" : `${run.label(target)} sends no frame at this step`;
 
 // The details of a press as one value: a number, "b2 unclean", "sent".
-export const detailOf = ({ delay_ms, ms = delay_ms, broker = "", unclean, sent }) =>
+export interface Details {
+	delay_ms?: number;
+	ms?: number;
+	after?: string;
+	broker?: string | undefined;
+	unclean?: boolean;
+	sent?: boolean;
+}
+
+export const detailOf = ({ delay_ms, ms = delay_ms, broker = "", unclean, sent }: Details) =>
 	ms ?? (sent ? "sent" : broker + (unclean ? " unclean" : ""));
 
 // The frames after which this one may arrive: those sent later that have to do with it.
-export function laterThan(run, f) {
-	const near = (other) => other.category === f.category || other.to === f.to;
+export function laterThan(run: Run, f: Frame) {
+	const near = (other: Frame) => other.category === f.category || other.to === f.to;
 	return run.flown.filter((o) => o.sent > f.sent && !o.copy_of && near(o)).slice(0, 40);
 }
 
 // The shown frames that are on their way at a step, in the order in which they were sent: `in_flight` of arrivals.py.
-export const inFlight = (run, step, groups, hidden) =>
+export const inFlight = (run: Run, step: number, groups: Set<string>, hidden: Set<string>) =>
 	run.flown
 		.filter((f) => f.sent <= step && step < run.end(f) && !f.copy_of)
 		.filter((f) => groups.has(f.category) && isShown(run, run.events[f.sent], hidden))
 		.sort((a, b) => a.sent - b.sent);
 
 // Why a frame is not in flight at a step; "" if it is.
-export function whyNotFlying(run, step, f) {
+export function whyNotFlying(run: Run, step: number, f: Frame) {
 	if (f.copy_of) return `${f.id} is the second delivery of ${f.copy_of}; a fault strikes both`;
 	if (step < f.sent) return `${f.id} is not sent yet`;
 	if (step < run.end(f)) return "";
@@ -60,15 +78,18 @@ export function whyNotFlying(run, step, f) {
 }
 
 // Why a frame cannot be made to arrive before the others of `flying`, "" if it can: `why_not_first` of arrivals.py.
-export function whyNext(run, step, f, flying) {
-	const away = run.actions.fixed || whyNotFlying(run, step, f);
+export function whyNext(run: Run, step: number, f: Frame, flying: Frame[]) {
+	const away = actionsOf(run).fixed || whyNotFlying(run, step, f);
 	if (away) return away;
 	if (run.live) return whyPress(run, step, "drop", f.id);
 	const released = !whyPress(run, step, "release", f.id),
-		arrives = released ? run.events[step].at + 1 : f.received_at;
+		arrives = released ? (run.events[step]?.at ?? 0) + 1 : f.received_at;
 	if (arrives === null) return `${f.id} never arrives in this run`;
 	const before = flying.filter(
-		(o) => o !== f && o.received !== null && (released ? o.received_at < arrives : o.received < f.received),
+		(o) =>
+			o !== f &&
+			o.received !== null &&
+			(released ? (o.received_at ?? Infinity) < arrives : o.received < (f.received ?? -1)),
 	);
 	const whys = before.map((o) =>
 		o.sent < f.sent
