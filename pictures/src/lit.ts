@@ -1,5 +1,5 @@
 // What pictures use of lit-html; the markup of vector graphics is named `drawing`, because `svg` still makes text in
-// run.js.
+// markup.ts.
 
 export { html, nothing, render, svg as drawing, type TemplateResult } from "lit-html";
 export { keyed } from "lit-html/directives/keyed.js";
