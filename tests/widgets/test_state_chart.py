@@ -94,7 +94,8 @@ def test_questions_are_gone_through_and_explained() -> None:
 @pytest.mark.parametrize("name", ["coordinator", "producer"])
 def test_each_press_goes_to_a_stop_at_which_the_chart_says_something_else(name: str) -> None:
     chart = StateChart(lab03(), name)
-    stops, seen = chart.journey.stops(), []
+    stops = chart.journey.stops()
+    seen: list[int] = []
     chart.press("home")
     while not seen or chart.step != seen[-1]:
         seen.append(chart.step)
