@@ -16,7 +16,7 @@ interface Reasons {
 	why: Record<string, string>;
 }
 
-interface Values extends PanelValues {
+export interface FaultValues extends PanelValues {
 	reasons: Partial<Reasons>;
 }
 
@@ -79,7 +79,7 @@ const row = (part: string, what: Markup, buttons: unknown) =>
 // A name that may be broken where the pattern says.
 const breakable = (name: string, at: RegExp) => name.split(at).map((part, i) => (i ? html`<wbr>${part}` : part));
 
-export class FaultPanel extends JourneyPanel<Values> {
+export class FaultPanel extends JourneyPanel<FaultValues> {
 	readonly name = "fault-panel";
 	readonly title = "Faults";
 	override readonly traits = ["reasons"] as const;
@@ -339,4 +339,4 @@ export class FaultPanel extends JourneyPanel<Values> {
 	}
 }
 
-export const openFaults = (model: Model<Values>, el: HTMLElement) => new FaultPanel(model, el).open();
+export const openFaults = (model: Model<FaultValues>, el: HTMLElement) => new FaultPanel(model, el).open();
