@@ -94,8 +94,8 @@ def _start(text: str) -> str:
 
 def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
     """The state of the capture in the folder, or of a new one."""
-    from kafkalab.spark.storage.chunks import fitting_buckets, remove_after
-    from kafkalab.spark.storage.history_files import INDEX
+    from kafkalab.spark.storage.chunks import remove_after
+    from kafkalab.spark.storage.history_files import INDEX, fitting_buckets
     from kafkalab.wire.capture.capture import begin
     from kafkalab.wire.capture.state import CaptureState
 

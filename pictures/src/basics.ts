@@ -5,6 +5,12 @@ export const time = (ms: number) => (ms < 10000 ? `${ms} ms` : `${(ms / 1000).to
 export const asSentence = (text: string) =>
 	text && text.replace(/^(?!\w*\d)./, (first) => first.toUpperCase()) + (/[.?]$/.test(text) ? "" : ".");
 export const rounded = <T>(value: T) => (typeof value === "number" ? Math.round(value * 10) / 10 : value);
+// Text in which numbers are rounded, such as the data of a path.
+export const path = (texts: TemplateStringsArray, ...values: unknown[]): string =>
+	texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
+// The path of an envelope: a frame in flight.
+export const envelopePath = (r: number) =>
+	path`M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}`;
 // Whether less motion is asked for.
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 

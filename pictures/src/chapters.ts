@@ -7,11 +7,9 @@ import { rounded, upTo } from "./run";
 import type { View } from "./sequence_view";
 import { chaptersAt, isChange, walkOf } from "./walk";
 
-export const WAY = html`<div class="travel">${buttons("previous_change", "next_change")}<div class="ticks"></div>${buttons(
-	"chapters",
-	"every",
-	"what_if",
-)}</div><div class="contents" role="dialog" aria-label="Chapters" hidden></div>`;
+export const WAY = html`<div class="travel">${buttons("previous_change", "next_change")}<div
+	class="ticks"></div>${buttons("chapters", "every", "what_if")}</div>
+	<div class="contents" role="dialog" aria-label="Chapters" hidden></div>`;
 const ONCE: Record<string, string> = {
 	chapter: "chapter",
 	change: "change of a log or a state",
@@ -92,7 +90,8 @@ function drawChapters(v: View) {
 	render(
 		html`<input class="seek" type="range" min="1" aria-label="Step" tabindex="-1">${items.map(
 			({ at, name, from, wide, title }) => html`<button type="button" class="tick" tabindex="-1" aria-hidden="true"
-				data-go=${at} title=${title} style="left:${rounded(from)}%;width:${rounded(wide)}%"><span hidden>${name}</span></button>`,
+				data-go=${at} title=${title} style="left:${rounded(from)}%;width:${rounded(wide)}%"><span
+				hidden>${name}</span></button>`,
 		)}`,
 		v.$("ticks"),
 	);

@@ -68,7 +68,7 @@ class ClientView extends JourneyPanel<Values> {
 	// The application's last moment up to a step.
 	private callAt(step: number) {
 		const { moments } = this;
-		return this.run.events[moments[upTo(moments.length, (i: number) => (moments[i] ?? 0) <= step)] ?? -1];
+		return this.run.events[moments[upTo(moments.length, (i) => (moments[i] ?? 0) <= step)] ?? -1];
 	}
 	private present() {
 		const shown = this.run.events[this.step],
@@ -109,7 +109,7 @@ class ClientView extends JourneyPanel<Values> {
 			steps = this.get("revealed")
 				? [...new Set([...this.moments, ...this.stops])].sort((a, b) => a - b)
 				: this.moments,
-			upto = upTo(steps.length, (i: number) => (steps[i] ?? 0) <= step) + 1,
+			upto = upTo(steps.length, (i) => (steps[i] ?? 0) <= step) + 1,
 			shown = steps.slice(Math.max(0, upto - LINES), upto).map((at) => this.run.events[at] as RunEvent);
 		return html`${repeat(
 			shown,
@@ -134,7 +134,7 @@ class ClientView extends JourneyPanel<Values> {
 	// Where a move leads to; undefined for nowhere.
 	private target(action: string) {
 		const steps = this.get("revealed") ? this.stops : this.moments,
-			at = upTo(steps.length, (i: number) => (steps[i] ?? 0) <= this.step),
+			at = upTo(steps.length, (i) => (steps[i] ?? 0) <= this.step),
 			moves: Record<string, number | undefined> = {
 				right: steps[at + 1],
 				left: steps[steps[at] === this.step ? at - 1 : at],

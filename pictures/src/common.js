@@ -12,5 +12,6 @@ export * from "./log_cells";
 export * from "./signs";
 export * from "./sequence_verdict";
 export * from "./sequence_logs";
+export * from "./stepper";
 export * from "./view";
 export * from "./reveal";

@@ -77,7 +77,7 @@ class Compare extends Panel<Values> {
 		if (this.told !== this.get("row")) this.row = this.told = this.get("row");
 		this.runs = [this.get("left"), this.get("right")].map((packed, side) => {
 			const known = this.runs[side];
-			return known?.packed === packed ? known : { packed, run: openRun(packed) as unknown as Run };
+			return known?.packed === packed ? known : { packed, run: openRun(packed) };
 		});
 		this.sides = this.runs.map(({ run }, side) => {
 			const step = this.rows.slice(0, this.row + 1).findLast((row) => (row[side] as number) >= 0)?.[side] as number,

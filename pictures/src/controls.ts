@@ -62,7 +62,8 @@ export const CONTROLS = html`<div class="bar">${buttons("home", "left", "play", 
 		"size",
 		"help",
 	)}</div>
-	<div class="filter" role="group" aria-label="What is shown" hidden><fieldset class="groups"><legend>frames</legend>${GROUPS.map(
+	<div class="filter" role="group" aria-label="What is shown" hidden><fieldset
+	class="groups"><legend>frames</legend>${GROUPS.map(
 		(g) => html`<label class=${g}><input type="checkbox" value=${g}><span>${g}</span></label>`,
 	)}</fieldset><div class="things"></div>${button("time")}</div>`;
 

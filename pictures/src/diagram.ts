@@ -5,7 +5,7 @@ import { grips } from "./envelopes";
 import { type Flight, type PlanRow, RESTS, type Way, firstRow, head, point, rests, turned, way } from "./flights";
 import { drawing, html, nothing, render, repeat, scaled } from "./lit";
 import type { Frame, NodeState, RunNode } from "./payload";
-import { ROLES, rolesOf } from "./roles";
+import { ROLES, roleSpans, rolesOf } from "./roles";
 import { rounded, time, upTo } from "./run";
 import type { View } from "./sequence_view";
 
@@ -22,9 +22,7 @@ function laneOf(v: View, { id, kind, label }: RunNode) {
 		coordinates = state.roles[id]?.some((role) => role in ROLES),
 		taken = u * (label.length * 0.62 + (coordinates ? 6 : 4) + (v.lane > WORDY ? 2.8 : 0)),
 		fits = (text: string) => v.pen.measureText(text).width < v.lane - taken,
-		roles = rolesOf(state.roles[id], state.client[id], fits).map(
-			([role, short, full]) => html`<span class="role ${role}" title=${full} aria-label=${full}>${short}</span>`,
-		),
+		roles = roleSpans(rolesOf(state.roles[id], state.client[id], fits)),
 		crash =
 			kind === "controller" || life === "down"
 				? nothing
@@ -255,23 +253,23 @@ function labelOf({ u, across }: View, f: Frame, g: Geometry, side: number, words
 	return across ? beside(ex, ey - side * u) : textAt(ex - side * u, ey - u * 0.5, -side, words);
 }
 
+// Where the envelope of a frame in flight is, as a transform; moved by so much.
+export function placeOf(v: View, g: Geometry, dx = 0, dy = 0): string {
+	const [x, y] = point(g, rests(v, g));
+	return `translate(${rounded(x + dx)},${rounded(y + dy)})`;
+}
+
 // What is at an arrow's end: its head, its envelope on the way, a cross with what became of it.
 function endOf(v: View, f: Frame, g: Geometry, side: number, held: boolean) {
 	const { u, across } = v;
 	if (g.fate === "delivered") return head(g, u * 0.75, f.kind === "response" ? "" : "Z");
-	if (g.fate === "in flight")
-		return drawing`<g class="token" transform="translate(${point(g, rests(v, g)).map(rounded).join()})">${tokenOf(u, held)}</g>`;
+	if (g.fate === "in flight") return drawing`<g class="token" transform=${placeOf(v, g)}>${tokenOf(u, held)}</g>`;
 	const r = u * 0.5,
 		[ex, ey] = point(g, uptoOf(g)),
 		room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
 		dir = across || side > 0 === room ? 1 : -1; // beyond the cross, where the line has ended
-	return scaled`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}"></path>${textAt(
-		ex + dir * u,
-		ey + u * 0.4,
-		dir,
-		g.fate,
-		"bad",
-	)}`;
+	return scaled`<path class="cross" d="M${ex - r},${ey - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}"></path>
+		${textAt(ex + dir * u, ey + u * 0.4, dir, g.fate, "bad")}`;
 }
 
 const uptoOf = ({ fate }: Geometry) => (fate === "dropped" ? 0.55 : 1);

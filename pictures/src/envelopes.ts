@@ -1,9 +1,9 @@
 // Envelopes in flight: each can be clicked for its menu, dragged off its line (drop) and along it (delay).
 
 import "./hands.css";
-import { type Geometry, envelope, geometry, isHeld } from "./diagram";
+import { type Geometry, envelope, geometry, isHeld, placeOf } from "./diagram";
 import { choose, closeMenu, envelopeMenu, nodeMenu, openMenu } from "./fault_menu";
-import { type Flight, point, rests } from "./flights";
+import { type Flight, point } from "./flights";
 import { drawing, html, repeat } from "./lit";
 import type { Frame } from "./payload";
 import { whyNotFlying, whyPress } from "./presses";
@@ -36,11 +36,6 @@ export interface Drag {
 }
 
 const isFlying = (v: View, f: Frame) => v.run.fate(f, v.step) === "in flight";
-const placeOf = (v: View, g: Geometry, dx = 0, dy = 0) => {
-	const [x, y] = point(g, rests(v, g));
-	return `translate(${rounded(x + dx)},${rounded(y + dy)})`;
-};
-
 // The places at which envelopes can be seized: on top of all arrows, each where its envelope is.
 export function grips(v: View) {
 	const { run, u } = v,
@@ -48,8 +43,8 @@ export function grips(v: View) {
 			const { f } = flight,
 				name = `${f.id}, ${run.label(f.from)} to ${run.label(f.to)}, ${isHeld(v, f) ? "held" : "in flight"}: faults`;
 			return drawing`<g class="grip ${f.category}" data-grip=${f.id} tabindex="0" role="button" aria-haspopup="dialog"
-				aria-label=${name} transform=${placeOf(v, geometry(v, flight))}><title>Click for a menu; drag it off its line to drop
-				${f.id}, along it to delay it</title><circle r=${rounded(u * 1.1)}></circle>${envelope(u * 0.6)}</g>`;
+				aria-label=${name} transform=${placeOf(v, geometry(v, flight))}><title>Click for a menu; drag it off its line to
+				drop ${f.id}, along it to delay it</title><circle r=${rounded(u * 1.1)}></circle>${envelope(u * 0.6)}</g>`;
 		};
 	return drawing`${repeat(
 		v.flights.filter(({ f }) => isFlying(v, f)),

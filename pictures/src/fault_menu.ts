@@ -41,10 +41,9 @@ export function envelopeMenu(v: View, f: Frame): TemplateResult {
 		"delay",
 		html`<label><input type="number" name="delay_ms" min="1" value=${DELAY_MS} aria-label="Delay in ms">ms</label>`,
 		of("delay", "delay", "It arrives later, and is overtaken", { delay_ms: DELAY_MS }),
-	)}${later.length ? line("hold until", until) : nothing}${line("crash", crashOfSender(v, f), crashOfReceiver(v, f))}${line(
-		"arrives next",
-		flyingHere(v).map((o) => nextChoice(v, o)),
-	)}`;
+	)}${later.length ? line("hold until", until) : nothing}
+	${line("crash", crashOfSender(v, f), crashOfReceiver(v, f))}
+	${line("arrives next", ...flyingHere(v).map((o) => nextChoice(v, o)))}`;
 }
 
 const nextChoice = (v: View, f: Frame) =>

@@ -5,7 +5,7 @@ import { drawing, html, keyed, live, repeat, type TemplateResult } from "./lit";
 import { JourneyPanel, type Keys, type Markup, type PanelValues } from "./panel";
 import type { Frame, RunNode } from "./payload";
 import { ADVANCE_MS, DELAY_MS, detailOf, FRAME_FAULTS, laterThan, whyPress } from "./presses";
-import { rolesOf } from "./roles";
+import { roleSpans, rolesOf } from "./roles";
 import { treeOf } from "./runs_tree";
 import type { Model, State } from "./types";
 
@@ -202,7 +202,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		return row("frame", what, [buttons, this.reorder(f)]);
 	}
 	private reorder(f: Frame) {
-		const later: Frame[] = laterThan(this.run, f),
+		const later = laterThan(this.run, f),
 			after = (this.after.of === f.id && this.after.id) || later[0]?.id || "";
 		this.after = { of: f.id, id: after };
 		if (!later.length) return "";
@@ -214,9 +214,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	}
 	private nodeRow({ id, kind, label }: RunNode, state: State) {
 		const life = state.node[id] ?? "up",
-			roles = rolesOf(state.roles[id], state.client[id], () => false).map(
-				([role, short, full]) => html`<span class="role ${role}" title=${full} aria-label=${full}>${short}</span>`,
-			),
+			roles = roleSpans(rolesOf(state.roles[id], state.client[id], () => false)),
 			what = html`<span class="${kind} ${life}">${label}</span>${life === "up" ? "" : html`<em>${life}</em>`}<span
 				class="roles">${roles}</span>`;
 		return row(
@@ -294,7 +292,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 
 	override why(action: string, target: string, detail: string) {
 		if (action === "part") return "";
-		if ((this.journey as unknown as { klab: { busy: boolean } }).klab.busy) return "the kernel is making the new run";
+		if (this.journey.klab.busy) return "the kernel is making the new run";
 		if (action === "undo") return this.journey.get("can_undo") ? "" : "there is no fault to undo";
 		if (action === "redo") return this.journey.get("can_redo") ? "" : "nothing has been undone";
 		if (action === "goto") return Number(target) === this.place ? "this run is shown already" : "";

@@ -195,8 +195,10 @@ export function rests(v: Seen, { y1, y2, loop }: Way): number {
 	return Math.min(0.95, (seen + long * RESTS - y1) / (y2 - y1));
 }
 
-export const way = (g: Way, t: number): string =>
-	`M${[0, ...(g.loop ? [0.4, 0.6] : []).filter((turn) => turn < t), t].map((at) => point(g, at).map(rounded)).join("L")}`;
+export function way(g: Way, t: number): string {
+	const turns = g.loop ? [0.4, 0.6].filter((turn) => turn < t) : [];
+	return `M${[0, ...turns, t].map((at) => point(g, at).map(rounded)).join("L")}`;
+}
 
 export function head(g: Way, r: number, close: string) {
 	const [x, y] = point(g, 1),

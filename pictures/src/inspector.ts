@@ -46,9 +46,10 @@ export function foldOf({ run, step, chosen: f, internal }: View, full: boolean, 
 				${run.label(f.to)} · ${f.about}</small>`
 			: html`<small>No frame led to this step.</small>`,
 		count = run.internal.length,
-		logs = html`<button type="button" data-action="internal" aria-pressed=${internal}>${count} internal logs</button>`;
-	return html`<div class="fold ${f?.category ?? ""}"><p>${words}</p>${count ? logs : nothing}
-		<button type="button" data-action="inspect" aria-pressed=${full} aria-expanded=${full}>${full ? "fold" : "fields"}</button></div>`;
+		logs = html`<button type="button" data-action="internal" aria-pressed=${internal}>${count} internal logs</button>`,
+		fields = full ? "fold" : "fields";
+	return html`<div class="fold ${f?.category ?? ""}"><p>${words}</p>${count ? logs : nothing}<button type="button"
+		data-action="inspect" aria-pressed=${full} aria-expanded=${full}>${fields}</button></div>`;
 }
 
 // The inspector of a frame at a step; `own` says whether the step is one of the frame's own.

@@ -1,5 +1,5 @@
 // What pictures use of lit-html; the markup of vector graphics is named `drawing`, because `svg` still makes text in
-// run.js.
+// markup.ts.
 
 import { svg, type TemplateResult } from "lit-html";
 

@@ -1,14 +1,13 @@
 // Markup as text, of the modules that do not use lit-html yet. It goes with the last of them.
 
-import { rounded } from "./basics";
+import { envelopePath, path } from "./basics";
 
 type Kept = Element & { markup?: string };
 type Parent = Element & { kept?: Map<string | number, Kept> };
 
 export const esc = (text: unknown) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 export const breakable = (text: unknown) => esc(text).replaceAll("_", "_<wbr>");
-export const svg = (texts: TemplateStringsArray, ...values: unknown[]) =>
-	texts.reduce((all, text, i) => all + rounded(values[i - 1]) + text);
+export const svg = path;
 
 // The elements that a markup makes inside such a parent.
 function parseAll(parent: Element, markup: string): Kept[] {
@@ -20,8 +19,7 @@ function parseAll(parent: Element, markup: string): Kept[] {
 export const parse = (parent: Element, markup: string) => parseAll(parent, markup)[0];
 
 // A frame in flight.
-export const envelope = (r: number) =>
-	svg`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"/>`;
+export const envelope = (r: number) => `<path d="${envelopePath(r)}"/>`;
 
 // Brings the children of an element to a list of [key, markup], making only those whose markup differs, all in one go,
 // and moving few.

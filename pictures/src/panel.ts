@@ -213,7 +213,7 @@ export abstract class JourneyPanel<V extends PanelValues = PanelValues> extends 
 		this.voice = aloud(this.journey, this.root, this.$(".now"));
 	}
 	protected take() {
-		this.run = runOf(this.journey) as unknown as Run;
+		this.run = runOf(this.journey);
 		this.step = Math.max(0, Math.min(this.journey.get("step"), this.run.last));
 	}
 	override draw() {
@@ -238,8 +238,8 @@ export abstract class JourneyPanel<V extends PanelValues = PanelValues> extends 
 		this.ask(action, target);
 	}
 	private walk(action: string) {
-		const stops: number[] = walkStops(this.run, this.journey),
-			at = upTo(stops.length, (i: number) => (stops[i] ?? 0) <= this.step),
+		const stops = walkStops(this.run, this.journey),
+			at = upTo(stops.length, (i) => (stops[i] ?? 0) <= this.step),
 			moves: Record<string, number | undefined> = {
 				right: stops[at + 1],
 				left: stops[stops[at] === this.step ? at - 1 : at],

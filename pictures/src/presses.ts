@@ -10,7 +10,7 @@ export const FRAME_FAULTS = ["drop", "duplicate", "delay", "hold", "reorder"],
 
 // The reason noted of a button up to a step: "" if it is enabled, undefined if nothing is noted.
 function noted(changes: Array<[number, string | null]> = [], step: number) {
-	return changes[upTo(changes.length, (i: number) => (changes[i]?.[0] ?? 0) <= step)]?.[1] ?? undefined;
+	return changes[upTo(changes.length, (i) => (changes[i]?.[0] ?? 0) <= step)]?.[1] ?? undefined;
 }
 
 // Return why the button would change nothing at this step, "" if it would. `detail` is what it is about besides its

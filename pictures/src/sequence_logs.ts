@@ -3,7 +3,22 @@
 
 import "./sequence_logs.css";
 import { html, nothing, render, repeat, type TemplateResult } from "./lit";
-import { DROP, LEVELS, READ, SIGNS, given, outcomes, recordsOf, spanOf, valuesOf, whoOf, wordsOf } from "./log_cells";
+import {
+	type Cell,
+	DROP,
+	LEVELS,
+	type Level,
+	type Outcome,
+	READ,
+	SIGNS,
+	entryWords,
+	given,
+	outcomes,
+	spanOf,
+	valuesOf,
+	whoOf,
+	wordsOf,
+} from "./log_cells";
 import type { Batch, RunEvent } from "./payload";
 import { logOf, upTo } from "./run";
 import type { Found, Levels, LogsShown, View, Writes } from "./sequence_view";
@@ -13,15 +28,14 @@ import type { Run } from "./types";
 
 const CELLS = 16;
 
-// A batch, its outcome, and why it is gone.
-type Cell = [Batch, string, string];
 type Item = [string, TemplateResult];
 
 export const isInternal = (partition: string) => partition.startsWith("__");
 
 // A database's table: its rows are committed or open, and it has none of Kafka's marks.
 export const isTable = (partition: string) => partition.startsWith("table ");
-export const rowFate = (log: { hw: number }, { base }: { base: number }) => (base < log.hw ? "committed" : "open");
+export const rowFate = (log: { hw: number }, { base }: { base: number }): Outcome =>
+	base < log.hw ? "committed" : "open";
 
 // Where transactions have written, and the keys of internal partitions; `known` is the same of fewer events.
 export function writesOf(
@@ -51,20 +65,6 @@ export function levelsOf(run: Run, { transactional } = writesOf(run)): Levels {
 export const keyedOf = (run: Run, { keys } = writesOf(run)): Record<string, boolean> =>
 	Object.fromEntries(run.internal.map((p) => [p, (keys[p]?.size ?? 0) > 1]));
 
-// An entry of an internal topic in a word: a transaction's state, a committed offset.
-function entryWords(b: Batch, keyed: boolean): string {
-	const words = recordsOf(b).map(({ key, value, entry }: { key: string; value: string; entry: string[][] }) => {
-		const { state, partition, offset, generation } = Object.fromEntries(entry);
-		if (state && partition === undefined) return `${keyed ? `${key} ` : ""}${state}`;
-		if (partition) return `${partition} → ${offset}`;
-		if (generation) return `generation ${generation}`;
-		return value.startsWith("tombstone") ? `${key} removed` : value;
-	});
-	return words.join("; ");
-}
-
-const signs: Record<string, string> = SIGNS;
-
 // What a cell looks like beside its kind: new, ahead of the high watermark, wrong.
 function classOf(v: LogsShown, cell: Cell, how: string, wrong: Found | undefined): string {
 	const [b, outcome, why] = cell,
@@ -76,8 +76,8 @@ function classOf(v: LogsShown, cell: Cell, how: string, wrong: Found | undefined
 function batchOf(v: LogsShown, cell: Cell, how: string, keyed: boolean | undefined, wrong: Found | undefined) {
 	const [b, outcome, why] = cell,
 		marker = b.kind !== "data",
-		sign = why ? `− ${why}` : (signs[marker ? b.kind : outcome] ?? ""),
-		words: string = wordsOf(cell),
+		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
+		words = wordsOf(cell),
 		text = marker ? "" : keyed === undefined ? valuesOf(b) : entryWords(b, keyed),
 		told = <T>(value: T) => (why ? nothing : value),
 		about = wrong
@@ -104,7 +104,7 @@ function nameOf(partition: string) {
 // The newest cells of a log, whatever its length.
 function newest(log: Log, table: boolean): Cell[] {
 	const batches = log.last(CELLS),
-		found: Map<Batch, string> = table ? new Map(batches.map((b) => [b, rowFate(log, b)])) : outcomes(batches),
+		found: Map<Batch, Outcome> = table ? new Map(batches.map((b) => [b, rowFate(log, b)])) : outcomes(batches),
 		kept = batches.map((b): Cell => [b, found.get(b) ?? "", ""]),
 		gone = log.gone.filter((b) => b.base >= (batches[0]?.base ?? 0));
 	return [...kept, ...gone.map((b): Cell => [b, "", table ? "removed" : b.why])].sort((x, y) => x[0].base - y[0].base);
@@ -140,7 +140,7 @@ class Strip {
 		return this.v.fresh.has(`${this.leader} ${this.partition} ${what}`) ? " new" : "";
 	}
 
-	private column(cell: TemplateResult, reader: (level: string) => TemplateResult) {
+	private column(cell: TemplateResult, reader: (level: Level) => TemplateResult) {
 		return html`<div class="column">${cell}${this.v.levels[this.partition].map(reader)}</div>`;
 	}
 
@@ -175,10 +175,9 @@ class Strip {
 			const [b, , why] = cell,
 				how = this.fresh(b.base) + (b.base >= hw && !why ? " ahead" : ""),
 				markup = batchOf(v, cell, how, v.keyed[partition], wrongIn(v, partition, b)),
-				states: Record<string, string> = READ,
-				read = (level: string) => {
-					const state: string = given(log, cell, level);
-					return html`<span class="read ${state}">${states[state]}</span>`;
+				read = (level: Level) => {
+					const state = given(log ?? { hw: 0, lso: 0 }, cell, level);
+					return html`<span class="read ${state}">${READ[state]}</span>`;
 				};
 			haunt(b.last);
 			this.addMarks(b.base);

@@ -3,7 +3,7 @@
 // Each transaction has a row with its states as a rail, each group one with its members. Where nothing is
 // transactional, each producer has one with the last batches that the leader remembers.
 
-import { drawing, html, nothing, render, repeat, scaled } from "./lit";
+import { html, nothing, render, repeat, scaled } from "./lit";
 import { rounded } from "./run";
 import type { Rail, View } from "./sequence_view";
 import type { State } from "./types";
@@ -55,14 +55,16 @@ function railMarkup(v: View, t: Held, place: number) {
 	const { places, width, height } = v.rail,
 		extra = [...new Set([t.state, t.pending])].filter((s) => s && !(s in places));
 	const state = ([name, [left, top, wide, high]]: [string, Rail["places"][string]]) => {
-		const mode = name === t.state ? " active" : name === t.pending ? " pending" : "";
-		return scaled`<g class="state${mode}" id="${v.prefix}${String(place)}-s_${name}"><rect x=${left} y=${top} width=${wide}
-			height=${high} rx=${high / 2}></rect><text x=${left + wide / 2 + high * 0.2}
-			y=${top + high * 0.74}>${name}</text></g>`;
-	};
-	return html`<svg width=${rounded(width)} height=${rounded(height)} aria-hidden="true">${RAIL_EDGES.map((e) =>
-		edgeOf(v.rail, e, t),
-	)}${Object.entries(places).map(state)}${drawing`<circle class="token" r=${rounded(v.u * 0.3)}></circle>`}</svg>${extra.map(
+			const mode = name === t.state ? " active" : name === t.pending ? " pending" : "",
+				id = `${v.prefix}${place}-s_${name}`;
+			return scaled`<g class="state${mode}" id=${id}><rect x=${left} y=${top} width=${wide} height=${high}
+				rx=${high / 2}></rect><text x=${left + wide / 2 + high * 0.2} y=${top + high * 0.74}>${name}</text></g>`;
+		},
+		edges = RAIL_EDGES.map((e) => edgeOf(v.rail, e, t)),
+		token = scaled`<circle class="token" r=${v.u * 0.3}></circle>`;
+	return html`<svg width=${rounded(width)} height=${rounded(height)} aria-hidden="true">${edges}${Object.entries(
+		places,
+	).map(state)}${token}</svg>${extra.map(
 		(s) => html`<b class="extra ${s === t.state ? "active" : "pending"}">${s}</b>`,
 	)}`;
 }

@@ -3,6 +3,7 @@
 import type { Drag } from "./envelopes";
 import type { FaultValues } from "./fault_rows";
 import type { Flight, Plan } from "./flights";
+import type { Level } from "./log_cells";
 import type { Chapter, Frame } from "./payload";
 import type { Finding, Journey, Model, Run, Size, State } from "./types";
 
@@ -29,7 +30,7 @@ export interface SequenceValues {
 }
 
 export type Found = Finding & { name: string; meaning: string };
-export type Levels = Record<string, string[]>;
+export type Levels = Record<string, Level[]>;
 export interface Writes {
 	count: number;
 	transactional: Set<string>;

@@ -7,7 +7,8 @@ import { asSentence, rounded } from "./run";
 import type { Entry, Row, StripsTold, View } from "./sequence_view";
 
 export const WONDERS = ["what_if", "strips"];
-export const STRIPS = html`<div class="whatif" role="group" aria-label="What if it broke right after this step?" hidden></div>`;
+export const STRIPS = html`<div class="whatif" role="group" hidden
+	aria-label="What if it broke right after this step?"></div>`;
 const SIGNS: Record<string, string> = { torn: "✕", broken: "✕", none: "" };
 
 // The entry to show at each stop: the latest that strikes anything after the stop before, or the first of these in

@@ -50,8 +50,9 @@
 		}),
 	"state-chart": (root) => {
 		const subject = root.querySelector("[data-subject]"),
-			lines = [root.querySelector(".title").textContent];
-		if (!subject) return [...lines, `  ${root.querySelector(".subject .big").textContent}`];
+			lines = [root.querySelector(".title").textContent],
+			changes = `  ${root.querySelector(".changes").textContent}`;
+		if (!subject) return [...lines, `  ${root.querySelector(".subject .big").textContent}`, changes];
 		const [big, meaning, facts, via] = [...subject.children].map((p) => p.textContent.trim()),
 			{ state } = subject.dataset;
 		const name = subject.dataset.subject,
@@ -61,6 +62,7 @@
 			`  ${meaning}`,
 			`  ${facts}`,
 			...(via ? [`  ${via}`] : []),
+			changes,
 		);
 		for (const row of root.querySelectorAll("[data-ask]")) {
 			const chosen = row.ariaSelected === "true",

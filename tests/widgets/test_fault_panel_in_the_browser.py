@@ -41,7 +41,8 @@ def compare(page: Page, panel: FaultPanel) -> None:
         for action, target, details in row:
             reason = why(payload, step, action, target, **details)
             found = seen[action, target, about(details)]
-            assert found == (sentence(ValueError(reason)) if reason else "", str(bool(reason)).lower()), (action, target)
+            expected = (sentence(ValueError(reason)) if reason else "", str(bool(reason)).lower())
+            assert found == expected, (action, target)
             label = label_of(action, details)
             assert (f"  - {label}: {reason}" if reason else f"  [{label}]") in text
     offered_here = {(a, t, about(d)) for _, row in panel.groups_of_buttons() for a, t, d in row}

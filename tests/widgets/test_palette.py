@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +30,46 @@ def test_no_picture_depends_on_how_python_adds_floats(monkeypatch: pytest.Monkey
     for module in (palette, static_log_tape):
         monkeypatch.setattr(module, "sum", math.fsum, raising=False)
     assert pictures() == before
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG 2 defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [n / 255 for n in palette.channels(colour)]
+        red, green, blue = (n / 12.92 if n <= 0.04045 else ((n + 0.055) / 1.055) ** 2.4 for n in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def pairs() -> Iterator[tuple[str, str, str]]:
+    """What words are drawn in and on: a name, both colours. Signs are also filled, with the page's colour on them."""
+    static = ("DARK", "DIM", "GREEN", "RED", "AMBER", "BLUE", "VIOLET", "GREY", "CLIENT")
+    for name in static:
+        yield from ((f"static {name} on {on}", getattr(palette, name), on) for on in ("#ffffff", palette.PALE))
+    for name, theme in palette.THEMES.items():
+        for letter, colour in theme.letters.items():
+            yield from ((f"{name} {letter} on {on}", colour, ground) for on, ground in theme.grounds.items())
+
+
+def test_all_words_have_a_contrast_of_at_least_4_5() -> None:
+    table = {name: round(contrast(letter, ground), 2) for name, letter, ground in pairs()}
+    assert len(table) == 2 * (9 + 2 * (2 + len(palette.HUES)))
+    assert {name: ratio for name, ratio in table.items() if ratio < 4.5} == {}
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    """Black on white, and the grey that is known as the palest that can be read on white."""
+    assert (contrast("#000000", "#ffffff"), contrast("#ffffff", "#000000")) == (21, 21)
+    assert round(contrast("#767676", "#ffffff"), 2) == 4.54
+
+
+def test_live_pictures_are_mixed_from_the_hues_of_the_palette() -> None:
+    (sheet,) = Path(palette.__file__).parents[1].rglob("shared.css")
+    text = sheet.read_text(encoding="utf-8")
+    assert [name for name, hue in palette.HUES.items() if not re.search(rf"--{name}: [^;]*{hue}", text)] == []
 
 
 def test_a_width_is_a_number_of_hundredths_of_the_size() -> None:

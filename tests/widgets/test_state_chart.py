@@ -91,6 +91,39 @@ def test_questions_are_gone_through_and_explained() -> None:
         chart.press("ask", "EndTxn(ABRT)")
 
 
+@pytest.mark.parametrize("name", ["coordinator", "producer"])
+def test_each_press_goes_to_a_stop_at_which_the_chart_says_something_else(name: str) -> None:
+    chart = StateChart(lab03(), name)
+    stops = chart.journey.stops()
+    seen: list[int] = []
+    chart.press("home")
+    while not seen or chart.step != seen[-1]:
+        seen.append(chart.step)
+        chart.press("right")
+    told = {step: place_at(chart._places(), step, "") for step in stops}
+    facts = [p and (p.state, p.pending, p.known) for p in told.values()]
+    changes = [step for step, now, before in zip(stops[1:], facts[1:], facts[:-1], strict=True) if now != before]
+    assert seen[1:] == changes
+    assert len(seen) < len(stops) / 2
+    assert f"change {len(changes)} of {len(changes)} in this chart: ← and →" in str(chart)
+    chart.press("left")
+    assert chart.step == changes[-2]
+    chart.press("end")
+    assert chart.step == stops[-1]
+
+
+def test_with_a_subject_chosen_only_its_changes_count() -> None:
+    journey = Journey(Scenario.load(Path(__file__).parents[2] / "data" / "rules" / "generation_check.klab"))
+    chart = StateChart(journey, "producer")
+    first = chart._places()[0].subject
+    every = chart._turns()
+    chart.press("subject", first)
+    assert set(chart._turns()) < set(every)
+    for step in chart._turns():
+        chart.step = step
+        assert f"  {first}: " in str(chart)
+
+
 def test_which_subject_is_shown_can_be_chosen() -> None:
     journey = Journey(Scenario.load(Path(__file__).parents[2] / "data" / "rules" / "generation_check.klab"))
     chart = StateChart(journey, "producer")
@@ -111,7 +144,7 @@ def test_a_group_is_told_with_its_members() -> None:
     chart.press("every")
     chart.press("end")
     for _ in range(30):
-        chart.press("left")
+        chart.journey.press("left")
     assert "workers: Stable" in str(chart)
     assert "generation 3 · led by m2-0-2 · m2-0-2: in-0, in-1, in-2, in-3" in str(chart)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,37 @@ def test_each_step_shows_what_the_text_says(
 ) -> None:
     view = StateChart(scenario, name)
     open_view(page, view)
-    for key in ["ArrowRight"] * (len(view.journey.stops()) - 1) + ["ArrowLeft"] * 12:
-        page.keyboard.press(key)
+    for step in view.journey.stops():
+        page.evaluate("step => journey.set('step', step)", step)
         agree(page, view, NAME)
         state = page.evaluate("document.querySelector('[data-state]')?.dataset.state")
         assert active(page) == ([state] if state else [])
     assert page.evaluate("window.outside") == []
     assert console_errors == []
+
+
+@pytest.mark.parametrize("name", ["coordinator", "producer"])
+def test_each_press_of_an_arrow_key_changes_the_chart_until_nothing_changes_any_more(page: Page, name: str) -> None:
+    view = StateChart(lab03(), name)
+    open_view(page, view)
+    page.keyboard.press("Home")
+    shown = "() => document.querySelector('.chart .subject').textContent"
+    seen = [page.evaluate(shown)]
+    for _ in view._turns():
+        page.keyboard.press("ArrowRight")
+        agree(page, view, NAME)
+        seen.append(page.evaluate(shown))
+    assert all(one != other for one, other in pairwise(seen))
+    page.keyboard.press("ArrowRight")
+    last = view._turns()[-1] == view.journey.stops()[-1]
+    why = "This is the last step." if last else "Nothing changes here after this step."
+    expect(page.locator(".now")).to_have_text(why)
+    expect(page.locator(".bar [data-action=right]")).to_be_disabled()
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(shown) == seen[-2]
+    assert page.evaluate("journey.get('step')") == view._turns()[-2]
+    page.keyboard.press("End")
+    assert page.evaluate("journey.get('step')") == view.journey.stops()[-1]
 
 
 @pytest.mark.parametrize("name", ["coordinator", "producer"])
@@ -177,7 +202,6 @@ def test_the_token_runs_along_the_arrow_that_fires_and_waits_half_way_on_a_pendi
     expect(page.locator(".token")).to_have_count(1)
     expect(page.locator(".fired")).to_have_id("klab-state-chart1-e_Ongoing__PrepareCommit")
     expect(page.locator(".token")).to_have_count(0)
-    page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".edge.pending")).to_have_id("klab-state-chart1-e_PrepareCommit__CompleteCommit")
     page.wait_for_timeout(900)

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.view import view_of
@@ -22,10 +21,10 @@ from kafkalab.spark.key_pass.arrays import longs
 from kafkalab.spark.key_pass.key_pass import Layout, rows_where
 from kafkalab.spark.storage.rows import histories_from
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema
+from kafkalab.spark.storage.tasks import in_tasks
 
 TASKS = 8
 """The number of tasks, at most, in which the runs of files are checked."""
-SCHEMA = from_arrow_schema(COUNTED)
 
 
 def checked(spark: SparkSession, layout: Layout, names: Sequence[str]) -> DataFrame:
@@ -36,20 +35,18 @@ def checked(spark: SparkSession, layout: Layout, names: Sequence[str]) -> DataFr
     files = layout.files
     tasks = min(TASKS, max(1, len(rows_where(files, "labels", ("run",)).column("run").unique())))
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                tables = {}
-                for name in TABLES:
-                    table = rows_where(files, name, tuple(arrow_schema(name).names))
-                    tables[name] = table.filter(pa.array(longs(table, "run") % tasks == number))
-                yield say(histories_from(tables), names)
+    def work(number: int) -> Iterator[pa.RecordBatch]:
+        tables = {}
+        for name in TABLES:
+            table = rows_where(files, name, tuple(arrow_schema(name).names))
+            tables[name] = table.filter(pa.array(longs(table, "run") % tasks == number))
+        yield say(histories_from(tables), names)
 
-    return spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA)
+    return in_tasks(spark, tasks, work, COUNTED)
 
 
 def say(runs: Iterable[tuple[int, History]], names: Sequence[str]) -> pa.RecordBatch:
-    """Return what the checks of these names find in each history, as rows of SCHEMA."""
+    """Return what the checks of these names find in each history, as rows of COUNTED."""
     rows: list[dict[str, object]] = []
     with collector_off():
         for run, history in runs:

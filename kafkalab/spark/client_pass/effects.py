@@ -20,7 +20,7 @@ from kafkalab.protocol.source_header import SOURCE
 from kafkalab.spark.client_pass.endings import Judged
 from kafkalab.spark.client_pass.split import Labels, Split
 from kafkalab.spark.key_pass.arrays import Flags, Longs, Names, groups, longs
-from kafkalab.spark.key_pass.handover import MAKERS, OUTPUTS, THROUGH
+from kafkalab.spark.key_pass.handover import in_form, once
 
 Tables = Mapping[str, pa.Table]
 INPUT_KEY = "(?s)^.+-[^-]*$"
@@ -34,7 +34,7 @@ def outputs_of(split: Split) -> tuple[pa.Table, pa.Table]:
     sent = both.filter(both.column("sent")).select(["run", "who", "input"])
     makers = sent.group_by(["run", "who", "input"]).aggregate([]).rename_columns(["run", "process", "input"])
     named = pc.match_substring_regex(both.column("input"), INPUT_KEY)
-    return both.filter(named).select(OUTPUTS.names).cast(OUTPUTS), makers.select(MAKERS.names).cast(MAKERS)
+    return in_form(both.filter(named), "outputs"), in_form(makers, "makers")
 
 
 def _declared(rows: pa.Table) -> pa.Table:
@@ -116,8 +116,7 @@ def through_of(split: Split) -> pa.Table:
     offsets = [number for number, text in enumerate(split.names.texts) if topic_of(text) == OFFSETS_TOPIC]
     keyed = pc.not_equal(pc.fill_null(split.records.column("record_key"), ""), "").to_numpy().astype(bool)
     rows = np.flatnonzero(np.isin(split.key, offsets) & keyed)
-    found = split.records.select(THROUGH.names).take(pa.array(rows)).cast(THROUGH)
-    return found.group_by(THROUGH.names).aggregate([]).cast(THROUGH)
+    return once(split.records.select(["run", "transactional"]).take(pa.array(rows)), "through")
 
 
 class Made:

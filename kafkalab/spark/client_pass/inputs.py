@@ -22,7 +22,7 @@ from kafkalab.spark.client_pass.endings import Judged
 from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.client_pass.views import by_run, judge, view_of_rows
 from kafkalab.spark.key_pass.arrays import PLACE, Longs, Names, groups, longs, per_run
-from kafkalab.spark.key_pass.handover import COMMITS
+from kafkalab.spark.key_pass.handover import TABLES
 from kafkalab.spark.key_pass.sends import pairs_of
 
 Tables = Mapping[str, pa.Table]
@@ -67,7 +67,7 @@ def commits_of(split: Split) -> pa.Table:
             "end_step": pa.array(np.where(owned, clients.end_step[txn], -1)),
             "outcome": found.column("outcome"),
         }
-    ).cast(COMMITS)
+    ).cast(TABLES["commits"])
 
 
 class Inputs:

@@ -17,12 +17,13 @@ from kafkalab.spark.key_pass import log as logs
 from kafkalab.spark.key_pass import polls
 from kafkalab.spark.key_pass.acknowledgements import Told
 from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs
-from kafkalab.spark.key_pass.files import POLLS, SENDS, Tables, give_back
+from kafkalab.spark.key_pass.files import POLLS, SENDS, Tables
 from kafkalab.spark.key_pass.log import Labels, Reads
 from kafkalab.spark.key_pass.polls import Walk
 from kafkalab.spark.key_pass.sends import Owners, Sends, find
 from kafkalab.spark.key_pass.suspects import Suspected
 from kafkalab.spark.storage.rows import histories_from
+from kafkalab.spark.storage.tasks import give_back
 
 FEW = 20
 """Up to this many numbers are compared one by one, which tells more of what need not be read than a set does."""

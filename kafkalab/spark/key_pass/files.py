@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,7 +35,6 @@ ONLY_FOR: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """Columns that no other audit looks at; the tables that the pass leaves need them all."""
-HEADERS = pa.list_(pa.field("element", pa.string(), nullable=False))
 FEW_TEXTS = {
     *("key", "client", "consumer", "process", "node", "type", "function", "transactional_id"),
     *("control", "removed", "isolation_level", "moved"),
@@ -98,12 +96,4 @@ def _part(table: str, place: Place, columns: tuple[str, ...]) -> pa.Table:
     elsewhere = place.local is None  # there a request for many columns at once is worth the memory
     file = pq.ParquetFile(place.open(), read_dictionary=few, pre_buffer=elsewhere, page_checksum_verification=True)
     part = file.read(columns=list(columns), use_threads=False)
-    if "headers" in columns and "headers" not in part.column_names:  # written before records had any
-        part = part.append_column("headers", pa.array([[]] * part.num_rows, HEADERS))
     return part.filter(pc.equal(part.column("function"), "send")) if table == "operations" else part
-
-
-def give_back() -> None:
-    """What is free goes back to the machine: a worker waits for its next task for a while, and others need the room."""
-    pool: Any = pa.default_memory_pool()
-    pool.release_unused()

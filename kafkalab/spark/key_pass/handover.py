@@ -13,55 +13,54 @@ import pyarrow.compute as pc
 from kafkalab.spark.key_pass import records
 from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
 from kafkalab.spark.key_pass.bucket import Bucket
-from kafkalab.spark.key_pass.edges import writes_between
+from kafkalab.spark.key_pass.edges import EDGES, writes_between
 from kafkalab.spark.key_pass.splits import KEPT_IN, Splits, kept_schema
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 
+LONGS = ("run", "offset", "step", "end_step", "at_ms", "reads", "examined")
+FLAGS = ("sent", "failed")
 
-def _columns(table: str, *names: str) -> pa.Schema:
-    return pa.schema([arrow_schema(table).field(name) for name in names])
+
+def _columns(table: str, names: str) -> pa.Schema:
+    return pa.schema([arrow_schema(table).field(name) for name in names.split()])
 
 
-CALL = ("run", "client", "process", "transaction", "index", "type", "function", "step")
-CALLS = _columns("operations", *CALL)
-CONSUMERS = pa.schema(
-    {"run": pa.int64(), "consumer": pa.string(), "process": pa.string(), "key": pa.string(), "reads": pa.int64()}
-)
-COMMITS = pa.schema(
-    [
-        ("run", pa.int64()),
-        *((name, pa.string()) for name in ("record_key", "input", "key")),
-        ("offset", pa.int64()),
-        ("value", pa.string()),
-        ("step", pa.int64()),
-        *((name, pa.string()) for name in ("txn", "process")),
-        ("end_step", pa.int64()),
-        ("outcome", pa.string()),
-    ]
-)
-KNOWN = _columns("log", "run", "key", "offset", "value", "step")
-TAKEN = _columns("reads", "run", "key", "process", "offset", "step", "index")
-MOVES = _columns("polls", "run", "key", "process", "moved", "step")
-POLLED = _columns("polls", "run", "process", "key", "group")
-POSITIONS = _columns("operations", "run", "process", "key", "value")
-SENT = _columns("operations", "run", "client", "process", "transaction", "key", "value", "headers").append(
-    pa.field("failed", pa.bool_())
-)
-MAKERS = pa.schema({"run": pa.int64(), "process": pa.string(), "input": pa.string()})
-THROUGH = _columns("log", "run", "transactional")
-OUTPUTS = pa.schema(
-    [
-        ("run", pa.int64()),
-        *((name, pa.string()) for name in ("source", "input", "key", "value", "txn", "process", "who")),
-        *((name, pa.bool_()) for name in ("sent", "failed")),
-        ("outcome", pa.string()),
-        ("step", pa.int64()),
-    ]
-)
-PAIRS = pa.schema({"run": pa.int64(), "examined": pa.int64()})
-LOGGED = pa.schema({"run": pa.int64()})
-TIMES = pa.schema({"run": pa.int64(), "step": pa.int64(), "at_ms": pa.int64()})
+def _made(names: str) -> pa.Schema:
+    kinds = dict.fromkeys(LONGS, pa.int64()) | dict.fromkeys(FLAGS, pa.bool_())
+    return pa.schema([(name, kinds.get(name, pa.string())) for name in names.split()])
+
+
+TABLES = {
+    "records": records.RECORDS,
+    "seen": records.SEEN,
+    "taken": records.SEEN,
+    "edges": EDGES,
+    "entries": arrow_schema("transactions"),
+    "calls": _columns("operations", "run client process transaction index type function step"),
+    "known": _columns("log", "run key offset value step"),
+    "reads": _columns("reads", "run key process offset step index"),
+    "moves": _columns("polls", "run key process moved step"),
+    "polled": _columns("polls", "run process key group"),
+    "positions": _columns("operations", "run process key value"),
+    "sent": _columns("operations", "run client process transaction key value headers").append(
+        pa.field("failed", pa.bool_())
+    ),
+    "through": _columns("log", "run transactional"),
+    "commits": _made("run record_key input key offset value step txn process end_step outcome"),
+    "outputs": _made("run source input key value txn process who sent failed outcome step"),
+    "makers": _made("run process input"),
+    "consumers": _made("run consumer process key reads"),
+    "pairs": _made("run examined"),
+    "logged": _made("run"),
+    "times": _made("run step at_ms"),
+}
+"""The tables that the passes leave for each other."""
+
+
+def in_form(table: pa.Table, name: str) -> pa.Table:
+    """Return the table with the columns of the one of this name in TABLES."""
+    return table.select(TABLES[name].names).cast(TABLES[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +106,22 @@ class Handover:
         """Write, by key, what readers may know, these reads, and where processes were moved."""
         log, reads, names = bucket.log, bucket.reads, bucket.names
         rows = np.flatnonzero(log.known & log.data)
-        here = log.table.select(KNOWN.names).take(pa.array(log.at[rows])).cast(KNOWN)
+        here = in_form(log.table.select(TABLES["known"].names).take(pa.array(log.at[rows])), "known")
         self._write(here, self.splits.of_keys(names, log.key[rows]), "known", task)
-        here = reads.table.select(TAKEN.names).take(pa.array(taken)).cast(TAKEN)
+        here = in_form(reads.table.select(TABLES["reads"].names).take(pa.array(taken)), "reads")
         self._write(here, self.splits.of_keys(names, reads.key[taken]), "reads", task)
         polls = bucket.tables["polls"]
-        moves = polls.filter(pc.not_equal(polls.column("moved"), "")).select(MOVES.names).cast(MOVES)
+        moves = in_form(polls.filter(pc.not_equal(polls.column("moved"), "")), "moves")
         self._write_by("key", moves, "moves", task)
-        polled = polls.select(POLLED.names).cast(POLLED).group_by(POLLED.names).aggregate([])
-        self._write_by("key", polled, "polled", task)
+        self._write_by("key", once(polls, "polled"), "polled", task)
 
     def _write_outputs(self, calls: pa.Table, task: str) -> None:
         """Write which outputs were sent, and of which groups the committed offsets are."""
         sent, names = sent_of(calls), Names()
         run, client = longs(sent, "run"), names.codes(sent.column("client"))
         self._write(sent, self.splits.of_rows(names, run, client, run), "sent", task)
-        offsets = calls.filter(pc.equal(calls.column("function"), "offsets")).select(POSITIONS.names).cast(POSITIONS)
-        self._write_by("key", offsets.group_by(POSITIONS.names).aggregate([]), "positions", task)
+        offsets = calls.filter(pc.equal(calls.column("function"), "offsets"))
+        self._write_by("key", once(offsets, "positions"), "positions", task)
 
     def write_for_inputs(self, name: str, table: pa.Table, number: int) -> None:
         """Write what the client pass has found in a split of the inputs that `table` names in its column input."""
@@ -159,12 +157,17 @@ class Handover:
 def counts_of(run: Longs) -> pa.Table:
     """Return how often each run is there."""
     runs, counts = np.unique(run, return_counts=True)
-    return pa.table([pa.array(runs, pa.int64()), pa.array(counts, pa.int64())], schema=PAIRS)
+    return pa.table([pa.array(runs, pa.int64()), pa.array(counts, pa.int64())], schema=TABLES["pairs"])
+
+
+def once(table: pa.Table, name: str) -> pa.Table:
+    """Return the rows in the form of the table of this name, each of them once."""
+    return in_form(table, name).group_by(TABLES[name].names).aggregate([])
 
 
 def calls_of(operations: pa.Table) -> pa.Table:
     """Return, of the operations of transactions, those that end one, and the first of each transaction."""
-    inside = operations.filter(pc.greater_equal(operations.column("transaction"), 1)).select(list(CALL))
+    inside = operations.filter(pc.greater_equal(operations.column("transaction"), 1)).select(TABLES["calls"].names)
     names = Names()
     who = groups(longs(inside, "run"), names.codes(inside.column("client")), longs(inside, "transaction"))
     order = np.lexsort((longs(inside, "index"), who))
@@ -184,31 +187,31 @@ def sent_of(operations: pa.Table) -> pa.Table:
     runs = (longs(asked, "run"), longs(fails, "run"))
     same = groups(np.concatenate(runs), np.concatenate([longs(asked, "index"), longs(fails, "invocation")]))
     failed = np.isin(same[: asked.num_rows], same[asked.num_rows :])
-    return asked.select(SENT.names[:-1]).append_column("failed", pa.array(failed))
+    return asked.select(TABLES["sent"].names[:-1]).append_column("failed", pa.array(failed))
 
 
 def consumers_of(reads: pa.Table, polls: pa.Table) -> pa.Table:
     """Return which consumers polled or read which keys, and how often each process read there."""
     kept = ["run", "consumer", "process", "key"]
-    plain = pa.schema([CONSUMERS.field(name) for name in kept])
+    plain = pa.schema([TABLES["consumers"].field(name) for name in kept])
     read = reads.select(kept).cast(plain).group_by(kept).aggregate([([], "count_all")])
     place = ["run", "consumer", "key"]
     polled = polls.select(place).cast(pa.schema([plain.field(name) for name in place])).group_by(place).aggregate([])
     none = pa.array([0] * polled.num_rows, pa.int64())
     polled = polled.append_column("process", pa.nulls(polled.num_rows, pa.string())).append_column("count_all", none)
     both = pa.concat_tables([read.select([*kept, "count_all"]), polled.select([*kept, "count_all"])])
-    return both.rename_columns(CONSUMERS.names)
+    return both.rename_columns(TABLES["consumers"].names)
 
 
 def times_of(tables: Iterable[pa.Table]) -> pa.Table:
     """Return the last step of each run in these tables that has a time, with this time."""
-    rows = pa.concat_tables([table.select(TIMES.names) for table in tables]).cast(TIMES)
+    rows = pa.concat_tables([in_form(table, "times") for table in tables])
     rows = rows.filter(pc.greater_equal(rows.column("at_ms"), 0))
     run, step = longs(rows, "run"), longs(rows, "step")
     last = rows.group_by(["run"]).aggregate([("step", "max")]).sort_by("run")
     newest = longs(last, "step_max")[np.searchsorted(longs(last, "run"), run)]
     rows = rows.filter(pa.array(step == newest))
-    return rows.group_by(["run", "step"]).aggregate([("at_ms", "max")]).rename_columns(TIMES.names)
+    return rows.group_by(["run", "step"]).aggregate([("at_ms", "max")]).rename_columns(TABLES["times"].names)
 
 
 def paths_of(files: Mapping[str, Mapping[int, list[str]]], table: str) -> list[str]:

@@ -21,13 +21,14 @@ from kafkalab.history.schema import Label
 from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.key_pass.arrays import per_run
 from kafkalab.spark.key_pass.bucket import Bucket
-from kafkalab.spark.key_pass.files import Tables, columns_for, give_back
+from kafkalab.spark.key_pass.files import Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover, paths_of
 from kafkalab.spark.key_pass.log import Labels
 from kafkalab.spark.key_pass.splits import KEPT
-from kafkalab.spark.storage.history_files import BY_KEY, bucket_in, in_buckets, read_list
+from kafkalab.spark.storage.history_files import BY_KEY, read_list
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
+from kafkalab.spark.storage.tasks import in_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,13 +77,12 @@ class Layout:
 def layout_of(path: Where) -> Layout:
     """Return the layout of the history at `path`, as its list of files says."""
     version, listed = read_list(path)
-    files: Files = {table: in_buckets(path, listed, table) for table in BY_KEY}
+    files: Files = {table: {} for table in BY_KEY}
     rows: Counter[int] = Counter()
     for file in listed:
+        files.setdefault(file.table, {}).setdefault(file.bucket, []).append((place_of(path) / file.path).text)
         if file.table in BY_KEY:
-            rows[bucket_in(file.path)] += file.rows
-        else:
-            files.setdefault(file.table, {0: []})[0].append((place_of(path) / file.path).text)
+            rows[file.bucket] += file.rows
     held: Counter[int] = Counter()
     for bucket, many in sorted(rows.items(), key=lambda one: (-one[1], one[0])):
         first = next((one for one, there in held.items() if there + many <= ROWS_OF_SMALL_BUCKETS), bucket)
@@ -99,15 +99,10 @@ def key_pass(
 
     With `into` it writes the tables that other audits need, too.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    names, schema = tuple(name for name in ONE_KEY if name in only), from_arrow_schema(COUNTED)
+    names = tuple(name for name in ONE_KEY if name in only)
     entries = len(paths_of(layout.files, "transactions")) if into is not None else 0
-    tasks = entries + len(layout.rows)
-    if not tasks or not (names or into):
-        return spark.createDataFrame([], schema)
-    numbers = spark.range(0, tasks, 1, tasks)
-    return numbers.mapInArrow(_worker(layout, labels_by_run(layout.files, ("config",)), names, into), schema)
+    tasks = entries + len(layout.rows) if names or into else 0
+    return in_tasks(spark, tasks, _worker(layout, labels_by_run(layout.files, ("config",)), names, into), COUNTED)
 
 
 def labels_by_run(files: Files, names: tuple[str, ...]) -> Labels:
@@ -133,24 +128,19 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
 
 def _worker(
     layout: Layout, labels: Labels, names: tuple[str, ...], into: Handover | None
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the numbers of its work: first the buckets, then the files of the transaction log."""
+) -> Callable[[int], Iterator[pa.RecordBatch]]:
+    """What a task does with the number of its work: first the buckets, then the files of the transaction log."""
     files, buckets = layout.files, list(layout.rows)
     entries = paths_of(files, "transactions")
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns = columns_for(names, whole=into is not None)
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                if place < len(buckets):
-                    number = buckets[place]
-                    paths = {table: files[table].get(number, []) for table in BY_KEY}
-                    tables = Tables({**paths, "calls": paths["operations"]}, columns)
-                    yield from bucket_rows(tables, labels, names, partial(rows_where, files), into, number)
-                    del tables
-                elif into is not None:
-                    into.write_entries(entries[place - len(buckets)], place - len(buckets))
-                give_back()
+    def work(place: int) -> Iterator[pa.RecordBatch]:
+        if place < len(buckets):
+            number, columns = buckets[place], columns_for(names, whole=into is not None)
+            paths = {table: files[table].get(number, []) for table in BY_KEY}
+            tables = Tables({**paths, "calls": paths["operations"]}, columns)
+            yield from bucket_rows(tables, labels, names, partial(rows_where, files), into, number)
+        elif into is not None:
+            into.write_entries(entries[place - len(buckets)], place - len(buckets))
 
     return work
 

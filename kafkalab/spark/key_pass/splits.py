@@ -6,7 +6,7 @@ So every transaction has all its records, decisions and operations in one split,
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from kafkalab.spark.key_pass.arrays import Longs, Names, groups
 from kafkalab.spark.key_pass.records import gather, write
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
+from kafkalab.spark.storage.tasks import in_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,7 +92,8 @@ def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]],
     paths = [(table, path) for table in NAMED for found in files.get(table, {}).values() for path in found]
     if not paths:
         return Splits(1)
-    rows = spark.range(len(paths)).mapInArrow(_worker(paths, folder), LINKS).collect()
+    made = in_tasks(spark, len(paths), lambda at: links_in(*paths[at], folder, at).to_batches(), LINKS, together=True)
+    rows = made.collect()
     for table in KEPT:
         gather(place_of(folder) / KEPT_IN / table, kept_schema(table))
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
@@ -104,18 +106,6 @@ def split_count(records: int) -> int:
     Large histories have larger splits: every bucket writes a file for every split, and each one has to be opened.
     """
     return max(FEWEST, min(records // RECORDS_OF_A_SPLIT, SMALL_SPLITS + records // RECORDS_OF_A_LARGE_SPLIT))
-
-
-def _worker(
-    paths: list[tuple[str, str]], folder: Where
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                table, path = paths[place]
-                yield from links_in(table, path, folder, place).to_batches()
-
-    return work
 
 
 def kept_schema(table: str) -> pa.Schema:

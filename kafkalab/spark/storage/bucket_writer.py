@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
-from kafkalab.spark.key_pass.files import give_back
 from kafkalab.spark.storage.places import Place, Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
+from kafkalab.spark.storage.tasks import give_back
 
 WRITTEN = "path string, bytes bigint, rows bigint"
 """What is told of a file: how long it is was counted while it was written."""

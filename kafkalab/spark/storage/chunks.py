@@ -10,16 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafkalab.spark.storage.bucket_writer import Files, parts_by_key
-from kafkalab.spark.storage.history_files import BUCKET, BY_KEY, FEWEST_BUCKETS, RECORDS_OF_A_BUCKET
+from kafkalab.spark.storage.history_files import BUCKET, BY_KEY
 from kafkalab.spark.storage.history_files import write_index as write_index
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema
 
 PART = "part-{:05}.parquet"
-
-
-def fitting_buckets(records: int) -> int:
-    """Return how many buckets a history of about so many records has."""
-    return max(FEWEST_BUCKETS, records // RECORDS_OF_A_BUCKET)
 
 
 def write_chunk(folder: Path, number: int, tables: dict[str, dict[str, list[Any]]], buckets: int) -> None:

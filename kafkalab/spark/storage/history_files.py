@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.history.history import FRAME_NAMES, REPLY
@@ -59,6 +59,13 @@ class File:
     def table(self) -> str:
         return self.path.partition("/")[0]
 
+    @property
+    def bucket(self) -> int:
+        """The bucket that its path names; 0 for a table that is not laid out by key."""
+        number = re.search(rf"/{BUCKET}=(\d+)/", self.path)
+        assert number or self.table not in BY_KEY, f"{self.path} is not laid out by key"
+        return int(number[1]) if number else 0
+
 
 def write_histories(histories: Histories, path: Where, *, buckets: int = 0, replace: bool = False) -> list[File]:
     """Write all tables below `path`; the files, in order. FileExistsError if something is there and `replace` is not.
@@ -72,8 +79,9 @@ def write_histories(histories: Histories, path: Where, *, buckets: int = 0, repl
         raise ValueError(f"buckets is at least 1, not {buckets}")
     _make_room(folder, replace)
     for name in TABLES:
-        _check_schema(name, histories.table(name))
-    buckets = buckets or max(FEWEST_BUCKETS, histories.records() // RECORDS_OF_A_BUCKET)
+        if difference := _difference(name, to_arrow_schema(histories.table(name).schema), VERSION):
+            raise HistoryError(f"the DataFrame {name} is not of the table {name}: {difference}")
+    buckets = buckets or fitting_buckets(histories.records())
     files: list[File] = []
     for name in TABLES:
         work = writer(folder, name, BUCKET, buckets if name in BY_KEY else 0)
@@ -81,6 +89,11 @@ def write_histories(histories: Histories, path: Where, *, buckets: int = 0, repl
         _keep_only(folder, name, {file.path for file in written})
         files += sorted(written, key=lambda file: file.path)
     return write_index(folder, buckets, files)
+
+
+def fitting_buckets(records: int) -> int:
+    """Return how many buckets a history of about so many records has."""
+    return max(FEWEST_BUCKETS, records // RECORDS_OF_A_BUCKET)
 
 
 def write_index(path: Where, buckets: int, files: list[File] | None = None) -> list[File]:
@@ -150,22 +163,6 @@ def unreadable(path: Where) -> str:
     return ""
 
 
-def in_buckets(path: Where, listed: Iterable[File], table: str) -> dict[int, list[str]]:
-    """Return the paths of the files of each bucket of a table, of those that `files_of` gave."""
-    found: dict[int, list[str]] = {}
-    for file in listed:
-        if file.table == table:
-            found.setdefault(bucket_in(file.path), []).append((place_of(path) / file.path).text)
-    return dict(sorted(found.items()))
-
-
-def bucket_in(path: str) -> int:
-    """Return the number of the bucket that a path names."""
-    number = re.search(rf"/{BUCKET}=(\d+)/", path)
-    assert number is not None, f"{path} is not laid out by key"
-    return int(number[1])
-
-
 # writing
 
 
@@ -184,19 +181,6 @@ def _keep_only(folder: Place, table: str, written: set[str]) -> None:
     for found in (folder / table).files():
         if f"{table}/{found}" not in written:
             (folder / table / found).remove_file()
-
-
-def _check_schema(table: str, frame: DataFrame) -> None:
-    """HistoryError, naming the first column that differs, if a DataFrame is not this table."""
-    there, wanted = dict(frame.dtypes), {f.name: f.dataType.simpleString() for f in spark_schema(table)}
-    for name, kind in wanted.items():
-        if name not in there:
-            raise HistoryError(f"the table {table} has no column {name} ({kind})")
-        if there[name] != kind:
-            raise HistoryError(f"the column {table}.{name} is {there[name]}, not {kind}")
-    for name in there:
-        if name not in wanted:
-            raise HistoryError(f"the table {table} has a column {name} that no history has")
 
 
 def _files(folder: Place) -> dict[str, int]:
@@ -282,7 +266,7 @@ def _column_with_nulls(found: Place, table: str, metadata: pq.FileMetaData) -> s
 
 
 def _difference(table: str, schema: pa.Schema, version: int) -> str:
-    """How the columns of a file differ from those of its table in this version; empty if they do not."""
+    """How the columns of a file or a DataFrame differ from those of its table in this version; empty if they do not."""
     wanted = arrow_schema(table)
     for field in wanted:
         at = schema.get_field_index(field.name)

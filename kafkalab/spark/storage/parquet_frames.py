@@ -14,8 +14,9 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from kafkalab.spark.key_pass.files import HEADERS
 from kafkalab.spark.storage.places import Place, place_of
+from kafkalab.spark.storage.schemas import arrow_schema
+from kafkalab.spark.storage.tasks import in_tasks
 
 ROWS_OF_A_BATCH = 20_000
 
@@ -46,18 +47,17 @@ def read_frame(spark: SparkSession, place: Place, schema: StructType) -> DataFra
 def read_files(spark: SparkSession, paths: list[str], schema: StructType) -> DataFrame:
     """Return the rows of these files, which the executors read with pyarrow."""
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for at in batch.column(0).to_pylist():
-                with place_of(paths[at]).open() as file:
-                    yield from rows_of(pq.ParquetFile(file, page_checksum_verification=True), schema.names)
+    def work(at: int) -> Iterator[pa.RecordBatch]:
+        with place_of(paths[at]).open() as file:
+            yield from rows_of(pq.ParquetFile(file, page_checksum_verification=True), schema.names)
 
-    return spark.range(len(paths)).mapInArrow(work, schema) if paths else spark.createDataFrame([], schema)
+    return in_tasks(spark, len(paths), work, schema, together=True)
 
 
 def rows_of(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file with these columns; records that were written before there were headers have none."""
     for batch in file.iter_batches(batch_size=ROWS_OF_A_BATCH):
         if "headers" in names and "headers" not in batch.schema.names:
-            batch = batch.append_column("headers", pa.array([[]] * batch.num_rows, HEADERS))
+            none = pa.array([[]] * batch.num_rows, arrow_schema("log").field("headers").type)
+            batch = batch.append_column("headers", none)
         yield batch.select(names)

@@ -9,29 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
 
 from kafkalab.history.history import History
 from kafkalab.history.schema import ROWS, Column, columns_of
 
 RUN = Column("run", "int64", False, "number of the run: its seed, or 0")
 TABLES = tuple(ROWS)
-_SPARK: dict[str, DataType] = {
-    "int64": LongType(),
-    "int32": IntegerType(),
-    "string": StringType(),
-    "bool": BooleanType(),
-    "list<string>": ArrayType(StringType(), containsNull=False),
-}
 _ARROW: dict[str, pa.DataType] = {
     "int64": pa.int64(),
     "int32": pa.int32(),
@@ -60,7 +45,8 @@ def arrow_schema(table: str) -> pa.Schema:
 
 def spark_struct(of: Iterable[Column]) -> StructType:
     """Return a Spark schema with these columns."""
-    return StructType([StructField(c.name, _SPARK[c.type], c.nullable, {"comment": c.doc}) for c in of])
+    fields = [StructField(c.name, from_arrow_type(_ARROW[c.type]), c.nullable, {"comment": c.doc}) for c in of]
+    return StructType(fields)
 
 
 def arrow_struct(of: Iterable[Column]) -> pa.Schema:

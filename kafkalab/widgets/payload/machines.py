@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from kafkalab.widgets.payload.state_machines import Machine
@@ -26,6 +29,11 @@ class Place:
     via: str
     node: str
     known: dict[str, Any]
+
+    def is_told_by(self, other: Place) -> bool:
+        """Return whether a chart of the other says the same."""
+        mine, its = ((p.subject, p.state, p.pending, p.known) for p in (self, other))
+        return mine == its
 
     def facts(self, label: str) -> list[str]:
         """In a few words each: ids, partitions, members, and who holds it (`label`)."""
@@ -79,13 +87,33 @@ def place_at(found: list[Place], step: int, subject: str) -> Place | None:
     return until[-1] if until else None
 
 
+def turns_of(found: list[Place], subject: str, stops: Sequence[int]) -> list[int]:
+    """Return the stops at which the chart of a subject, or with "" of the one that changed last, shows something else.
+
+    ← and → go from one to the next.
+    """
+    shown = [p for p in found if subject in ("", p.subject)]
+    changes = shown[:1] + [p for before, p in pairwise(shown) if not p.is_told_by(before)]
+    at = [bisect_left(stops, p.step) for p in changes]
+    return [stops[i] for i in sorted(set(at)) if i < len(stops)]
+
+
 def chart_text(
-    payload: Payload, machine: Machine, found: list[Place], step: int, subject: str, what_if: bool, question: str
+    payload: Payload,
+    machine: Machine,
+    found: list[Place],
+    step: int,
+    subject: str,
+    turns: list[int],
+    what_if: bool,
+    question: str,
 ) -> list[str]:
     """The chart in lines: the subject, its state and what that means, the arrow that fired, all cells of the state."""
     place = place_at(found, step, subject)
+    change = f"  change {bisect_right(turns, step)} of {len(turns)} in this chart: ← and → go from one to the next"
     if place is None:
-        return [machine.title, f"  {subject or NOTHING[machine.name]}" + (": nothing yet" if subject else "")]
+        nothing = f"  {subject or NOTHING[machine.name]}" + (": nothing yet" if subject else "")
+        return [machine.title, nothing, change]
     label = next((n["label"] for n in payload["nodes"] if n["id"] == place.node), place.node)
     lines = [
         machine.title,
@@ -96,6 +124,7 @@ def chart_text(
         asked = questions(machine, place.via, place.state)
         because = f": {' or '.join(asked)}" if len(asked) <= FEW else ""
         lines.append(f"  came by {place.via} → {place.state}{because}")
+    lines.append(change)
     for cell in machine.row(place.state) if what_if else []:
         sign = "> " if cell.ask == question else "  "
         lines.append(f"  {sign}{cell.ask} | {cell.answer or '–'} | {cell.to or 'stays'}")

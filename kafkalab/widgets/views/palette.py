@@ -11,10 +11,50 @@ DARK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
 CLIENT = "#00796b"
 CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
+HUES = {
+    "blue": "#0b6bcb", "violet": "#8e3fd0", "green": "#1b8a3c", "red": "#d3222e", "amber": "#c77700",
+    "client": "#00796b", "leader": "#3a4bb5", "txn-coordinator": "#b3257e", "group-coordinator": "#80650c",
+    "focus": "#1976d2",
+}  # fmt: skip
+"""What the colours of live pictures are mixed from, with the theme's colour of text."""
 BOLD = ' font-weight="bold"'
 QUOTE = '"'
 FLAT = ' fill="none"'
 HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """A theme of live pictures: the colours of text and of the page, and how much of a hue is in a sign's colour."""
+
+    text: str
+    paper: str
+    share: float
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """The colours that words may have."""
+        signs = {name: mix(hue, self.text, self.share) for name, hue in HUES.items()}
+        return {"text": self.text, "dim": mix(self.text, self.paper, 0.65), **signs}
+
+    @property
+    def grounds(self) -> dict[str, str]:
+        """What words may stand on: the page, and a part of it that is set off."""
+        return {"paper": self.paper, "pale": mix(self.paper, self.text, 0.93)}
+
+
+THEMES = {"light": Theme("#000000", "#ffffff", 0.7), "dark": Theme("#ffffff", "#212121", 0.55)}
+
+
+def mix(one: str, other: str, share: float) -> str:
+    """Return the colour of which `share` is `one` and the rest `other`, as CSS mixes them in sRGB."""
+    pairs = zip(channels(one), channels(other), strict=True)
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
+
+
+def channels(colour: str) -> tuple[int, ...]:
+    """Return red, green and blue of "#rrggbb", each up to 255."""
+    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
 
 
 @dataclass

@@ -8,8 +8,8 @@ import traitlets
 
 from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import checked, near
-from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places
+from kafkalab.widgets.model.presses import checked, moved, near
+from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, turns_of
 from kafkalab.widgets.payload.state_diagrams import committed
 from kafkalab.widgets.payload.state_machines import Machine, machine
 from kafkalab.widgets.views.static_state_chart import draw
@@ -54,6 +54,15 @@ class StateChart(View):
     def _places(self) -> list[Place]:
         return places(self.payload, self._machine)
 
+    def _turns(self) -> list[int]:
+        stops = self.journey.stops()
+        end = stops[-1:] if self.payload.get("live") else []  # there → lets a frame go
+        return list(dict.fromkeys([*turns_of(self._places(), self.subject, stops), *end]))
+
+    def _is_at_the_end(self) -> bool:
+        """Whether → lets a frame go: the cursor is at the end of a run that goes on."""
+        return bool(self.payload.get("live")) and self.step >= max(self.journey.stops(), default=0)
+
     def _choose(self, subject: str) -> None:
         known = list(dict.fromkeys(place.subject for place in self._places()))
         if subject and subject not in known:
@@ -62,12 +71,15 @@ class StateChart(View):
         self.subject, self.question = subject, ""
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
-        """Do what the button `action` does: up, down, what_if, subject, ask; else `View.press`.
+        """Do what the button `action` does: left, right, up, down, what_if, subject, ask; else `View.press`.
 
+        left and right go to the stop before or after at which this chart changes; where there is none, nothing happens.
         up and down go through the questions of the present state, ask takes one of them, subject a transactional id,
         producer or group. ValueError, and nothing changes, for one that is not there.
         """
-        if action in ("up", "down"):
+        if action in ("left", "right") and not (action == "right" and self._is_at_the_end()):
+            self.step = moved(self._turns(), self.step, action)
+        elif action in ("up", "down"):
             self._next(-1 if action == "up" else 1)
         elif action == "ask":
             self._ask(target)
@@ -92,8 +104,8 @@ class StateChart(View):
 
     def text(self) -> str:
         """Return the text twin: the subject's state, the arrow that led there, and the answer to every question."""
-        found = self._places()
-        lines = chart_text(self.payload, self._machine, found, self.step, self.subject, self.what_if, self.question)
+        asked = self._turns(), self.what_if, self.question
+        lines = chart_text(self.payload, self._machine, self._places(), self.step, self.subject, *asked)
         return "\n".join([*self._head(), *lines])
 
     def svg(self) -> str:
