@@ -9,7 +9,7 @@ import { WAY, drawWay, growWalk, hearContents, jumpOf, layWalk, openContents, op
 import { CONTROLS, HELP, drawFilter, drawTools, hearKeys, whyNot } from "./controls";
 import { drawDiagram, drawLanes, glide, measure, sizePicture } from "./diagram";
 import { Drawer, enlarge } from "./drawer";
-import { forget, hearHands, openLane, openNewest } from "./envelopes";
+import { type Drag, forget, hearHands, openLane, openNewest } from "./envelopes";
 import { type Flight, Plan } from "./flights";
 import { foldOf, inspectorOf } from "./inspector";
 import { hearLinks } from "./links";
@@ -32,7 +32,7 @@ import {
 import { barsOf, drawLogs, dropAndSlide, keyedOf, layLogs, levelsOf, writesOf } from "./sequence_logs";
 import { drawStates, railOf } from "./sequence_states";
 import { askVerdict, drawVerdict, takeFindings } from "./sequence_verdict";
-import type { Found, Levels, Rail, SequenceValues, View, Writes } from "./sequence_view";
+import type { Entry, Found, Levels, LogsShown, Rail, Row, SequenceValues, Writes } from "./sequence_view";
 import type { Journey, Message, Model, Run, State } from "./types";
 import { foldAt } from "./walk";
 import { STRIPS, WONDERS, drawStrips, hearStrips } from "./what_if";
@@ -55,14 +55,14 @@ const SKELETON = html`${CONTROLS}${STRIPS}${WAY}<div class="told"><p class="chap
 
 const extentOf = ({ nodes, partitions }: Run) => `${nodes.length} ${partitions.length}`;
 
-class Sequence implements View {
+export class Sequence implements LogsShown {
 	readonly model: Model<SequenceValues>;
 	readonly journey: Journey;
 	readonly root: HTMLElement;
 	readonly prefix = `klab${++instances}-`;
 	readonly pen = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
 	readonly fitted = new Map<string, [string, number]>();
-	readonly stripsDrawn: View["stripsDrawn"] = new Map();
+	readonly stripsDrawn: Map<string, { shows: unknown[]; end: string }> = new Map();
 	readonly drawer: Drawer;
 	run!: Run;
 	plan!: Plan;
@@ -80,7 +80,7 @@ class Sequence implements View {
 	shown: Found[] = [];
 	first: string | undefined;
 	wrong = new Map<string, Found>();
-	missing: View["missing"] = {};
+	missing: LogsShown["missing"] = {};
 	fresh = new Set<string>();
 	levels: Levels = {};
 	keyed: Record<string, boolean> = {};
@@ -106,17 +106,17 @@ class Sequence implements View {
 	changes: number[] = [];
 	looked = 0;
 	targets: Record<string, number[]> = {};
-	ticks: View["ticks"] = [];
+	ticks: Array<{ name: string; part: number }> = [];
 	wayWidth = 0;
 	shownChapter: number | undefined;
-	ticking: View["ticking"];
+	ticking: ReturnType<typeof setTimeout> | undefined;
 	filtered = 0;
-	strips: View["strips"];
+	strips: { told: Row[] | undefined; stops: number[]; rows: Array<Row & { cells: Entry[] }> } | undefined;
 	wondered: number | undefined;
 	txnId: string | undefined;
 	recent: string[] = [];
 	tokens: Record<string, string> = {};
-	drag: View["drag"];
+	drag: Drag | undefined;
 	deaf = false;
 	menu: HTMLElement | undefined;
 	opener: Element | undefined;
@@ -193,6 +193,7 @@ class Sequence implements View {
 		return upTo(this.stops.length, (i: number) => this.stops[i] <= this.step);
 	}
 
+	// Moves an element for a moment, unless less motion is asked for. The next step ends it.
 	move(element: Element, frames: Keyframe[], ended?: () => void, duration = GLIDE_MS) {
 		if (still()) return ended?.();
 		const one = element.animate(frames, { duration, easing: "ease-out" });
