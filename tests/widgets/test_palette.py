@@ -66,9 +66,8 @@ def test_contrast_is_that_of_wcag() -> None:
     assert round(contrast("#767676", "#ffffff"), 2) == 4.54
 
 
-def test_live_pictures_are_mixed_from_the_hues_of_the_palette() -> None:
-    (sheet,) = Path(palette.__file__).parents[1].rglob("shared.css")
-    text = sheet.read_text(encoding="utf-8")
+def test_live_pictures_are_mixed_from_the_hues_of_the_palette(root: Path) -> None:
+    text = (root / "pictures" / "src" / "shared.css").read_text(encoding="utf-8")
     assert [name for name, hue in palette.HUES.items() if not re.search(rf"--{name}: [^;]*{hue}", text)] == []
 
 
