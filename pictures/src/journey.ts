@@ -16,6 +16,7 @@ export interface Shared {
 	readonly heard: Set<Hear>;
 	readonly grows: Set<() => void>;
 	tell: Hear;
+	checking?: number; // the run whose verdict the kernel was asked for
 	payload?: string;
 	run?: Run;
 	saving?: ReturnType<typeof setTimeout>;
