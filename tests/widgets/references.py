@@ -47,8 +47,9 @@ COLOURS = 64
 BLOCK, STEP = 4, 26
 THEMES = {
     "light": "",
-    "dark": "--jp-ui-font-color1:#fff;--jp-ui-font-color2:#ffffffb3;--jp-content-font-color0:#fff;"
-    "--jp-layout-color1:#111;--jp-layout-color2:#212121;--jp-border-color1:#616161;--jp-brand-color1:#2196f3;background:#111",
+    "dark": "--jp-ui-font-color1:#fff;--jp-ui-font-color2:#ffffff8a;--jp-content-font-color0:#fff;"
+    "--jp-layout-color1:#212121;--jp-layout-color2:#424242;--jp-border-color1:#616161;--jp-brand-color1:#2196f3;"
+    "background:#111",
     "high-contrast": "--jp-ui-font-color1:#fff;--jp-ui-font-color2:#fff;--jp-content-font-color0:#fff;"
     "--jp-layout-color1:#000;--jp-layout-color2:#000;--jp-border-color1:#fff;--jp-brand-color1:#5af;background:#000",
     "forced": "",

@@ -36,8 +36,7 @@ def contrast(one: str, other: str) -> float:
     """The contrast of two colours as WCAG 2 defines it."""
 
     def luminance(colour: str) -> float:
-        parts = [n / 255 for n in palette.channels(colour)]
-        red, green, blue = (n / 12.92 if n <= 0.04045 else ((n + 0.055) / 1.055) ** 2.4 for n in parts)
+        red, green, blue = (palette.linear_of(n) for n in palette.channels(colour))
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     dark, light = sorted((luminance(one), luminance(other)))
@@ -66,9 +65,22 @@ def test_contrast_is_that_of_wcag() -> None:
     assert round(contrast("#767676", "#ffffff"), 2) == 4.54
 
 
-def test_live_pictures_are_mixed_from_the_hues_of_the_palette(root: Path) -> None:
+def percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
+def test_live_pictures_are_mixed_as_the_palette_says(root: Path) -> None:
     text = (root / "pictures" / "src" / "shared.css").read_text(encoding="utf-8")
-    assert [name for name, hue in palette.HUES.items() if not re.search(rf"--{name}: [^;]*{hue}", text)] == []
+    told = dict(re.findall(r"^\t--([a-z0-9-]+): (.+);$", text, re.MULTILINE))
+    hues = {name: f"color-mix(in srgb-linear, {hue} var(--mix))" for name, hue in palette.HUES.items()}
+    hues["focus"] = hues["focus"].replace(palette.HUES["focus"], f"var(--jp-brand-color1, {palette.HUES['focus']})")
+    mixed = {
+        **hues,
+        "mix": f"{percent(palette.HUE)}, var(--text)",
+        "dim": f"color-mix(in srgb, var(--text) {percent(palette.DIMMED)}, var(--bg))",
+        "bg2": f"color-mix(in srgb, var(--bg) {percent(palette.GROUND)}, var(--text))",
+    }
+    assert {name: told[name] for name in mixed} == mixed
 
 
 def test_a_width_is_a_number_of_hundredths_of_the_size() -> None:
