@@ -52,6 +52,7 @@ async function bundle(entryPoints, common = new Set()) {
 		minify: true,
 		write: false,
 		metafile: true,
+		logOverride: { "ambiguous-reexport": "error", "import-is-undefined": "error" }, // of two modules of common
 		format: "esm",
 		charset: "utf8",
 		target: ["chrome123", "firefox120", "safari17.5"],

@@ -1,11 +1,12 @@
 // What an application knows at the cursor, and nothing else, until it is revealed: the same as client_view.py tells.
 
 import "./client_view.css";
+import { keyName, upTo } from "./basics";
 import { html, nothing, repeat } from "./lit";
-import { JourneyPanel, MOVES, type PanelValues, shows } from "./panel";
+import { JourneyPanel, type PanelValues, shows } from "./panel";
 import type { RunEvent } from "./payload";
-import { keyName, upTo } from "./run";
 import { eventSign } from "./signs";
+import { isMove, targetOf } from "./stepper";
 import { everyStop } from "./walk";
 
 interface Values extends PanelValues {
@@ -87,7 +88,7 @@ class ClientView extends JourneyPanel<Values> {
 		return html`<div class="klab client-view" tabindex="0" role="application" data-size=${this.size()}
 			aria-label="What ${node} knows. Arrow keys step, r reveals, question mark for help."
 			@keydown=${this.press} @click=${this.click}>
-			<div class="bar"><div>${Object.keys(MOVES).map((action) => this.button(action))}</div>
+			<div class="bar"><div>${["home", "left", "right", "end"].map((action) => this.button(action))}</div>
 			<b class="clock">What ${node} knows at ${at} ms of its clock</b>
 			<div>${this.button("reveal", revealed)}${this.button("help")}</div></div>
 			<div class="heads"><span>clock</span><b class="who">what ${node} knows</b>
@@ -133,19 +134,12 @@ class ClientView extends JourneyPanel<Values> {
 
 	// Where a move leads to; undefined for nowhere.
 	private target(action: string) {
-		const steps = this.get("revealed") ? this.stops : this.moments,
-			at = upTo(steps.length, (i) => (steps[i] ?? 0) <= this.step),
-			moves: Record<string, number | undefined> = {
-				right: steps[at + 1],
-				left: steps[steps[at] === this.step ? at - 1 : at],
-				home: steps[0],
-				end: steps.at(-1),
-			};
-		return moves[action];
+		const { run, step } = this;
+		return targetOf({ run, stops: this.get("revealed") ? this.stops : this.moments, step }, action);
 	}
 	override why(action: string) {
 		const to = this.target(action);
-		return action in MOVES && (to === undefined || to === this.step) ? "there is no such moment" : "";
+		return isMove(action) && (to === undefined || to === this.step) ? "there is no such moment" : "";
 	}
 	// A move to nowhere leaves the line alone: it says what the application knows now.
 	override do(action: string) {
@@ -153,7 +147,7 @@ class ClientView extends JourneyPanel<Values> {
 	}
 	override act(action: string) {
 		if (action === "reveal") this.set("revealed", !this.get("revealed"));
-		else if (action in MOVES) this.go(this.target(action) ?? this.step);
+		else if (isMove(action)) this.go(this.target(action) ?? this.step);
 		return true;
 	}
 

@@ -1,9 +1,11 @@
 // Two runs from where they part, with one cursor: what is the same is drawn once, what differs side by side.
 
 import "./compare.css";
+import { time } from "./basics";
+import { SAVE_MS } from "./journey";
 import { html, nothing, type TemplateResult } from "./lit";
 import { Panel, type PanelValues, shows } from "./panel";
-import { openRun, SAVE_MS, time } from "./run";
+import { openRun } from "./run";
 import { isInternal, keyedOf, stripOf } from "./sequence_logs";
 import { foundIn, placedFindings } from "./sequence_verdict";
 import type { LogsShown } from "./sequence_view";

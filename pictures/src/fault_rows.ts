@@ -8,6 +8,7 @@ import { ADVANCE_MS, DELAY_MS, detailOf, FRAME_FAULTS, laterThan, whyPress } fro
 import { roleSpans, rolesOf } from "./roles";
 import { treeOf } from "./runs_tree";
 import type { Model, State } from "./types";
+import { breaks } from "./view";
 
 // Of each rule why switching it changes nothing, "" if it changes something; the rules that are off.
 interface Reasons {
@@ -76,8 +77,6 @@ const ENVELOPE = html`<svg viewBox="-9 -7 18 14" aria-hidden="true">${drawing`<p
 
 const row = (part: string, what: Markup, buttons: unknown) =>
 	html`<div class="row" data-part=${part}><b>${what}</b><span>${buttons}</span></div>`;
-// A name that may be broken where the pattern says.
-const breakable = (name: string, at: RegExp) => name.split(at).map((part, i) => (i ? html`<wbr>${part}` : part));
 
 export class FaultPanel extends JourneyPanel<FaultValues> {
 	readonly name = "fault-panel";
@@ -196,7 +195,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			]);
 		if (!f) return row("frame", "No frame", buttons);
 		const fate = run.fate(f, step),
-			what = html`<span class=${f.category}>${ENVELOPE}${breakable(f.id, /(?=Response)/)}</span><small>${run.label(
+			what = html`<span class=${f.category}>${ENVELOPE}${breaks(f.id, /(?=Response)/)}</span><small>${run.label(
 				f.from,
 			)} → ${run.label(f.to)} <i class="fate ${fate.replace(" ", "-")}">${fate}</i></small>`;
 		return row("frame", what, [buttons, this.reorder(f)]);
@@ -249,7 +248,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		};
 		return row(
 			"storage",
-			html`<span class="partition">${breakable(partition, /(?<=_)/)}</span><small>${
+			html`<span class="partition">${breaks(partition)}</span><small>${
 				leader ? `led by ${this.run.label(leader)}` : "no leader"
 			}</small>`,
 			[

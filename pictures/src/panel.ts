@@ -1,8 +1,10 @@
 // What the panels share: a journey, the line that is read aloud, the help on "?", the keys that step and undo.
 
 import "./panel.css";
+import { asSentence } from "./basics";
+import { aloud, hearAlways, hearSize, journeyOf, listen, moveTo, press, runOf, sizeOf } from "./journey";
 import { html, nothing, render, type TemplateResult } from "./lit";
-import { aloud, asSentence, hearAlways, hearSize, journeyOf, listen, moveTo, press, runOf, sizeOf, upTo } from "./run";
+import { isMove, targetOf } from "./stepper";
 import type { Journey, Message, Model, Run, Size } from "./types";
 import { walkStops } from "./walk";
 
@@ -24,14 +26,11 @@ interface ToolOptions {
 	current?: boolean;
 }
 
-export const MOVES: Record<string, string> = {
-	home: "Home",
-	left: "ArrowLeft",
-	right: "ArrowRight",
-	end: "End",
-};
 const PANEL_KEYS: Keys = {
-	...Object.fromEntries(Object.entries(MOVES).map(([action, key]) => [key, action])),
+	Home: "home",
+	ArrowLeft: "left",
+	ArrowRight: "right",
+	End: "end",
 	z: "undo",
 	y: "redo",
 	"?": "help",
@@ -177,7 +176,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 		if (!action) return;
 		event.preventDefault();
 		const [name, of = ""] = [action].flat();
-		if (!event.repeat || name in MOVES) this.do(name, of);
+		if (!event.repeat || isMove(name)) this.do(name, of);
 	};
 	protected readonly click = ({ target, detail }: MouseEvent) => {
 		const found = (target as Element).closest<HTMLElement>("[data-action]");
@@ -232,21 +231,13 @@ export abstract class JourneyPanel<V extends PanelValues = PanelValues> extends 
 		press(this.journey, action, target, details);
 	}
 	protected override otherwise(action: string, target: string) {
-		if (action in MOVES) return this.walk(action);
+		if (isMove(action)) return this.walk(action);
 		if (action === "undo" && !this.journey.get("can_undo")) return this.say("There is no fault to undo.");
 		if (action === "redo" && !this.journey.get("can_redo")) return this.say("Nothing has been undone.");
 		this.ask(action, target);
 	}
 	private walk(action: string) {
-		const stops = walkStops(this.run, this.journey),
-			at = upTo(stops.length, (i) => (stops[i] ?? 0) <= this.step),
-			moves: Record<string, number | undefined> = {
-				right: stops[at + 1],
-				left: stops[stops[at] === this.step ? at - 1 : at],
-				home: stops[0],
-				end: stops.at(-1),
-			},
-			to = moves[action];
+		const to = targetOf({ run: this.run, stops: walkStops(this.run, this.journey), step: this.step }, action);
 		if (to !== undefined) this.go(to);
 		else if (action === "right" && this.run.live) this.ask(action);
 	}

@@ -1,9 +1,9 @@
 // The run shown as a code, as Python and as a file; and opening a code or a file that somebody else has made.
 
 import "./share.css";
+import { PATIENCE_MS } from "./journey";
 import { html } from "./lit";
 import { JourneyPanel, type PanelValues, shows } from "./panel";
-import { PATIENCE_MS } from "./run";
 import type { Message } from "./types";
 
 interface Shared {
