@@ -1,5 +1,6 @@
-// Four machines side by side: one transfer, one press on all, one moment. How each ends, its logs, its newest frames;
-// all frames of one machine on demand.
+// Four machines side by side: one transfer, one press on all, one moment.
+//
+// How each ends, its logs, its newest frames; all frames of one machine on demand.
 
 import "./neighbours.css";
 import { drawing, html, nothing, repeat } from "./lit";
