@@ -7,7 +7,7 @@ import { logOf } from "./log";
 import { type Layout, type Point, type Way, angleOf, labelPlace, placesOf, pointOf, wayOf } from "./map_layout";
 import type { Frame, RunNode } from "./payload";
 import { apiOf } from "./run";
-import { type Markup, View, type ViewValues, breaks, viewOf } from "./view";
+import { type Markup, View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
 
 interface Values extends ViewValues {
 	node: string;
@@ -114,14 +114,13 @@ function wallMarkup({ run, layout: { at, u } }: ClusterMap, [a, b]: string[]) {
 		bricks = path`M${-r},${-r * 5.5}h${2 * r}v${r * 11}h${-2 * r}z${rows}${posts}`;
 	return drawing`<g class="wall" data-wall="${run.label(a)} | ${run.label(b)}">
 		<path class="gap" d=${path`M${x1},${y1}L${x2},${y2}`}/>
-		<g transform=${path`translate(${x},${y}) rotate(${angleOf({ x1, y1, x2, y2 })})`}><path class="bricks" d=${bricks}/></g>
+		<g transform=${path`translate(${x},${y}) rotate(${angleOf({ x1, y1, x2, y2 })})`}><path class="bricks"
+		d=${bricks}/></g>
 		<text x=${x} y=${y - u * 3.4}>cut</text></g>`;
 }
 
 // Frames that fly the same way; what is told of the step's own one stands in `fate`.
 interface Flight {
-	readonly from: string;
-	readonly to: string;
 	readonly frames: Frame[];
 	readonly current?: Frame;
 	readonly fate: string;
@@ -156,14 +155,15 @@ function linesOf(view: ClusterMap, { frames, current, fate }: Flight): string[] 
 }
 
 function flightMarkup(view: ClusterMap, flight: Flight) {
-	const { from, to, frames, current } = flight,
+	const { frames, current } = flight,
+		{ kind, category, from, to } = frames[0],
 		{ layout } = view,
 		{ u } = layout,
 		node = view.get("node"),
 		bold = frames.some((f) => f === current) || (node && (node === from || node === to)),
 		lines = linesOf(view, flight);
 	const shell = (inside: Markup[]) =>
-		drawing`<g class="flight ${frames[0].kind} ${frames[0].category}${bold ? " bold" : ""}" data-way="${from} ${to}"><title
+		drawing`<g class="flight ${kind} ${category}${bold ? " bold" : ""}"><title
 			>${flightWords(view, frames[0])}</title>${inside}</g>`;
 	if (from === to) {
 		const [x, y] = layout.at[from],
@@ -267,9 +267,7 @@ class ClusterMap extends View<Values> {
 		const { width, height } = this.measure();
 		sheet.setAttribute("viewBox", path`0 0 ${width || 1} ${height || 1}`);
 		const walls = cutsOf(this).filter(([a, b]) => this.layout.at[a] && this.layout.at[b]),
-			flights = [...ways.values()].map((frames) =>
-				flightMarkup(this, { from: frames[0].from, to: frames[0].to, frames, current, fate }),
-			);
+			flights = [...ways.values()].map((frames) => flightMarkup(this, { frames, current, fate }));
 		render(drawing`${walls.map((pair) => wallMarkup(this, pair))}${flights}`, sheet as unknown as HTMLElement);
 		root.dataset.flying = flying
 			.filter((f) => step < run.end(f))
@@ -285,15 +283,15 @@ class ClusterMap extends View<Values> {
 	private measure(): DOMRect {
 		const box = this.$(".cards").getBoundingClientRect(),
 			at: Record<string, Point> = {},
-			half: Record<string, Point> = {};
-		for (const card of this.root.querySelectorAll<HTMLElement>(".node")) {
+			half: Record<string, Point> = {},
+			cards = [...this.root.querySelectorAll<HTMLElement>(".node")];
+		for (const card of cards) {
 			const { node = "" } = card.dataset,
 				[x, y] = this.places[node];
 			half[node] = [card.offsetWidth / 2, card.offsetHeight / 2];
 			at[node] = [Math.max(Math.min(x * box.width, box.width - half[node][0]), half[node][0]), y * box.height];
 		}
-		for (const card of this.root.querySelectorAll<HTMLElement>(".node"))
-			card.style.left = `${at[card.dataset.node ?? ""][0]}px`;
+		for (const card of cards) card.style.left = `${at[card.dataset.node ?? ""][0]}px`;
 		this.layout = { at, half, u: parseFloat(getComputedStyle(this.root).fontSize) || 13 };
 		return box;
 	}
@@ -305,14 +303,12 @@ class ClusterMap extends View<Values> {
 		return this.run.nodes.findIndex((n) => n.id === this.get("node"));
 	}
 	override why(action: string) {
-		if (action === "up") return this.chosen === 0 ? "This is the first node." : "";
-		if (action === "down") return this.chosen === this.run.nodes.length - 1 ? "This is the last node." : "";
-		return action === "none" && this.chosen < 0 ? "No node is chosen." : "";
+		if (action === "none") return this.chosen < 0 ? "No node is chosen." : "";
+		return edgeOf(action, this.chosen, this.run.nodes.length, "node");
 	}
 	override act(action: string) {
 		const { nodes } = this.run,
-			down = action === "down",
-			next = this.chosen < 0 ? (down ? 0 : nodes.length - 1) : this.chosen + (down ? 1 : -1);
+			next = besideOf(action, this.chosen, nodes.length);
 		this.set({ node: action === "none" ? "" : nodes[next].id });
 	}
 	override choose(id: string) {
@@ -320,8 +316,8 @@ class ClusterMap extends View<Values> {
 	}
 
 	legend() {
-		return html`<li>● up, ‖ paused (dashed), ✕ crashed (dotted). ★ leads a partition, ◆ coordinates transactional ids or
-			groups.</li>
+		return html`<li>● up, ‖ paused (dashed), ✕ crashed (dotted). ★ leads a partition, ◆ coordinates transactional
+			ids or groups.</li>
 			<li>An envelope is a frame in flight; solid line: request, dashed: response. A wall: no frame gets through; nobody
 			is told.</li>
 			<li>In the table: in sync replicas have all that was acknowledged; one that is out of sync may lack the end. Which

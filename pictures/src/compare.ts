@@ -1,14 +1,15 @@
 // Two runs from where they part, with one cursor: what is the same is drawn once, what differs side by side.
 
 import "./compare.css";
-import { html, nothing, type TemplateResult, unsafeHTML } from "./lit";
+import { html, nothing, type TemplateResult } from "./lit";
 import { Panel, type PanelValues, shows } from "./panel";
 import { openRun, SAVE_MS, time } from "./run";
-import { isInternal, keyedOf, stripItems } from "./sequence_logs";
-import { placeFindings } from "./sequence_verdict";
+import { isInternal, keyedOf, stripOf } from "./sequence_logs";
+import { foundIn, placedFindings } from "./sequence_verdict";
+import type { LogsShown } from "./sequence_view";
 import { linesOf, verdictOf } from "./side_by_side";
 import { eventSign } from "./signs";
-import type { Report, Run, State } from "./types";
+import type { Report, Run } from "./types";
 
 // A row: a step of each run, or -1; whether both say the same; what each says besides.
 type Row = [number, number, boolean, string?, string?];
@@ -24,10 +25,8 @@ interface Values extends PanelValues {
 }
 
 // One run at its step; also what the parts of a sequence need to draw it.
-interface Side {
-	run: Run;
+interface Side extends LogsShown {
 	step: number;
-	state: State;
 	report: Report | undefined;
 	lines: Record<string, string>;
 }
@@ -202,7 +201,7 @@ class Compare extends Panel<Values> {
 	}
 }
 
-function sideAt(run: Run & { keyed?: unknown }, step: number, report: Report | undefined): Side {
+function sideAt(run: Run & { keyed?: LogsShown["keyed"] }, step: number, report: Report | undefined): Side {
 	run.keyed ??= keyedOf(run);
 	const side = {
 		run,
@@ -213,9 +212,8 @@ function sideAt(run: Run & { keyed?: unknown }, step: number, report: Report | u
 		keyed: run.keyed,
 		fresh: new Set<string>(),
 		levels: Object.fromEntries(run.partitions.map((partition) => [partition, []])),
-		found: report?.results.flatMap(({ name, findings }) => findings.map((f) => ({ ...f, name }))),
+		...placedFindings(report ? foundIn(report) : null, step),
 	};
-	placeFindings(side);
 	for (const [op, a, b, c] of run.events[step]?.patch ?? [])
 		side.fresh.add(`${a} ${b} ${op === "batch" ? (c as { base: number }).base : op}`);
 	return side;
@@ -237,9 +235,8 @@ function heldBy(side: Side, key: string) {
 		t = state.txns[key];
 	if (!lines[key]) return GAP;
 	if (!t) {
-		const items = stripItems(side, key) as Array<[string, string]>;
 		return html`<section class="strip ${isInternal(key) ? "internal" : ""}">
-			<div class="grid">${unsafeHTML(items.map(([, markup]) => markup).join(""))}</div></section>`;
+			<div class="grid">${stripOf(side, key)}</div></section>`;
 	}
 	const where = t.partitions.length ? ` · in ${t.partitions.join(", ")}` : "";
 	return html`<div class="held txn">

@@ -5,7 +5,7 @@ import { drawing, html, keyed, live, repeat, type TemplateResult } from "./lit";
 import { JourneyPanel, type Keys, type Markup, type PanelValues } from "./panel";
 import type { Frame, RunNode } from "./payload";
 import { ADVANCE_MS, DELAY_MS, detailOf, FRAME_FAULTS, laterThan, whyPress } from "./presses";
-import { rolesOf } from "./roles";
+import { roleSpans, rolesOf } from "./roles";
 import { treeOf } from "./runs_tree";
 import type { Model, State } from "./types";
 
@@ -16,7 +16,7 @@ interface Reasons {
 	why: Record<string, string>;
 }
 
-interface Values extends PanelValues {
+export interface FaultValues extends PanelValues {
 	reasons: Partial<Reasons>;
 }
 
@@ -79,7 +79,7 @@ const row = (part: string, what: Markup, buttons: unknown) =>
 // A name that may be broken where the pattern says.
 const breakable = (name: string, at: RegExp) => name.split(at).map((part, i) => (i ? html`<wbr>${part}` : part));
 
-export class FaultPanel extends JourneyPanel<Values> {
+export class FaultPanel extends JourneyPanel<FaultValues> {
 	readonly name = "fault-panel";
 	readonly title = "Faults";
 	override readonly traits = ["reasons"] as const;
@@ -214,9 +214,7 @@ export class FaultPanel extends JourneyPanel<Values> {
 	}
 	private nodeRow({ id, kind, label }: RunNode, state: State) {
 		const life = state.node[id] ?? "up",
-			roles = rolesOf(state.roles[id], state.client[id], () => false).map(
-				([role, short, full]) => html`<span class="role ${role}" title=${full} aria-label=${full}>${short}</span>`,
-			),
+			roles = roleSpans(rolesOf(state.roles[id], state.client[id], () => false)),
 			what = html`<span class="${kind} ${life}">${label}</span>${life === "up" ? "" : html`<em>${life}</em>`}<span
 				class="roles">${roles}</span>`;
 		return row(
@@ -339,4 +337,4 @@ export class FaultPanel extends JourneyPanel<Values> {
 	}
 }
 
-export const openFaults = (model: Model<Values>, el: HTMLElement) => new FaultPanel(model, el).open();
+export const openFaults = (model: Model<FaultValues>, el: HTMLElement) => new FaultPanel(model, el).open();

@@ -3,7 +3,8 @@
 import { openRun } from "./run";
 import type { Journey, JourneyValues, Message, Model, Run, Size } from "./types";
 
-export const SAVE_MS = 300, // longer than between two presses of one who walks fast: the kernel's answer costs a frame or two
+// Longer than between two presses of one who walks fast: the kernel's answer costs a frame or two.
+export const SAVE_MS = 300,
 	PATIENCE_MS = 20000;
 
 type Hear = (message: Message) => void;
@@ -15,6 +16,7 @@ export interface Shared {
 	readonly heard: Set<Hear>;
 	readonly grows: Set<() => void>;
 	tell: Hear;
+	checking?: number; // the run whose verdict the kernel was asked for
 	payload?: string;
 	run?: Run;
 	saving?: ReturnType<typeof setTimeout>;

@@ -1,6 +1,7 @@
 // A log as cells by offset, with what two consumers are given of each: what LogTape and Sequence draw logs from.
 
 import "./logs.css";
+import { upTo } from "./basics";
 import { type GoneBatch, type Log, logOf, offsetsOf } from "./log";
 import type { Batch, Field } from "./payload";
 import type { Run, State } from "./types";
@@ -54,7 +55,8 @@ export const DROP = [
 	{ transform: "none", opacity: 1 },
 ];
 
-export const spanOf = ({ base, last }: Pick<Batch, "base" | "last">) => (base === last ? `${base}` : `${base}–${last}`);
+type Span = Pick<Batch, "base" | "last">;
+export const spanOf = ({ base, last }: Span) => (base === last ? `${base}` : `${base}–${last}`);
 export const endOf = ({ start, hw, batches }: Pick<Log, "start" | "hw" | "batches">) =>
 	Math.max(start, hw, ...batches.slice(-1).map((b) => b.last + 1));
 
@@ -98,7 +100,7 @@ export function given(log: Marks, [b, outcome, why]: Cell, level: Level): Given 
 }
 
 export function reading(log: Marks, cells: Cell[], level: Level): string {
-	const found: Record<string, Array<{ base: number; last: number }>> = { gets: [], skips: [], waits: [], held: [] };
+	const found: Record<string, Span[]> = { gets: [], skips: [], waits: [], held: [] };
 	for (const cell of cells) {
 		const spans = found[given(log, cell, level)],
 			before = spans?.at(-1),
@@ -156,6 +158,17 @@ export function recordsOf(b: Batch): LogRecord[] {
 		if (!entry.length && b.decoded) value = parts[i] === `${key}: removed` ? "tombstone: removes the key" : parts[i];
 		return { offset, key, value, entry, headers: b.headers?.[i] ?? [] };
 	});
+}
+
+// Whether entries of several keys are in this log.
+export const isKeyed = (log: Replica) =>
+	once(log, "keyed", () => new Set(log.batches.flatMap((b) => b.records.map(([key]) => key))).size > 1);
+
+// What has changed since the stop before, as "node partition offset" of a batch and "node partition mark".
+export function freshOf({ run, step, stops }: { run: Run; step: number; stops: number[] }): Set<string> {
+	const from = stops[upTo(stops.length, (i) => stops[i] < step)] ?? -1,
+		changes = run.events.slice(from + 1, step + 1).flatMap((event) => event.patch);
+	return new Set(changes.map((op) => `${op[1]} ${op[2]} ${op[0] === "batch" ? op[3].base : op[0]}`));
 }
 
 // The entries of a batch of an internal topic in a word each: a transaction's state, a committed offset. `keyed`: with

@@ -14,7 +14,9 @@ import {
 	cellsOf,
 	endOf,
 	entryWords,
+	freshOf,
 	given,
+	isKeyed,
 	logsOf,
 	once,
 	positionsOf,
@@ -25,8 +27,9 @@ import {
 	whoOf,
 	wordsOf,
 } from "./log_cells";
+import { isInternal } from "./sequence_logs";
 import type { State, Run } from "./types";
-import { View, type ViewValues, breaks, viewOf } from "./view";
+import { View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
 
 interface Values extends ViewValues {
 	partition: string;
@@ -65,7 +68,6 @@ interface Columns {
 type Items = Map<string, TemplateResult>;
 
 const area = (row: number | string, column: number) => `grid-area:${row}/${column}`;
-const isInternal = (partition: string) => partition.startsWith("__");
 
 // The offsets of the newest entries, of those `shift` further back, or of those around the chosen one.
 function windowOf({ logs, here, chosen, shift }: Strip): Columns {
@@ -86,7 +88,8 @@ function marksOf({ partition, fresh }: Strip, { node, start, lso, hw }: Replica)
 	];
 	const left = marks.filter(([which, offset]) => which !== "start" || offset > 0).sort((a, b) => a[1] - b[1]);
 	const text = ([which, offset, name]: [string, number, string]) =>
-		html`<span class="${which}${fresh.has(`${node} ${partition} ${which}`) ? " new" : ""}">${name} <b>${offset}</b></span>`;
+		html`<span class="${which}${fresh.has(`${node} ${partition} ${which}`) ? " new" : ""}">${name}
+			<b>${offset}</b></span>`;
 	// The bar of all that is up to `offset`, in this column.
 	return (items: Items, offset: number, columns: Columns) => {
 		const count = upTo(left.length, (i) => left[i][1] <= offset) + 1,
@@ -123,10 +126,6 @@ function layColumns(strip: Strip, leader: Replica, items: Items): Columns {
 	return columns;
 }
 
-// Whether entries of several keys are in this log.
-const keyed = (log: Replica) =>
-	once(log, "keyed", () => new Set(log.batches.flatMap((b) => b.records.map(([key]) => key))).size > 1);
-
 function cellMarkup(
 	{ partition, fresh, here, chosen }: Strip,
 	log: Replica,
@@ -137,7 +136,7 @@ function cellMarkup(
 	const [b, outcome, why] = cell,
 		marker = b.kind !== "data",
 		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
-		text = marker ? "" : isInternal(partition) ? entryWords(b, keyed(log)) : valuesOf(b),
+		text = marker ? "" : isInternal(partition) ? entryWords(b, isKeyed(log)) : valuesOf(b),
 		words = wordsOf(cell);
 	const how = [
 		why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain",
@@ -147,7 +146,8 @@ function cellMarkup(
 	];
 	return html`<div class="cell ${how.filter(Boolean).join(" ")}" style=${place} data-choose="${partition}@${b.base}"
 		data-node=${log.node} data-base=${b.base} aria-label=${words} title=${words}><span class="off">${spanOf(b)}</span>
-		<b class="sign">${sign}</b>${text ? html`<span class="text">${text}</span>` : ""}<span class="who">${whoOf(b)}</span></div>`;
+		<b class="sign">${sign}</b>${text ? html`<span class="text">${text}</span>` : ""}<span
+		class="who">${whoOf(b)}</span></div>`;
 }
 
 function replicaRow(strip: Strip, log: Replica, row: number, columns: Columns, items: Items) {
@@ -206,7 +206,7 @@ function positionRow({ run }: Strip, leader: Replica, position: Position, row: n
 			><small>position ${at}, lag ${lag}</small></div>`,
 	);
 	if ((earlier && at < inView[0]) || (next === undefined && later)) return;
-	const column = (next === undefined ? undefined : columns.at.get(next)) ?? columns.count;
+	const column = columns.at.get(next ?? -1) ?? columns.count;
 	items.set(`at ${node}`, html`<span class="at" style=${area(row, column)}>▲ ${at}</span>`);
 }
 
@@ -279,7 +279,8 @@ function inspectorMarkup(log: Replica | undefined, partition: string, base: numb
 		return html`<div class="inspector"><p><small>Choose a batch: a click, or <b>[</b> and <b>]</b>.</small></p></div>`;
 	const fields = fieldsOf(log, cell, words).map(
 		([name, value]) =>
-			html`<tr data-field=${name}><th scope="row">${name}</th><td><b>${value}</b></td><td>${words.meaning[name]}</td></tr>`,
+			html`<tr data-field=${name}><th scope="row">${name}</th><td><b>${value}</b></td
+				><td>${words.meaning[name]}</td></tr>`,
 	);
 	return html`<div class="inspector" data-chosen=${base}><h3>${partition} <b>${spanOf(cell[0])}</b></h3>
 		<div class="two"><table class="fields">${fields}</table>${recordsMarkup(cell)}</div></div>`;
@@ -291,20 +292,18 @@ const rightOf = (one: HTMLElement) => one.offsetLeft + one.offsetWidth;
 
 // The entry of a log that has to be in view: what is undecided holds up all that follows.
 function aimOf(grid: HTMLElement): HTMLElement | undefined {
-	for (const which of [".chosen", ".cell.new", ".cell.open"]) {
-		const found = grid.querySelector<HTMLElement>(which);
-		if (found) return found;
-	}
-	return [...grid.querySelectorAll<HTMLElement>(".cell")].at(-1);
+	const cells = [...grid.querySelectorAll<HTMLElement>(".cell")],
+		first = (which: string) => cells.find((cell) => cell.classList.contains(which));
+	return first("chosen") ?? first("new") ?? first("open") ?? cells.at(-1);
 }
 
-// How far a log has to be scrolled: as little as its entry `aim`, and the positions beside it, need, and so that no
+// How far a log has to be scrolled: as little as its entry `aim`, and the marks and positions beside it, need, and so that no
 // entry is half below the label.
 function reach(grid: HTMLElement, aim: HTMLElement): number {
 	const all = (which: string) => [...grid.querySelectorAll<HTMLElement>(which)],
 		label = all(".label")[0].offsetWidth + 3,
 		most = aim.offsetLeft - label,
-		needed = [rightOf(aim) + 60, ...all(".at").map(rightOf)].map((right) => right - grid.clientWidth),
+		needed = [rightOf(aim) + 60, ...all(".at, .mark").map(rightOf)].map((right) => right - grid.clientWidth),
 		least = Math.max(...needed.filter((one, i) => !i || one <= most)),
 		edges = all(".cell, .mark, .more").map((one) => one.offsetLeft - label);
 	return least > 0 ? Math.min(...edges.filter((edge) => edge >= least), most) : 0;
@@ -364,19 +363,12 @@ class LogTape extends View<Values> {
 	private get bases() {
 		return this.log ? [...new Set(cellsOf(this.log).map(([b]) => b.base))] : [];
 	}
-	// What has changed since the stop before.
-	private fresh(): Set<string> {
-		const { run, step, stops } = this,
-			from = stops[upTo(stops.length, (i) => stops[i] < step)] ?? -1,
-			changes = run.events.slice(from + 1, step + 1).flatMap((event) => event.patch);
-		return new Set(changes.map((op) => `${op[1]} ${op[2]} ${op[0] === "batch" ? op[3].base : op[0]}`));
-	}
 
 	body() {
 		const { run, state, partition } = this,
 			chosen = this.get("offset"),
 			inspects = this.get("inspect"),
-			fresh = this.fresh(),
+			fresh = freshOf(this),
 			cell = this.log && cellsOf(this.log).find(([b]) => b.base === chosen);
 		const strips = repeat(
 			run.partitions,
@@ -389,7 +381,9 @@ class LogTape extends View<Values> {
 		);
 		return html`<div class="logs">${strips}</div><div class="about" ?hidden=${!inspects}>${
 			inspects ? inspectorMarkup(this.log, partition, chosen, this.get("words")) : ""
-		}</div><p class="aloud chosen-now" role="status" aria-live="polite">${partition}${cell ? `, ${wordsOf(cell)}` : ""}</p>`;
+		}</div><p class="aloud chosen-now" role="status" aria-live="polite">${partition}${
+			cell ? `, ${wordsOf(cell)}` : ""
+		}</p>`;
 	}
 	override drawn() {
 		scrollAll([...this.root.querySelectorAll<HTMLElement>(".grid")]);
@@ -405,9 +399,7 @@ class LogTape extends View<Values> {
 		const { partitions } = this.run,
 			at = partitions.indexOf(this.partition),
 			base = this.get("offset");
-		if (action === "up") return at > 0 ? "" : "This is the first partition.";
-		if (action === "down") return at < partitions.length - 1 ? "" : "This is the last partition.";
-		if (action !== "before" && action !== "after") return "";
+		if (action !== "before" && action !== "after") return edgeOf(action, at, partitions.length, "partition");
 		const { bases } = this,
 			edge = action === "before" ? bases[0] >= base : (bases.at(-1) ?? -1) <= base;
 		if (!bases.length) return "There is no batch in this log.";
@@ -417,11 +409,10 @@ class LogTape extends View<Values> {
 		const { partition, bases } = this,
 			{ partitions } = this.run,
 			base = this.get("offset");
-		if (action === "replicas") return this.set({ replicas: !this.get("replicas") });
-		if (action === "inspect") return this.set({ inspect: !this.get("inspect") });
+		if (action === "replicas" || action === "inspect") return this.set({ [action]: !this.get(action) });
 		if (action === "up" || action === "down")
 			return this.set({
-				partition: partitions[partitions.indexOf(partition) + (action === "up" ? -1 : 1)],
+				partition: partitions[besideOf(action, partitions.indexOf(partition), partitions.length)],
 				offset: -1,
 			});
 		const beside = action === "before" ? bases.findLast((b) => b < base) : bases.find((b) => b > base);
@@ -432,8 +423,8 @@ class LogTape extends View<Values> {
 		const cut = target.lastIndexOf("@"),
 			partition = target.slice(0, cut),
 			what = target.slice(cut + 1);
-		if (what === "earlier" || what === "later") {
-			const by = what === "earlier" ? WINDOW : -WINDOW;
+		if (/earlier|later/.test(what)) {
+			const by = what === "later" ? -WINDOW : WINDOW;
 			this.shifts[partition] = Math.max(0, this.shiftOf(partition) + by);
 			return this.set({ partition, offset: -1 });
 		}

@@ -35,10 +35,10 @@ export function placesOf(nodes: RunNode[]): Record<string, Point> {
 }
 
 // Where a way from one card's centre to another's leaves the first card (its half size: w, h).
-function leave([x1, y1]: Point, [x2, y2]: Point, [w, h]: Point, more = 4): Point {
+function leave([x1, y1]: Point, [x2, y2]: Point, [w, h]: Point): Point {
 	const dx = x2 - x1,
 		dy = y2 - y1,
-		t = Math.min((w + more) / Math.abs(dx || 1e-9), (h + more) / Math.abs(dy || 1e-9), 0.5);
+		t = Math.min((w + 4) / Math.abs(dx || 1e-9), (h + 4) / Math.abs(dy || 1e-9), 0.5);
 	return [x1 + dx * t, y1 + dy * t];
 }
 

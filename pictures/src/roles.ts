@@ -1,7 +1,7 @@
 // What a node is in a step, beside being a node: coordinator, leader, a client's producer; each in its role's colour.
 
+import { html } from "./lit";
 import type { Client } from "./payload";
-import { esc } from "./run";
 
 // What a lane's heading says: colour role, short, in full.
 type Role = [string, string, string];
@@ -30,9 +30,4 @@ export function rolesOf(roles: string[] = [], client?: Client, room: (text: stri
 }
 
 export const roleSpans = (roles: Role[]) =>
-	roles
-		.map(([role, short, full]) => {
-			const about = `title="${esc(full)}" aria-label="${esc(full)}"`;
-			return `<span class="role ${role}" ${about}>${esc(short)}</span>`;
-		})
-		.join("");
+	roles.map(([role, short, full]) => html`<span class="role ${role}" title=${full} aria-label=${full}>${short}</span>`);

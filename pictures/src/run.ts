@@ -1,4 +1,4 @@
-// A run: the state at a step as a fold over the patches of its events, what an arrival led to, at which steps one stops.
+// A run: the state at a step as a fold over the patches of its events, what an arrival led to, where the cursor stops.
 
 import "./shared.css";
 import { type Log, cleaned, logOf } from "./log";
@@ -174,7 +174,8 @@ function stateAt(index: Index, step: number): State {
 	return state;
 }
 
-// The step's own frame, or that of the nearest cause that has one. What was pressed on a node has no frame as its cause.
+// The step's own frame, or that of the nearest cause that has one. What was pressed on a node has no frame as its
+// cause.
 function frameAt({ events, frames }: Run, step: number): Frame | undefined {
 	let event: RunEvent | undefined = events[step];
 	while (event && !frames[event.frame]) event = /^(crash|fault)$/.test(event.kind) ? undefined : events[event.cause];

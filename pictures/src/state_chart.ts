@@ -10,7 +10,7 @@ import { html, live, nothing, unsafeHTML } from "./lit";
 import type { Client, Group, RunEvent, Transaction } from "./payload";
 import { placeOf } from "./stepper";
 import type { Run } from "./types";
-import { View, type ViewValues, breaks, viewOf } from "./view";
+import { View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
 
 // What a question gets in a state: state, question, kind of answer, next state, answer, why.
 type Answer = [
@@ -364,9 +364,8 @@ class StateChart extends View<Values> {
 	override why(action: string) {
 		const { length } = this.answers;
 		if (/up|down/.test(action) && !length) return "Nothing is known yet at this step: go forward.";
-		if (action === "up" && this.row === 0) return "This is the first question.";
-		if (action === "down" && this.row === length - 1) return "This is the last question.";
-		return action === "subject" && this.subjects.length < 2 ? "There is no other one in this run." : "";
+		if (action === "subject") return this.subjects.length < 2 ? "There is no other one in this run." : "";
+		return edgeOf(action, this.row, length, "question");
 	}
 	override act(action: string) {
 		if (action === "what_if") return this.set({ what_if: !this.get("what_if") });
@@ -374,8 +373,7 @@ class StateChart extends View<Values> {
 			const values = ["", ...this.subjects];
 			return this.set({ subject: values[(values.indexOf(this.get("subject")) + 1) % values.length], question: "" });
 		}
-		const down = action === "down",
-			next = this.row < 0 ? (down ? 0 : this.answers.length - 1) : this.row + (down ? 1 : -1);
+		const next = besideOf(action, this.row, this.answers.length);
 		this.set({ question: this.answers[next][1], what_if: true });
 		this.root.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
 	}
@@ -384,7 +382,8 @@ class StateChart extends View<Values> {
 	}
 
 	legend() {
-		return html`<li>← and → go to the steps at which this chart changes, Home and End to the first and the last step.</li>
+		return html`<li>← and → go to the steps at which this chart changes, Home and End to the first and the last
+			step.</li>
 			<li>Thick box: the present state. Dotted: decided, and being written; the token waits half-way. Thick arrow: how it
 			came here.</li>
 			<li>Point at an arrow, or go to it with Tab: question, answer and error. ↑ and ↓ go through the questions of the

@@ -46,6 +46,7 @@ export interface JourneyValues {
 	can_undo: boolean;
 	can_redo: boolean;
 	size: Size | "";
+	verdict?: Partial<Report>;
 }
 
 export interface Journey extends Model<JourneyValues> {

@@ -24,6 +24,17 @@ let instances = 0;
 export const breaks = (name: string, cut = /(?<=_)/): Markup[] =>
 	name.split(cut).map((part, i) => (i ? html`<wbr>${part}` : part));
 
+// Of `count` things that ↑ and ↓ go through: why a step from the one at `at` is not possible, "" if it is; and where it
+// goes, from none to the first or the last.
+export function edgeOf(action: string, at: number, count: number, what: string): string {
+	if (action === "up" && at === 0) return `This is the first ${what}.`;
+	return action === "down" && at === count - 1 ? `This is the last ${what}.` : "";
+}
+export function besideOf(action: string, at: number, count: number): number {
+	const by = action === "down" ? 1 : -1;
+	return at < 0 ? (by > 0 ? 0 : count - 1) : at + by;
+}
+
 // To be written: `name`, `title`, `tools`, `first`, `body` and `legend`; where they are needed `buttons` (those of the
 // tools that are in the bar), `traits`, `head`, `load` for another run, `show` before and `drawn` after each drawing,
 // `why` a tool would do nothing, `act`, `choose`, `pressed`, and `close`.

@@ -78,9 +78,24 @@ def test_the_types_are_right(node: str) -> None:
     assert run(str(TOOLS / ".bin" / "tsc"), cwd=PICTURES) == ""
 
 
+def test_what_draws_nothing_is_right_without_a_browser(node: str, tmp_path: Path) -> None:
+    tests = [str(path) for path in sorted((PICTURES / "test").glob("*.test.ts"))]
+    assert tests
+    build = ["--bundle", "--platform=node", "--format=esm", "--out-extension:.js=.mjs", "--loader:.css=empty"]
+    assert run(str(TOOLS / ".bin" / "esbuild"), *tests, *build, f"--outdir={tmp_path}", cwd=PICTURES) == ""
+    assert run(node, "--test", *map(str, sorted(tmp_path.glob("*.mjs"))), cwd=PICTURES) == ""
+
+
 def test_the_built_files_are_those_of_the_sources(node: str, tmp_path: Path) -> None:
     assert run(node, "build.mjs", str(tmp_path), cwd=PICTURES) == ""
     again, committed = ({f.name: f.read_bytes() for f in folder.iterdir()} for folder in (tmp_path, BUILT))
     assert sorted(again) == sorted(committed)
     differing = [name for name, data in again.items() if committed[name] != data]
     assert differing == [], "make pictures builds them again"
+
+
+def test_models_and_layouts_hold_without_a_browser(node: str, tmp_path: Path) -> None:
+    tests = [str(path) for path in sorted((PICTURES / "test").glob("*.test.ts"))]
+    how = ("--bundle", "--platform=node", "--format=esm", "--loader:.css=empty", "--out-extension:.js=.mjs")
+    assert run(str(TOOLS / ".bin" / "esbuild"), *tests, *how, f"--outdir={tmp_path}", cwd=PICTURES) == ""
+    assert run(node, "--test", *map(str, tmp_path.glob("*.mjs")), cwd=tmp_path) == ""

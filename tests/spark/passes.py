@@ -61,7 +61,7 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
             rows += batch.to_pylist()
     for number in range(found.count):
         split = Split(Handed(folder, number), elsewhere, labels)
-        rows += [*rows_of_split(split, NAMES), *with_edges(split, folder, number)]
+        rows += [*rows_of_split(split, NAMES), *with_edges(split, into, number)]
         hand_on(split, into, number)
     for number in range(found.count):
         rows += rows_of_inputs(Handed(folder, number), labels, INPUTS)

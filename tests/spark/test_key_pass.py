@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -14,11 +15,15 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
+from kafkalab.spark.key_pass import key_pass as module
+from kafkalab.spark.key_pass.arrays import groups
+from kafkalab.spark.key_pass.bucket import one_of
 from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows
+from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows, layout_of
 from kafkalab.spark.key_pass.records import ORDINAL, RECORDS, SEEN, read
 from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
+from kafkalab.spark.storage.history_files import File
 from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
@@ -159,3 +164,31 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
 def test_empty_tables_have_no_rows() -> None:
     assert rows([]) == []
     assert rows([History()]) == []
+
+
+def test_buckets_with_few_rows_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    def path(table: str, bucket: int) -> str:
+        return f"{table}/bucket={bucket}/part-0.parquet"
+
+    rows = enumerate((400_000, 200_000, 90_000, 10))
+    listed = [File(path=path(table, bucket), bytes=1, rows=many) for bucket, many in rows for table in ("log", "reads")]
+    monkeypatch.setattr(module, "read_list", lambda where: (4, [*listed, File(path="labels/a", bytes=1, rows=1)]))
+    layout = layout_of("/h")
+    assert layout.rows == {0: 800_000, 1: 580_020}
+    for table in ("log", "reads"):
+        assert layout.files[table] == {0: [f"/h/{path(table, 0)}"], 1: [f"/h/{path(table, n)}" for n in (1, 2, 3)]}
+
+
+@pytest.mark.parametrize("high", [4, 10**6, 1 << 40])
+def test_groups_number_rows_in_their_order(high: int) -> None:
+    chance = np.random.default_rng(high)
+    columns = [chance.integers(-high, high, 500) for _ in range(3)]
+    columns = [np.concatenate([column, column[:100]]) for column in columns]
+    wanted = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1]
+    assert groups(*columns).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("many", [1, 3, 30])
+def test_rows_with_few_and_with_many_numbers_are_chosen(many: int) -> None:
+    numbers = list(range(0, 2 * many, 2))
+    assert pa.table({"step": range(100)}).filter(one_of("step", numbers)).column("step").to_pylist() == numbers

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
@@ -30,7 +29,7 @@ from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_sp
 from kafkalab.spark.client_pass.split import Labels, Split
 from kafkalab.spark.key_pass.handover import TABLES, Handover
 from kafkalab.spark.key_pass.key_pass import Files, labels_by_run, rows_where
-from kafkalab.spark.key_pass.records import gather, read, write
+from kafkalab.spark.key_pass.records import gather, read
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.tasks import in_tasks
 
@@ -70,7 +69,7 @@ def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterabl
         split = Split(Handed(into.folder, number), partial(rows_where, files), labels)
         rows = rows_of_split(split, names)
         if g1c.name in names:
-            rows += with_edges(split, into.folder, number)
+            rows += with_edges(split, into, number)
         if INPUTS.intersection(names):
             hand_on(split, into, number)
         yield pa.RecordBatch.from_pylist(rows, COUNTED)
@@ -126,10 +125,10 @@ def rows_of_inputs(tables: Mapping[str, pa.Table], labels: Labels, names: Iterab
     return rows
 
 
-def with_edges(split: Split, folder: Path | Place, number: int) -> list[dict[str, object]]:
+def with_edges(split: Split, into: Handover, number: int) -> list[dict[str, object]]:
     """Write the edges from who wrote to who read, for the task that looks for cycles; return what was examined."""
     edges, examined = reads_between(split)
-    write(edges, np.zeros(edges.num_rows, np.int64), folder / "edges", f"split-{number:05}")
+    into.write_for_all("edges", edges, number)
     return counts(g1c.name, examined)
 
 

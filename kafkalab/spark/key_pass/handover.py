@@ -74,13 +74,10 @@ class Handover:
         """Write what the other audits need of one bucket of keys."""
         log, owners, names, task = bucket.log, bucket.owners, bucket.names, f"bucket-{number:05}"
         owned = records.records_of(log, owners)
-        none = np.full(len(log.run), names.number(""), np.int64)
-        client = np.where(owners.why >= 0, owners.client, none)
-        split = self.splits.of_rows(names, log.run, client, log.pid)
+        split = self.splits.of_rows(names, log.run, owners.client, log.pid)
         seen = records.seen_of(bucket.reads, log, owned)
         at = records.rows_read(bucket.reads, log)
-        inside = np.flatnonzero(at >= 0)
-        inside = inside[owners.why[at[inside]] >= 0]
+        inside = np.flatnonzero(np.isin(at, np.flatnonzero(owners.why >= 0)))
         self._write(seen.take(pa.array(inside)), split[at[inside]], "seen", task)
         self._write(owned, split, "records", task)
         taken = self.splits.of_processes(names, bucket.reads.run, names.codes(seen.column("process")))
@@ -91,10 +88,7 @@ class Handover:
         edges, pairs = writes_between(bucket, owned)
         self._write(edges, None, "edges", task)
         self._write(counts_of(pairs), None, "pairs", task)
-        calls = calls_of(bucket.tables["calls"])
-        of_calls = Names()
-        run, who = longs(calls, "run"), of_calls.codes(calls.column("client"))
-        self._write(calls, self.splits.of_rows(of_calls, run, who, run), "calls", task)
+        self._write_by_client(calls_of(bucket.tables["calls"]), "calls", task)
         self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
         self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
 
@@ -117,9 +111,7 @@ class Handover:
 
     def _write_outputs(self, calls: pa.Table, task: str) -> None:
         """Write which outputs were sent, and of which groups the committed offsets are."""
-        sent, names = sent_of(calls), Names()
-        run, client = longs(sent, "run"), names.codes(sent.column("client"))
-        self._write(sent, self.splits.of_rows(names, run, client, run), "sent", task)
+        self._write_by_client(sent_of(calls), "sent", task)
         offsets = calls.filter(pc.equal(calls.column("function"), "offsets"))
         self._write_by("key", once(offsets, "positions"), "positions", task)
 
@@ -134,6 +126,10 @@ class Handover:
     def _write_by(self, column: str, table: pa.Table, name: str, task: str) -> None:
         names = Names()
         self._write(table, self.splits.of_keys(names, names.codes(table.column(column))), name, task)
+
+    def _write_by_client(self, table: pa.Table, name: str, task: str) -> None:
+        names, run = Names(), longs(table, "run")
+        self._write(table, self.splits.of_rows(names, run, names.codes(table.column("client")), run), name, task)
 
     def write_entries(self, path: str, number: int) -> None:
         """Write what one file of the transaction log holds."""

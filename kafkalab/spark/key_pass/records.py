@@ -53,7 +53,6 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
     end = np.where(in_transaction, log.ended_by, -1)
     outcome = np.select([log.marker, ~log.transactional, end < 0, log.abort[end]], [0, 1, 2, 4], 3)
     owned = owners.why >= 0
-    client = np.where(owned, owners.client, 0)
     known = owners.client != owners.names.number("")  # a client's operations say whose the record is
     return pa.table(
         {
@@ -62,7 +61,7 @@ def records_of(log: Log, owners: Owners) -> pa.Table:
             **{MARKED + name: here.column(name).take(pa.array(end, mask=end < 0)) for name in MARKER},
             "outcome": _texts(outcome, list(OUTCOMES)),
             "txn": owners.names_of(np.arange(len(owned))),
-            "client": _texts(client, texts, owned),
+            "client": _texts(owners.client, texts, owned),
             "number": pa.array(np.where(known, owners.number, -1), mask=~owned),
             "why": pa.array(owners.why, pa.int32()),
             "index": pa.array(owners.index),

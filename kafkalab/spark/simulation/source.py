@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -43,14 +42,6 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(KafkalabSource)
 
 
-@dataclass
-class Seeds(InputPartition):
-    """The seeds of one task."""
-
-    first: int
-    last: int
-
-
 class KafkalabSource(DataSource):
     """The data source; wrong options are refused with what would be right."""
 
@@ -66,9 +57,8 @@ class KafkalabSource(DataSource):
         return Reader(self._table(), self._runs(), self._number("partitions", 0))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return StreamReader(
-            self._table(), self._runs(), self._number("partitions", 0), self._number("seedsPerBatch", 10)
-        )
+        given = self._table(), self._runs(), self._number("partitions", 0)
+        return StreamReader(*given, self._number("seedsPerBatch", 10))
 
     def _table(self) -> str:
         known = {option.lower() for option in OPTIONS}
@@ -102,14 +92,12 @@ class _Rows:
         count = last - first + 1
         tasks = max(1, min(self.tasks or MOST_PARTITIONS, count))
         edges = [first + count * i // tasks for i in range(tasks + 1)]
-        return [Seeds(a, b - 1) for a, b in itertools.pairwise(edges)]
+        return [InputPartition(range(a, b)) for a, b in itertools.pairwise(edges)]
 
     def read(self, part: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the part's simulations, in the order of the seeds."""
-        assert isinstance(part, Seeds)
-        for start in range(part.first, part.last + 1, AT_ONCE):
-            seeds = range(start, min(start + AT_ONCE, part.last + 1))
-            histories = [(seed, history_of_seed(self.runs, seed)) for seed in seeds]
+        for start in range(0, len(part.value), AT_ONCE):
+            histories = [(seed, history_of_seed(self.runs, seed)) for seed in part.value[start : start + AT_ONCE]]
             if self.table == ARRIVALS:
                 yield arrow_arrivals(arrivals_of(histories))
             elif self.table == BUNDLE:

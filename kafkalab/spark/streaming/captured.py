@@ -6,8 +6,7 @@ in order. The files of a chunk are known by its number: nothing is listed, howev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +38,6 @@ def read_capture(spark: SparkSession, path: str | Path) -> DataFrame:
     return spark.readStream.format(CaptureSource.name()).load(str(Path(path).absolute()))
 
 
-@dataclass
-class Chunks(InputPartition):
-    """The chunks of a micro-batch, without `end`."""
-
-    start: int
-    end: int
-
-
 class CaptureSource(DataSource):
     """The data source `kafkalab-capture`."""
 
@@ -75,23 +66,23 @@ class Reader(DataSourceStreamReader):
         return {"chunk": int(state.get("whole", state["chunks"]))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
-        return [Chunks(start["chunk"], end["chunk"])] if start["chunk"] < end["chunk"] else []
+        chunks = range(start["chunk"], end["chunk"])
+        return [InputPartition(chunks)] if chunks else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Chunks)
-        yield arrow_arrivals(arrivals_of_chunks(self.folder, partition.start, partition.end))
+        yield arrow_arrivals(arrivals_of_chunks(self.folder, partition.value))
 
     def commit(self, end: dict[str, int]) -> None:
         """Nothing to forget: a capture keeps its files."""
 
 
-def arrivals_of_chunks(folder: Path, start: int, end: int) -> list[Arrival]:
+def arrivals_of_chunks(folder: Path, chunks: Iterable[int]) -> list[Arrival]:
     """The arrivals of whole rounds, and a clock: the newest time that is none of a producer.
 
     Records count as appended then: nothing is called late by a producer's clock.
     """
     buckets = int(json_file(folder / CAPTURE, CAPTURED)["buckets"])
-    tables = {table: _rows(folder, table, start, end, buckets) for table in TABLES}
+    tables = {table: _rows(folder, table, chunks, buckets) for table in TABLES}
     lacks = tuple(Label(LACKS, table) for table in LACKING)
     found = list(arrivals_of([(0, History(**{**tables, "labels": (*tables["labels"], *lacks)}))]))
     read_ms = max((row.at_ms for row in found if row.kind != "record"), default=-1)
@@ -100,9 +91,6 @@ def arrivals_of_chunks(folder: Path, start: int, end: int) -> list[Arrival]:
     return [*made, Arrival(run=0, step=last + 1, rank=0, at_ms=read_ms, kind="clock")]
 
 
-def _rows(folder: Path, table: str, start: int, end: int, buckets: int) -> tuple[Any, ...]:
-    found: list[Any] = []
-    for number in range(start, end):
-        for file in files_of_chunk(folder, number, table, buckets):
-            found += rows_of_table(table, pq.ParquetFile(file).read())
-    return tuple(found)
+def _rows(folder: Path, table: str, chunks: Iterable[int], buckets: int) -> tuple[Any, ...]:
+    files = (file for number in chunks for file in files_of_chunk(folder, number, table, buckets))
+    return tuple(row for file in files for row in rows_of_table(table, pq.ParquetFile(file).read()))

@@ -2,31 +2,42 @@
 
 import "./page_shell.css";
 
+export type Values = Record<string, unknown>;
+export type Hear = (...told: unknown[]) => void;
+
 export class PageModel {
-	constructor(values) {
-		Object.assign(this, { values, heard: {} });
+	values: Values;
+	private readonly heard: Record<string, Hear[]> = {};
+
+	constructor(values: Values) {
+		this.values = values;
 	}
-	get(name) {
+	get(name: string) {
 		return this.values[name];
 	}
-	set(name, value) {
+	set(name: string, value: unknown) {
 		if (this.values[name] === value) return;
 		this.values[name] = value;
 		this.fire(`change:${name}`);
 	}
-	on(name, hear) {
+	on(name: string, hear: Hear) {
 		(this.heard[name] ??= []).push(hear);
 	}
-	off(name, hear) {
+	off(name: string, hear: Hear) {
 		this.heard[name] = (this.heard[name] ?? []).filter((one) => one !== hear);
 	}
-	fire(name, ...told) {
+	fire(name: string, ...told: unknown[]) {
 		for (const hear of this.heard[name] ?? []) hear(...told);
 	}
 	save_changes() {}
 }
 
-export function chooseTheme(button) {
+// A module with a picture, as anywidget calls it.
+export interface PictureModule {
+	default: { render(given: { model: PageModel; el: Element }): Promise<(() => void) | undefined> };
+}
+
+export function chooseTheme(button: Element) {
 	const { dataset } = document.documentElement,
 		dark = () => (dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 	button.addEventListener("click", () => (dataset.theme = dark() ? "light" : "dark"));
