@@ -297,8 +297,8 @@ function aimOf(grid: HTMLElement): HTMLElement | undefined {
 	return first("chosen") ?? first("new") ?? first("open") ?? cells.at(-1);
 }
 
-// How far a log has to be scrolled: as little as its entry `aim`, and the marks and positions beside it, need, and so that no
-// entry is half below the label.
+// How far a log has to be scrolled: as little as its entry `aim`, and the marks and positions beside it, need, and so
+// that no entry is half below the label.
 function reach(grid: HTMLElement, aim: HTMLElement): number {
 	const all = (which: string) => [...grid.querySelectorAll<HTMLElement>(which)],
 		label = all(".label")[0].offsetWidth + 3,

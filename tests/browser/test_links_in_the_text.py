@@ -56,6 +56,12 @@ def test_a_click_moves_the_nearest_picture_that_has_the_frame_and_brings_it_into
     def click(text: str) -> None:
         page.get_by_role("link", name=text, exact=True).click()
 
+    code = page.get_by_role("link", name="EndTxn#1", exact=True).locator("code")
+    assert code.evaluate(
+        "e => { const own = getComputedStyle(e), link = getComputedStyle(e.parentElement);"
+        " return own.color === link.color && own.textDecorationLine === 'underline'"
+        " && own.color !== getComputedStyle(e.closest('p')).color; }"
+    )
     click("the tea")
     expect(pictures.nth(1)).to_have_attribute("data-step", str(lab1.payload["frames"]["Produce#3"]["sent"]))
     expect(pictures.nth(1)).to_be_focused()

@@ -13,6 +13,7 @@ from typing import Any
 from kafkalab.checks.check import Finding
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import View, view_of
+from kafkalab.history.schema import LogRecord
 from kafkalab.spark.streaming.arrivals import NAMES, Arrival, history_of_arrivals
 from kafkalab.spark.streaming.watch import Limits
 
@@ -87,25 +88,28 @@ def _newest(rows: list[Arrival], view: View) -> list[Arrival]:
     if len(decisions) <= DECISIONS_KEPT:
         return rows
     since = decisions[-DECISIONS_KEPT]
+    carrying: dict[tuple[str, int], LogRecord] = {}
+    every = [record for records in view.logs.values() for record in records if record.control]
+    for marker in every:
+        if decision := view.decision(marker):
+            carrying.setdefault((marker.key, decision.step), marker)
+    old = {(marker.key, marker.offset) for marker in every if marker.step < since}
+    old |= {(key, marker.offset) for (key, step), marker in carrying.items() if step < since}
+    ended = {place: (place[0], marker.offset) for place, marker in view.markers.items()}
     lasting = set(view.outcomes)
     for transaction in view.transactions:
         mine = {(record.key, record.offset) for record in transaction.records}
-        if all(place in view.markers and view.markers[place].step < since for place in mine):
+        if all(ended.get(place) in old for place in mine):
             lasting -= mine
-    markers = {(key, view.markers[key, offset].offset) for key, offset in lasting if (key, offset) in view.markers}
+    markers = {ended[place] for place in lasting if place in ended}
     calls = {view.send_of[place].invoke.index for place in lasting if place in view.send_of}
-    carrying: dict[tuple[str, int], int] = {}
-    for marker in (record for records in view.logs.values() for record in records if record.control):
-        if decision := view.decision(marker):
-            carrying.setdefault((marker.key, decision.step), marker.offset)
-    late = {(key, offset) for (key, step), offset in carrying.items() if step < since}
 
     def matters(row: Arrival) -> bool:
         place = (row.key, row.offset)
         if row.kind == "record":
             return place in lasting
-        if row.kind == "marker" and (place in markers or place in late):
-            return place in markers
+        if row.kind == "marker":
+            return place in markers or place not in old
         return row.step >= since or row.call in calls
 
     return [row for row in rows if matters(row)]

@@ -114,6 +114,39 @@ def test_with_operations_they_are_those_of_the_check_too(seed: int, late: bool) 
         assert Counter(last.values()) == Counter(BY_NAME["duplicate"](history).findings)
 
 
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("seed", [2, 4])  # others join transactions that are more than DECISIONS_KEPT apart
+def test_what_is_forgotten_meanwhile_changes_nothing(seed: int, late: bool) -> None:
+    whole = by_chance(seed, late, transactions=400)
+    for history in (whole, from_a_log(whole)):
+        torn = BY_NAME["torn transaction"](history).findings
+        told = [f for _, f in watched(arrivals_of([(1, history)]), LIMITS) if f.anomaly == torn[0].anomaly]
+        assert {*told} >= {*torn}
+        assert all(any({*f.steps} <= {*finding.steps} for finding in torn) for f in told if f.policy == FORBIDDEN)
+
+
+def test_a_late_marker_is_forgotten_with_its_decision() -> None:
+    m, who = Made(), {"pid": 1, "epoch": 0, "txn": True}
+    m.label(LACKS, "operations")
+    m.entry("Ongoing", "k-0", "l-0")
+    m.log("k-0", "v", **who)
+    m.entry("PrepareCommit", "k-0", "l-0")
+    m.entry("Ongoing", "k-0", "l-0")
+    m.log("l-0", "w", **who)
+    m.entry("PrepareAbort", "k-0", "l-0")
+    m.marker("l-0", "ABORT")
+    m.marker("k-0", "COMMIT")  # of the first one: the clock of its leader is ahead
+    for _ in range(20):
+        m.entry("Ongoing", "k-0", "l-0")
+        m.log("k-0", "x", pid=1, epoch=0, txn=True)
+        m.entry("PrepareCommit", "k-0", "l-0")
+        m.marker("k-0", "COMMIT")
+    group = Group(f"{PRODUCER} 1", LIMITS)
+    for row in arrivals_of([(1, m.history())]):
+        clock = Arrival(run=1, step=row.step, rank=4, at_ms=row.at_ms, kind="clock")
+        assert not [f for f in group.take([row, clock]) if f.policy == FORBIDDEN]
+
+
 @pytest.mark.parametrize("name", [*RULES, *STUCK])
 def test_what_is_found_of_a_log_alone_is_what_the_check_finds(name: str) -> None:
     history = from_a_log(without(name))
