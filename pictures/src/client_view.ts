@@ -2,7 +2,7 @@
 
 import "./client_view.css";
 import { html, nothing, repeat } from "./lit";
-import { JourneyPanel, MOVES, type PanelValues, shows } from "./panel";
+import { JourneyPanel, MOMENTS, type PanelValues, shows } from "./panel";
 import type { RunEvent } from "./payload";
 import { keyName, upTo } from "./run";
 import { eventSign } from "./signs";
@@ -87,7 +87,7 @@ class ClientView extends JourneyPanel<Values> {
 		return html`<div class="klab client-view" tabindex="0" role="application" data-size=${this.size()}
 			aria-label="What ${node} knows. Arrow keys step, r reveals, question mark for help."
 			@keydown=${this.press} @click=${this.click}>
-			<div class="bar"><div>${Object.keys(MOVES).map((action) => this.button(action))}</div>
+			<div class="bar"><div>${Object.keys(MOMENTS).map((action) => this.button(action))}</div>
 			<b class="clock">What ${node} knows at ${at} ms of its clock</b>
 			<div>${this.button("reveal", revealed)}${this.button("help")}</div></div>
 			<div class="heads"><span>clock</span><b class="who">what ${node} knows</b>
@@ -145,7 +145,7 @@ class ClientView extends JourneyPanel<Values> {
 	}
 	override why(action: string) {
 		const to = this.target(action);
-		return action in MOVES && (to === undefined || to === this.step) ? "there is no such moment" : "";
+		return action in MOMENTS && (to === undefined || to === this.step) ? "there is no such moment" : "";
 	}
 	// A move to nowhere leaves the line alone: it says what the application knows now.
 	override do(action: string) {
@@ -153,7 +153,7 @@ class ClientView extends JourneyPanel<Values> {
 	}
 	override act(action: string) {
 		if (action === "reveal") this.set("revealed", !this.get("revealed"));
-		else if (action in MOVES) this.go(this.target(action) ?? this.step);
+		else if (action in MOMENTS) this.go(this.target(action) ?? this.step);
 		return true;
 	}
 

@@ -50,7 +50,7 @@ const LANE = 44,
 function cellOf(text: string, kind: string) {
 	if (/ [✓✕]$/.test(text)) return kind === "commit" ? "committed" : "aborted";
 	if (/^(commit|abort)\b/i.test(text)) return `marker ${kind.toUpperCase()}`;
-	return kind === "open" ? kind : "plain";
+	return kind === "open" ? kind : "";
 }
 const laneOf = ({ nodes }: Machine, node: string) => {
 	const at = nodes.findIndex(({ id }) => id === node);

@@ -24,14 +24,14 @@ interface ToolOptions {
 	current?: boolean;
 }
 
-export const MOVES: Record<string, string> = {
+export const MOMENTS: Record<string, string> = {
 	home: "Home",
 	left: "ArrowLeft",
 	right: "ArrowRight",
 	end: "End",
 };
 const PANEL_KEYS: Keys = {
-	...Object.fromEntries(Object.entries(MOVES).map(([action, key]) => [key, action])),
+	...Object.fromEntries(Object.entries(MOMENTS).map(([action, key]) => [key, action])),
 	z: "undo",
 	y: "redo",
 	"?": "help",
@@ -177,7 +177,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 		if (!action) return;
 		event.preventDefault();
 		const [name, of = ""] = [action].flat();
-		if (!event.repeat || name in MOVES) this.do(name, of);
+		if (!event.repeat || name in MOMENTS) this.do(name, of);
 	};
 	protected readonly click = ({ target, detail }: MouseEvent) => {
 		const found = (target as Element).closest<HTMLElement>("[data-action]");
@@ -232,7 +232,7 @@ export abstract class JourneyPanel<V extends PanelValues = PanelValues> extends 
 		press(this.journey, action, target, details);
 	}
 	protected override otherwise(action: string, target: string) {
-		if (action in MOVES) return this.walk(action);
+		if (action in MOMENTS) return this.walk(action);
 		if (action === "undo" && !this.journey.get("can_undo")) return this.say("There is no fault to undo.");
 		if (action === "redo" && !this.journey.get("can_redo")) return this.say("Nothing has been undone.");
 		this.ask(action, target);
