@@ -1,5 +1,4 @@
-// What pictures use of lit-html; the markup of vector graphics is named `drawing`, because `svg` still makes text in
-// markup.ts.
+// What pictures use of lit-html; its `svg` is named `drawing` here.
 
 import { svg, type TemplateResult } from "lit-html";
 

@@ -1,5 +1,6 @@
-// Four machines side by side: one transfer, one press on all, one moment. How each ends, its logs, its newest frames;
-// all frames of one machine on demand.
+// Four machines side by side: one transfer, one press on all, one moment.
+//
+// How each ends, its logs, its newest frames; all frames of one machine on demand.
 
 import "./neighbours.css";
 import { drawing, html, nothing, repeat } from "./lit";
@@ -49,7 +50,7 @@ const LANE = 44,
 function cellOf(text: string, kind: string) {
 	if (/ [✓✕]$/.test(text)) return kind === "commit" ? "committed" : "aborted";
 	if (/^(commit|abort)\b/i.test(text)) return `marker ${kind.toUpperCase()}`;
-	return kind === "open" ? kind : "plain";
+	return kind === "open" ? kind : "";
 }
 const laneOf = ({ nodes }: Machine, node: string) => {
 	const at = nodes.findIndex(({ id }) => id === node);

@@ -9,7 +9,6 @@ import { type Unpacked, unpacked } from "./unpack";
 export * from "./basics";
 export * from "./journey";
 export * from "./log";
-export * from "./markup";
 
 const CHECKPOINT = 64;
 

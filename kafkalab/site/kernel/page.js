@@ -8,7 +8,8 @@
 	const memories = new Map(),
 		{ waitAsync } = Atomics;
 
-	// JupyterLite's kernel expects a promise, also where Python has answered before the page waits: a cell would never end.
+	// JupyterLite's kernel expects a promise, also where Python has answered before the page waits: a cell would
+	// never end.
 	if (waitAsync)
 		Atomics.waitAsync = (...all) => {
 			const { value } = waitAsync.apply(Atomics, all);
