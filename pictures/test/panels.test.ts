@@ -1,3 +1,5 @@
+// Tests of the models and layouts of the panels, which need no browser.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Costs, costRows } from "../src/costs";

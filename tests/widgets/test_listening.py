@@ -112,7 +112,7 @@ def test_what_is_allowed_is_taken_over_beside_what_is_not() -> None:
     assert journey.step == len(journey.payload["events"]) - 1
 
 
-SET = re.compile(r"""model\.set\("(\w+)"|view\.set\(\{\s*(\w+)[:,\s}]""")
+SET = re.compile(r"""\b(?:model|this)\.set\("(\w+)"|\bthis\.set\(\{\s*(\w+)[:,\s}]""")
 
 
 def test_every_trait_that_a_script_sets_may_be_set() -> None:
