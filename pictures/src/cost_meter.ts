@@ -6,7 +6,7 @@ import { html } from "./lit";
 import { JourneyPanel, type PanelValues, shows } from "./panel";
 
 interface Values extends PanelValues {
-	costs: Costs;
+	costs?: Partial<Costs>;
 	by: "api" | "phase";
 }
 
@@ -17,6 +17,8 @@ const HEADS: Record<Column, string> = {
 	round_trips: "round trips",
 	ms: "ms",
 };
+// Before Python has counted.
+const NONE: Costs = { trips: [], entries: [], decided: [], phases: {}, order: [], start: "" };
 const COLUMNS = Object.keys(HEADS) as Column[];
 
 function format(value: number | null, digits: number) {
@@ -29,8 +31,12 @@ class CostMeter extends JourneyPanel<Values> {
 	override readonly traits = ["costs", "by"] as const;
 	override readonly keys = { b: "by" };
 
+	private get costs(): Costs {
+		return { ...NONE, ...this.get("costs") };
+	}
+
 	override change() {
-		const { decided } = costRows(this.get("costs"), this.get("by"), this.step);
+		const { decided } = costRows(this.costs, this.get("by"), this.step);
 		this.say(`${decided || "No"} transaction${decided === 1 ? "" : "s"} decided by step ${this.step}.`);
 	}
 	override where() {
@@ -39,7 +45,7 @@ class CostMeter extends JourneyPanel<Values> {
 
 	inside() {
 		const by = this.get("by"),
-			{ rows, whole } = costRows(this.get("costs"), by, this.step),
+			{ rows, whole } = costRows(this.costs, by, this.step),
 			choice = (one: Values["by"]) =>
 				this.tool("by", `by ${one === "api" ? "API" : one}`, { target: one, pressed: by === one }),
 			heads = [by === "api" ? "API" : "phase", ...COLUMNS.map((column) => HEADS[column])];
