@@ -93,7 +93,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 		this.draw();
 		return () => {
 			this.closed.abort();
-			this.el.replaceChildren();
+			render(nothing, this.el); // not replaceChildren: lit-html would draw the next picture into what is gone
 		};
 	}
 	protected listen() {
