@@ -60,7 +60,7 @@ def test_each_is_small_and_the_index_has_them_all(site: Path, root: Path) -> Non
 def test_one_that_is_too_large_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGEST", 50_000)
     with pytest.raises(
-        ValueError, match=r"recording bugs/kafka_5494\.html has \d+,\d+ bytes; the limit is 50,000"
+        ValueError, match=r"recording bugs/kafka_5494\.html has \d{3},\d+ bytes; the limit is 50,000"
     ):
         page_of(next(recordings(root)))
 

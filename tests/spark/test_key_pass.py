@@ -60,7 +60,7 @@ def rows(
     whole["calls"] = whole["operations"]
     into = None
     if folder is not None:
-        into = Handover(folder, Splits(1))
+        into = Handover(folder, Splits(1, {(run, f"process: {r.process}"): 0 for run, one in runs for r in one.reads}))
         for name in NAMED:
             pq.write_table(whole[name], f"{folder}/{name}.parquet")
             links_in(name, f"{folder}/{name}.parquet", folder, 0)
@@ -136,7 +136,7 @@ def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_pa
 
 def test_records_and_reads_know_their_transactions(made: list[History], tmp_path: Path) -> None:
     rows(made, folder=tmp_path)
-    schemas = {"records": RECORDS, "seen": SEEN}
+    schemas = {"records": RECORDS, "seen": SEEN, "taken": SEEN}
     there = {name: read(tmp_path / name, 0, schema).to_pylist() for name, schema in schemas.items()}
     views = [view_of(history) for history in made]
     for row in there["records"]:
@@ -154,11 +154,18 @@ def test_records_and_reads_know_their_transactions(made: list[History], tmp_path
         for row in mine:
             found.setdefault(row["txn"], []).append((row["key"], row["offset"]))
         assert found == of
-    for row in there["seen"]:
-        view = views[row["run"]]
-        record = view.at.get((row["key"], row["offset"]))
+    written: list[int | None] = []
+    inside: list[dict[str, Any]] = []
+    for row in there["taken"]:
+        place, view = (row["key"], row["offset"]), views[row["run"]]
+        record = view.at.get(place)
         same = record is not None and record.value == row["value"] and not record.control
         assert row["written"] == (record.step if record and same else None)
+        written.append(row["written"])
+        inside += [row] if same and place in view.transaction_of else []
+    assert len(written) == sum(len(history.reads) for history in made)
+    assert 0 < written.count(None) < len(written)
+    assert there["seen"] == inside
 
 
 def test_empty_tables_have_no_rows() -> None:

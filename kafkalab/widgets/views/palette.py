@@ -11,68 +11,10 @@ DARK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
 GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
 CLIENT = "#00796b"
 CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
-HUES = {
-    "blue": "#0b6bcb", "violet": "#8e3fd0", "green": "#1b8a3c", "red": "#d3222e", "amber": "#b06900",
-    "client": "#00796b", "leader": "#3a4bb5", "txn-coordinator": "#b3257e", "group-coordinator": "#80650c",
-    "focus": "#1976d2",
-}  # fmt: skip
-"""What the colours of live pictures are mixed from, with the theme's colour of text, as their light adds up."""
-HUE, DIMMED, GROUND = 0.75, 0.65, 0.93
-"""How much of a hue is in a sign's colour, of the text in dim words, and of the page in a part that is set off."""
 BOLD = ' font-weight="bold"'
 QUOTE = '"'
 FLAT = ' fill="none"'
 HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
-
-
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """A theme of live pictures: the colours of text and of the page."""
-
-    text: str
-    paper: str
-
-    @property
-    def letters(self) -> dict[str, str]:
-        """The colours that words may have."""
-        signs = {name: mix_light(hue, self.text, HUE) for name, hue in HUES.items()}
-        return {"text": self.text, "dim": mix(self.text, self.paper, DIMMED), **signs}
-
-    @property
-    def grounds(self) -> dict[str, str]:
-        """What words may stand on: the page, and a part of it that is set off."""
-        return {"paper": self.paper, "pale": mix(self.paper, self.text, GROUND)}
-
-
-THEMES = {"light": Theme("#000000", "#ffffff"), "dark": Theme("#ffffff", "#212121")}
-
-
-def mix(one: str, other: str, share: float) -> str:
-    """Return the colour of which `share` is `one` and the rest `other`, as CSS mixes them in sRGB."""
-    pairs = zip(channels(one), channels(other), strict=True)
-    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
-
-
-def mix_light(one: str, other: str, share: float) -> str:
-    """Return the colour of which `share` is the light of `one` and the rest that of `other`: CSS's srgb-linear.
-
-    White brightens a hue by more than black darkens it, so that one share can be read in both themes.
-    """
-    pairs = zip(channels(one), channels(other), strict=True)
-    linear = (linear_of(a) * share + linear_of(b) * (1 - share) for a, b in pairs)
-    encoded = (n * 12.92 if n <= 0.0031308 else 1.055 * n ** (1 / 2.4) - 0.055 for n in linear)
-    return "#" + "".join(f"{round(255 * n):02x}" for n in encoded)
-
-
-def linear_of(channel: int) -> float:
-    """Return how much light, up to 1, a channel of sRGB stands for."""
-    share = channel / 255
-    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-
-
-def channels(colour: str) -> tuple[int, ...]:
-    """Return red, green and blue of "#rrggbb", each up to 255."""
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
 
 
 @dataclass

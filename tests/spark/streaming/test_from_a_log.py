@@ -18,7 +18,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
 from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watched
-from kafkalab.spark.streaming.torn_transaction import DECISIONS_KEPT, IDLE_MS
+from kafkalab.spark.streaming.torn_transaction import FEW, IDLE_MS
 from kafkalab.spark.streaming.watch import Limits
 from tests.checks.made import Made
 from tests.spark.streaming.histories import RULES, STUCK, without
@@ -191,11 +191,11 @@ def test_what_is_kept_of_producers_and_transactions_does_not_grow() -> None:
     assert max(sizes) < 1.3 * max(sizes[:150])
     one = Group(f"{PRODUCER} 0", LIMITS, group.text())
     last: dict[str, Any] = {**producer, "rank": 2, "key": "k-0"}
-    for n in range(3 * DECISIONS_KEPT):
+    for n in range(2 * FEW):
         list(one.take([
             Arrival(step=10**6 + 9 * n, kind="record", offset=10**4 + 2 * n, transactional=True, **last),
             Arrival(step=10**6 + 9 * n + 1, kind="decision", state="COMMIT", **{**same, "rank": 1}),
             Arrival(step=10**6 + 9 * n + 2, kind="marker", offset=10**4 + 2 * n + 1, state="COMMIT", **last),
         ]))  # fmt: skip
         sizes.append(len(one.text()))
-    assert max(sizes[-DECISIONS_KEPT:]) < 1.1 * max(sizes[-2 * DECISIONS_KEPT : -DECISIONS_KEPT])
+    assert max(sizes[-FEW:]) < 1.1 * max(sizes[-2 * FEW : -FEW])

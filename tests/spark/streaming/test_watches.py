@@ -146,7 +146,7 @@ def test_what_is_kept_does_not_grow_with_the_history() -> None:
     for n in range(300):
         assert list(group.take(transaction(n))) == []
         sizes.append(len(group.text()))
-    assert max(sizes) < 1.2 * max(sizes[:100])
+    assert max(sizes) < 1.1 * max(sizes[:60])
 
 
 def test_a_copy_of_a_value_is_told_when_it_comes() -> None:
