@@ -5,6 +5,7 @@ import { buttons } from "./controls";
 import { html, nothing, render } from "./lit";
 import { rounded, upTo } from "./run";
 import type { View } from "./sequence_view";
+import { placeOf } from "./stepper";
 import { chaptersAt, isChange, walkOf } from "./walk";
 
 export const WAY = html`<div class="travel">${buttons("previous_change", "next_change")}<div
@@ -33,7 +34,7 @@ export function growWalk(v: View) {
 	v.ticking ??= setTimeout(() => {
 		v.ticking = undefined;
 		drawChapters(v);
-		drawWay(v, upTo(v.stops.length, (i) => v.stops[i] <= v.step) + 1);
+		drawWay(v, placeOf(v) + 1);
 	}, REDRAW_MS);
 }
 

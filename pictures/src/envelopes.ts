@@ -76,7 +76,7 @@ function dragged(v: View, drag: Drag, event: MouseEvent) {
 	if (!drag.moved && Math.hypot(dx, dy) < FIRST_PX) return;
 	if (!drag.moved) {
 		closeMenu(v);
-		v.pause();
+		v.stepper.pause();
 	}
 	drag.moved = true;
 	drag.outcome = outcomeOf(v, drag, event);
@@ -132,7 +132,7 @@ function letGo(v: View, drag: Drag) {
 function openEnvelope(v: View, f: Frame, grip: Element) {
 	const { run } = v,
 		ends = `${run.label(f.from)} → ${run.label(f.to)}`;
-	v.pause();
+	v.stepper.pause();
 	openMenu(v, grip, html`<b class=${f.category}>${f.id}</b> <small>${ends}</small>`, envelopeMenu(v, f));
 }
 
