@@ -2,7 +2,7 @@
 
 import "./chapters.css";
 import { buttons } from "./controls";
-import { html, nothing, render } from "./lit";
+import { breaks, html, render } from "./lit";
 import { rounded, upTo } from "./run";
 import type { View } from "./sequence_view";
 import { placeOf } from "./stepper";
@@ -172,11 +172,7 @@ function nameChapter(v: View, at: number, name: string) {
 	v.shownChapter = at;
 	nameTicks(v, at);
 	told.setAttribute("aria-live", v.$("now").getAttribute("aria-live") ?? "polite");
-	const parts = name.split("_"); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
-	render(
-		parts.map((part, i) => html`${part}${i < parts.length - 1 ? html`_<wbr>` : nothing}`),
-		told,
-	);
+	render(breaks(name), told); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
 	for (const all of [v.root.querySelectorAll(".tick"), v.$("contents").querySelectorAll("button")])
 		all.forEach((one, i) => {
 			if (i === at) one.setAttribute("aria-current", "step");

@@ -2,7 +2,7 @@
 
 import "./log_tape.css";
 import { still, upTo } from "./basics";
-import { type TemplateResult, html, nothing, repeat } from "./lit";
+import { type TemplateResult, breaks, html, nothing, repeat } from "./lit";
 import {
 	type Cell,
 	DROP,
@@ -29,7 +29,7 @@ import {
 } from "./log_cells";
 import { isInternal } from "./sequence_logs";
 import type { State, Run } from "./types";
-import { View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
+import { View, type ViewValues, besideOf, edgeOf, viewOf } from "./view";
 
 interface Values extends ViewValues {
 	partition: string;
