@@ -2,9 +2,10 @@
 
 import "./chapters.css";
 import { buttons } from "./controls";
-import { html, nothing, render } from "./lit";
+import { breaks, html, render } from "./lit";
 import { rounded, upTo } from "./run";
 import type { View } from "./sequence_view";
+import { placeOf } from "./stepper";
 import { chaptersAt, isChange, walkOf } from "./walk";
 
 export const WAY = html`<div class="travel">${buttons("previous_change", "next_change")}<div
@@ -33,7 +34,7 @@ export function growWalk(v: View) {
 	v.ticking ??= setTimeout(() => {
 		v.ticking = undefined;
 		drawChapters(v);
-		drawWay(v, upTo(v.stops.length, (i) => v.stops[i] <= v.step) + 1);
+		drawWay(v, placeOf(v) + 1);
 	}, REDRAW_MS);
 }
 
@@ -171,11 +172,7 @@ function nameChapter(v: View, at: number, name: string) {
 	v.shownChapter = at;
 	nameTicks(v, at);
 	told.setAttribute("aria-live", v.$("now").getAttribute("aria-live") ?? "polite");
-	const parts = name.split("_"); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
-	render(
-		parts.map((part, i) => html`${part}${i < parts.length - 1 ? html`_<wbr>` : nothing}`),
-		told,
-	);
+	render(breaks(name), told); // OUT_OF_ORDER_SEQUENCE_NUMBER takes two lines
 	for (const all of [v.root.querySelectorAll(".tick"), v.$("contents").querySelectorAll("button")])
 		all.forEach((one, i) => {
 			if (i === at) one.setAttribute("aria-current", "step");

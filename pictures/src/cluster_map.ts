@@ -2,12 +2,13 @@
 
 import "./cluster_map.css";
 import { envelopePath, path } from "./basics";
-import { drawing, html, nothing, render, repeat } from "./lit";
+import { type Markup, breaks, html, nothing, render, repeat, svg } from "./lit";
 import { logOf } from "./log";
 import { type Layout, type Point, type Way, angleOf, labelPlace, placesOf, pointOf, wayOf } from "./map_layout";
 import type { Frame, RunNode } from "./payload";
+import { isHeld } from "./presses";
 import { apiOf } from "./run";
-import { type Markup, View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
+import { View, type ViewValues, besideOf, edgeOf, viewOf } from "./view";
 
 interface Values extends ViewValues {
 	node: string;
@@ -69,9 +70,8 @@ function partitionWords(view: ClusterMap, partition: string): string {
 	return `${partition}: ${view.state.leader[partition] ? "" : "no leader; "}${parts.join("; ")}`;
 }
 
-const isHeld = ({ state }: ClusterMap, f: Frame) => state.held[f.copy_of || f.id];
 const flightWords = (view: ClusterMap, f: Frame) =>
-	`${f.id}: ${view.run.label(f.from)} → ${view.run.label(f.to)}${isHeld(view, f) ? ", held" : ""}`;
+	`${f.id}: ${view.run.label(f.from)} → ${view.run.label(f.to)}${isHeld(view.state, f) ? ", held" : ""}`;
 const cutsOf = ({ state }: ClusterMap) =>
 	Object.keys(state.cut)
 		.filter((pair) => state.cut[pair])
@@ -112,7 +112,7 @@ function wallMarkup({ run, layout: { at, u } }: ClusterMap, [a, b]: string[]) {
 	const rows = [-3, -1, 1, 3].map((k) => path`M${-r},${k * r * 1.1}h${2 * r}`).join(""),
 		posts = [-4, 0, 4].map((k) => path`M0,${k * r * 1.1 - r * 1.1}v${2.2 * r}`).join(""),
 		bricks = path`M${-r},${-r * 5.5}h${2 * r}v${r * 11}h${-2 * r}z${rows}${posts}`;
-	return drawing`<g class="wall" data-wall="${run.label(a)} | ${run.label(b)}">
+	return svg`<g class="wall" data-wall="${run.label(a)} | ${run.label(b)}">
 		<path class="gap" d=${path`M${x1},${y1}L${x2},${y2}`}/>
 		<g transform=${path`translate(${x},${y}) rotate(${angleOf({ x1, y1, x2, y2 })})`}><path class="bricks"
 		d=${bricks}/></g>
@@ -127,9 +127,7 @@ interface Flight {
 }
 
 const labelOf = ([x, y]: Point, lines: string[], u: number) =>
-	drawing`<text x=${x} y=${y}>${lines.map(
-		(line, i) => drawing`<tspan x=${x} dy=${i ? u * 1.05 : 0}>${line}</tspan>`,
-	)}</text>`;
+	svg`<text x=${x} y=${y}>${lines.map((line, i) => svg`<tspan x=${x} dy=${i ? u * 1.05 : 0}>${line}</tspan>`)}</text>`;
 
 // Their envelopes stand one behind the other, the oldest in front.
 function tokens({ run, step, layout: { u } }: ClusterMap, way: Way, { frames, current, fate }: Flight) {
@@ -141,8 +139,8 @@ function tokens({ run, step, layout: { u } }: ClusterMap, way: Way, { frames, cu
 			[x, y] = pointOf(way, lost ? 0.5 : own && fate === "delivered" ? 0.97 : along),
 			r = u * 0.6;
 		return lost
-			? drawing`<path class="cross" d=${path`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`}/>`
-			: drawing`<g class="token" data-frame=${f.id} transform=${path`translate(${x},${y})`}><path
+			? svg`<path class="cross" d=${path`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`}/>`
+			: svg`<g class="token" data-frame=${f.id} transform=${path`translate(${x},${y})`}><path
 				d=${envelopePath(r)}/></g>`;
 	});
 }
@@ -150,7 +148,7 @@ function tokens({ run, step, layout: { u } }: ClusterMap, way: Way, { frames, cu
 function linesOf(view: ClusterMap, { frames, current, fate }: Flight): string[] {
 	const lines = frames
 		.slice(0, MAX_LABELS)
-		.map((f) => f.id + (isHeld(view, f) ? " · held" : "") + (f === current && fate ? ` · ${fate}` : ""));
+		.map((f) => f.id + (isHeld(view.state, f) ? " · held" : "") + (f === current && fate ? ` · ${fate}` : ""));
 	return frames.length > MAX_LABELS ? [...lines, `and ${frames.length - MAX_LABELS} more`] : lines;
 }
 
@@ -163,22 +161,22 @@ function flightMarkup(view: ClusterMap, flight: Flight) {
 		bold = frames.some((f) => f === current) || (node && (node === from || node === to)),
 		lines = linesOf(view, flight);
 	const shell = (inside: Markup[]) =>
-		drawing`<g class="flight ${kind} ${category}${bold ? " bold" : ""}"><title
+		svg`<g class="flight ${kind} ${category}${bold ? " bold" : ""}"><title
 			>${flightWords(view, frames[0])}</title>${inside}</g>`;
 	if (from === to) {
 		const [x, y] = layout.at[from],
 			[w, h] = layout.half[from],
 			curve = path`M${x + w - u * 2},${y - h}c0,${-u * 2.4} ${u * 3.4},${-u * 2.4} ${u * 3.2},${u * 1.4}`,
 			place: Point = [x + w, y - h - u * (1.9 + 1.05 * (lines.length - 1))];
-		return shell([drawing`<path class="line" d=${curve}/>`, labelOf(place, lines, u)]);
+		return shell([svg`<path class="line" d=${curve}/>`, labelOf(place, lines, u)]);
 	}
 	const way = wayOf(layout, from, to),
 		{ x1, y1, x2, y2 } = way,
 		head = path`M${-u * 0.8},${-u * 0.35}L0,0L${-u * 0.8},${u * 0.35}z`,
 		turned = path`translate(${x2},${y2}) rotate(${angleOf(way)})`;
 	return shell([
-		drawing`<path class="line" d=${path`M${x1},${y1}L${x2},${y2}`}/><path class="head" d=${head} transform=${turned}/>`,
-		drawing`${tokens(view, way, flight)}`,
+		svg`<path class="line" d=${path`M${x1},${y1}L${x2},${y2}`}/><path class="head" d=${head} transform=${turned}/>`,
+		svg`${tokens(view, way, flight)}`,
 		labelOf(labelPlace(layout, way, lines), lines, u),
 	]);
 }
@@ -268,7 +266,7 @@ class ClusterMap extends View<Values> {
 		sheet.setAttribute("viewBox", path`0 0 ${width || 1} ${height || 1}`);
 		const walls = cutsOf(this).filter(([a, b]) => this.layout.at[a] && this.layout.at[b]),
 			flights = [...ways.values()].map((frames) => flightMarkup(this, { frames, current, fate }));
-		render(drawing`${walls.map((pair) => wallMarkup(this, pair))}${flights}`, sheet as unknown as HTMLElement);
+		render(svg`${walls.map((pair) => wallMarkup(this, pair))}${flights}`, sheet as unknown as HTMLElement);
 		root.dataset.flying = flying
 			.filter((f) => step < run.end(f))
 			.map((f) => flightWords(this, f))

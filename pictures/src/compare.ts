@@ -4,6 +4,7 @@ import "./compare.css";
 import { time } from "./basics";
 import { SAVE_MS } from "./journey";
 import { html, nothing, type TemplateResult } from "./lit";
+import { freshIn } from "./log_cells";
 import { Panel, type PanelValues, shows } from "./panel";
 import { openRun } from "./run";
 import { isInternal, keyedOf, stripOf } from "./sequence_logs";
@@ -205,20 +206,17 @@ class Compare extends Panel<Values> {
 
 function sideAt(run: Run & { keyed?: LogsShown["keyed"] }, step: number, report: Report | undefined): Side {
 	run.keyed ??= keyedOf(run);
-	const side = {
+	return {
 		run,
 		step,
 		report,
 		state: run.at(step),
 		lines: linesOf(run, step),
 		keyed: run.keyed,
-		fresh: new Set<string>(),
+		fresh: freshIn(run.events[step]?.patch ?? []),
 		levels: Object.fromEntries(run.partitions.map((partition) => [partition, []])),
 		...placedFindings(report ? foundIn(report) : null, step),
 	};
-	for (const [op, a, b, c] of run.events[step]?.patch ?? [])
-		side.fresh.add(`${a} ${b} ${op === "batch" ? (c as { base: number }).base : op}`);
-	return side;
 }
 
 const GAP = html`<span class="gap"></span>`;

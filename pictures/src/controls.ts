@@ -3,15 +3,12 @@
 import { foldHere, isOpen, whyNoJump } from "./chapters";
 import { html, nothing, render } from "./lit";
 import { whyPress } from "./presses";
-import { asSentence, isAtTheEnd, keyName } from "./run";
+import { asSentence, keyName } from "./run";
 import type { View } from "./sequence_view";
+import { MOVES, type Tool, isMove, whyNoMove } from "./stepper";
 
-const BUTTONS: Record<string, [string, string, string]> = {
-	home: ["|◂", "First step", "Home"],
-	left: ["◂", "Back", "ArrowLeft"],
-	play: ["▶", "Play or pause", " "],
-	right: ["▸", "Forward", "ArrowRight"],
-	end: ["▸|", "Last step", "End"],
+const BUTTONS: Record<string, Tool> = {
+	...MOVES,
 	previous_change: ["◂Δ", "Previous change of a log or a state", "Shift+ArrowLeft"],
 	next_change: ["Δ▸", "Next change of a log or a state", "Shift+ArrowRight"],
 	previous_chapter: ["[", "Previous chapter", "["],
@@ -96,16 +93,14 @@ export const HELP = html`<div class="help" role="dialog" aria-label="Help" hidde
 
 // Why a press would change nothing; "" if it would.
 export function whyNot(v: View, action: string, target = ""): string {
-	const { stops, step, run, journey } = v,
+	const { step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/play|help|filter|inspect|time|finding|menu|node|faults|size|chapters|every|what_if/.test(action)) return "";
+	if (/help|filter|inspect|time|finding|menu|node|faults|size|chapters|every|what_if/.test(action)) return "";
+	if (isMove(action)) return whyNoMove(v, action);
 	if (action === "internal") return run.internal.length ? "" : "This run has no internal logs.";
 	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
 	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
-	if (action === "right" && isAtTheEnd(v)) return "";
 	if (/undo|redo/.test(action) && run.live) return asSentence(run.live);
-	if (/left|home/.test(action)) return stops[0] < step ? "" : "This is the first step.";
-	if (/right|end/.test(action)) return (stops.at(-1) ?? -1) > step ? "" : "This is the last step.";
 	if (journey.klab.busy) return "The kernel is making the new run.";
 	if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
 	if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
@@ -122,7 +117,7 @@ export function drawTools(v: View) {
 			what_if: v.model.get("what_if"),
 			open: stop !== undefined && isOpen(v, stop),
 		};
-	tool("play").textContent = v.playing ? "❚❚" : "▶";
+	tool("play").textContent = v.stepper.sign;
 	tool("time").textContent = v.across ? "time →" : "time ↓";
 	for (const [action, on] of Object.entries(isOn)) tool(action).setAttribute("aria-pressed", String(!!on));
 	for (const one of root.querySelectorAll<HTMLElement>("[data-action]")) drawTool(v, one);

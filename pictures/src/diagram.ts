@@ -1,10 +1,12 @@
 // The sequence diagram: lanes, each with one line of heading, rows along the time, arrows of frames, chips of events.
 // Each function takes the view, `v`: the run, the step, and where `measure` has put the lanes.
 
+import { envelopePath } from "./basics";
 import { grips } from "./envelopes";
 import { type Flight, type PlanRow, RESTS, type Way, firstRow, head, point, rests, turned, way } from "./flights";
-import { drawing, html, nothing, render, repeat, scaled } from "./lit";
+import { svg, html, nothing, render, repeat, scaled } from "./lit";
 import type { Frame, NodeState, RunNode } from "./payload";
+import { isHeld } from "./presses";
 import { ROLES, roleSpans, rolesOf } from "./roles";
 import { rounded, time, upTo } from "./run";
 import type { View } from "./sequence_view";
@@ -113,16 +115,16 @@ function drawGroups(v: View, first: number, top: number) {
 		keyOf = ([i]: readonly [number, PlanRow]) => i;
 	const bandOf = ([i, one]: readonly [number, PlanRow]) =>
 		i === row ? rowOf(v, one, true) : (one.past ??= rowOf(v, one, false));
-	render(drawing`${repeat(shown, keyOf, bandOf)}`, bands);
+	render(svg`${repeat(shown, keyOf, bandOf)}`, bands);
 	const { lanes } = plan;
-	render(drawing`${lanes.map(({ id }) => lifeOf(v, id, top, top + v.long))}`, lives);
+	render(svg`${lanes.map(({ id }) => lifeOf(v, id, top, top + v.long))}`, lives);
 	const to_come = previewed(v, first);
 	v.$("invitation").hidden = !to_come.length;
 	render(
-		drawing`${repeat(flights, idOf, (flight) => arrowOf(v, flight))}${to_come.map((flight) => arrowOf(v, flight, true))}`,
+		svg`${repeat(flights, idOf, (flight) => arrowOf(v, flight))}${to_come.map((flight) => arrowOf(v, flight, true))}`,
 		arrows,
 	);
-	render(drawing`${repeat(marked, keyOf, ([i, one]) => chipOf(v, one, i === row))}`, chips);
+	render(svg`${repeat(marked, keyOf, ([i, one]) => chipOf(v, one, i === row))}`, chips);
 	render(grips(v), seized);
 }
 
@@ -143,7 +145,7 @@ function rowOf(v: View, { event, stop, y, height, wait, clock }: PlanRow, here: 
 			scaled`<text class=${name} x=${across ? y + u * (name === "wait" ? -7.4 : 0.2) : u * at}
 				y=${across ? u * 1.2 : base}>${words}</text>`,
 		when = clock || (here && !across) ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : nothing;
-	return drawing`<g data-go=${stop ? event.step : nothing}>${bar("hit", v.breadth)}${
+	return svg`<g data-go=${stop ? event.step : nothing}>${bar("hit", v.breadth)}${
 		here ? [bar("band", v.breadth), bar("caret", 4)] : nothing
 	}${when}${wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : nothing}</g>`;
 }
@@ -153,11 +155,11 @@ function lifeOf(v: View, id: string, top: number, end: number) {
 		x = v.x[id],
 		lives = v.run.life[id].filter(([from]) => from <= v.step),
 		fromOf = ([at]: [number, NodeState]) => Math.max(top, plan.row(at) < 0 ? 0 : plan.rows[plan.row(at)].y + u);
-	return drawing`<g>${lives.map((life, i) => {
+	return svg`<g>${lives.map((life, i) => {
 		const from = fromOf(life),
 			to = lives[i + 1] ? fromOf(lives[i + 1]) : end,
 			shade = life[1] === "down" ? box(across, "shade", x - lane / 2, from, lane, to - from) : nothing;
-		return drawing`${shade}<path class="life ${life[1]}" d=${way({ x1: x, y1: from, x2: x, y2: to, across }, 1)}></path>`;
+		return svg`${shade}<path class="life ${life[1]}" d=${way({ x1: x, y1: from, x2: x, y2: to, across }, 1)}></path>`;
 	})}</g>`;
 }
 
@@ -213,10 +215,7 @@ function sequencesOf(f: Frame): string {
 // "#2" of the second frame of its name: as the notebook's text calls it.
 const numberOf = ({ id, name }: Frame) => id.slice(name.length).replace(/~.*/, "");
 
-export const isHeld = ({ state }: View, f: Frame): boolean => !!state.held[f.copy_of || f.id];
-
-export const envelope = (r: number) =>
-	scaled`<path d="M${-r},${-r * 0.7}h${r * 2}v${r * 1.4}h${-r * 2}zl${r},${r * 0.8}l${r},${-r * 0.8}"></path>`;
+export const envelope = (r: number) => svg`<path d=${envelopePath(r)}></path>`;
 
 // An envelope on its way; one that is held has the sign of a pause in it and a dashed ring around it.
 const tokenOf = (u: number, held: boolean) =>
@@ -228,8 +227,8 @@ const tokenOf = (u: number, held: boolean) =>
 
 // The name of a frame with what is special about it.
 function wordsOf(f: Frame, held: boolean) {
-	const tag = (text: string | false, how = "tag") => (text ? drawing` <tspan class=${how}>${text}</tspan>` : nothing);
-	return drawing`${f.name}<tspan class="nr">${numberOf(f)}</tspan>${[
+	const tag = (text: string | false, how = "tag") => (text ? svg` <tspan class=${how}>${text}</tspan>` : nothing);
+	return svg`${f.name}<tspan class="nr">${numberOf(f)}</tspan>${[
 		tag(sequencesOf(f), "seq"),
 		tag(f.attempt > 1 && !f.of && `attempt ${f.attempt}`),
 		tag(f.copy_of && "copy"),
@@ -263,7 +262,7 @@ export function placeOf(v: View, g: Geometry, dx = 0, dy = 0): string {
 function endOf(v: View, f: Frame, g: Geometry, side: number, held: boolean) {
 	const { u, across } = v;
 	if (g.fate === "delivered") return head(g, u * 0.75, f.kind === "response" ? "" : "Z");
-	if (g.fate === "in flight") return drawing`<g class="token" transform=${placeOf(v, g)}>${tokenOf(u, held)}</g>`;
+	if (g.fate === "in flight") return svg`<g class="token" transform=${placeOf(v, g)}>${tokenOf(u, held)}</g>`;
 	const r = u * 0.5,
 		[ex, ey] = point(g, uptoOf(g)),
 		room = side > 0 ? v.width - ex > u * 6 : ex > u * 10,
@@ -278,9 +277,9 @@ function arrowOf(v: View, flight: Flight, preview = false) {
 	const { f } = flight,
 		g = geometry(v, flight, preview ? Infinity : v.step),
 		side = g.loop > 0 || g.x2 > g.x1 ? 1 : -1,
-		held = g.fate === "in flight" && isHeld(v, f),
+		held = g.fate === "in flight" && isHeld(v.state, f),
 		how = preview ? " preview" : `${held ? " held" : ""}${v.chosen === f ? " current" : ""}`;
-	return drawing`<g class="arrow ${f.kind} ${f.category} ${g.fate.replace(" ", "-")}${how}" data-go=${f.sent}
+	return svg`<g class="arrow ${f.kind} ${f.category} ${g.fate.replace(" ", "-")}${how}" data-go=${f.sent}
 		data-frame=${preview ? nothing : f.id} data-fate=${preview ? nothing : g.fate}>
 		<path class="hit" d=${way(g, 1)}></path><path class="line" d=${way(g, uptoOf(g))}></path>
 		${endOf(v, f, g, side, held)}${labelOf(v, f, g, side, wordsOf(f, held))}</g>`;

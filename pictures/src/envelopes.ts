@@ -1,12 +1,12 @@
 // Envelopes in flight: each can be clicked for its menu, dragged off its line (drop) and along it (delay).
 
 import "./hands.css";
-import { type Geometry, envelope, geometry, isHeld, placeOf } from "./diagram";
+import { type Geometry, envelope, geometry, placeOf } from "./diagram";
 import { choose, closeMenu, envelopeMenu, nodeMenu, openMenu } from "./fault_menu";
 import { type Flight, point } from "./flights";
-import { drawing, html, repeat } from "./lit";
+import { svg, html, repeat } from "./lit";
 import type { Frame } from "./payload";
-import { whyNotFlying, whyPress } from "./presses";
+import { isHeld, whyNotFlying, whyPress } from "./presses";
 import { asSentence, press, rounded } from "./run";
 import type { View } from "./sequence_view";
 
@@ -41,12 +41,12 @@ export function grips(v: View) {
 	const { run, u } = v,
 		gripOf = (flight: Flight) => {
 			const { f } = flight,
-				name = `${f.id}, ${run.label(f.from)} to ${run.label(f.to)}, ${isHeld(v, f) ? "held" : "in flight"}: faults`;
-			return drawing`<g class="grip ${f.category}" data-grip=${f.id} tabindex="0" role="button" aria-haspopup="dialog"
+				name = `${f.id}, ${run.label(f.from)} to ${run.label(f.to)}, ${isHeld(v.state, f) ? "held" : "in flight"}: faults`;
+			return svg`<g class="grip ${f.category}" data-grip=${f.id} tabindex="0" role="button" aria-haspopup="dialog"
 				aria-label=${name} transform=${placeOf(v, geometry(v, flight))}><title>Click for a menu; drag it off its line to
 				drop ${f.id}, along it to delay it</title><circle r=${rounded(u * 1.1)}></circle>${envelope(u * 0.6)}</g>`;
 		};
-	return drawing`${repeat(
+	return svg`${repeat(
 		v.flights.filter(({ f }) => isFlying(v, f)),
 		({ f }) => f.id,
 		gripOf,
@@ -76,7 +76,7 @@ function dragged(v: View, drag: Drag, event: MouseEvent) {
 	if (!drag.moved && Math.hypot(dx, dy) < FIRST_PX) return;
 	if (!drag.moved) {
 		closeMenu(v);
-		v.pause();
+		v.stepper.pause();
 	}
 	drag.moved = true;
 	drag.outcome = outcomeOf(v, drag, event);
@@ -132,7 +132,7 @@ function letGo(v: View, drag: Drag) {
 function openEnvelope(v: View, f: Frame, grip: Element) {
 	const { run } = v,
 		ends = `${run.label(f.from)} → ${run.label(f.to)}`;
-	v.pause();
+	v.stepper.pause();
 	openMenu(v, grip, html`<b class=${f.category}>${f.id}</b> <small>${ends}</small>`, envelopeMenu(v, f));
 }
 

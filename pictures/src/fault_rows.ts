@@ -1,14 +1,14 @@
 // Every fault as a button at the cursor's step, enabled where it would change something; and the tree of runs.
 
 import "./fault_panel.css";
-import { drawing, html, keyed, live, repeat, type TemplateResult } from "./lit";
-import { JourneyPanel, type Keys, type Markup, type PanelValues } from "./panel";
+import { envelopePath } from "./basics";
+import { type Markup, breaks, html, keyed, live, repeat, svg, type TemplateResult } from "./lit";
+import { JourneyPanel, type Keys, type PanelValues } from "./panel";
 import type { Frame, RunNode } from "./payload";
 import { ADVANCE_MS, DELAY_MS, detailOf, FRAME_FAULTS, laterThan, whyPress } from "./presses";
 import { roleSpans, rolesOf } from "./roles";
 import { treeOf } from "./runs_tree";
 import type { Model, State } from "./types";
-import { breaks } from "./view";
 
 // Of each rule why switching it changes nothing, "" if it changes something; the rules that are off.
 interface Reasons {
@@ -72,8 +72,8 @@ const KEYS_HELP = [
 	["1 2 3", "Crash a broker after this step (0: the first client)"],
 	["a", "Advance the clocks"],
 ];
-const ENVELOPE = html`<svg viewBox="-9 -7 18 14" aria-hidden="true">${drawing`<path
-	d="M-8,-5.6h16v11.2h-16zl8,6.4l8,-6.4" />`}</svg>`;
+const ENVELOPE = html`<svg viewBox="-9 -7 18 14" aria-hidden="true">${svg`<path
+	d=${envelopePath(8)} />`}</svg>`;
 
 const row = (part: string, what: Markup, buttons: unknown) =>
 	html`<div class="row" data-part=${part}><b>${what}</b><span>${buttons}</span></div>`;

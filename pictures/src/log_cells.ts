@@ -3,7 +3,7 @@
 import "./logs.css";
 import { upTo } from "./basics";
 import { type GoneBatch, type Log, logOf, offsetsOf } from "./log";
-import type { Batch, Field } from "./payload";
+import type { Batch, Field, Op } from "./payload";
 import type { Run, State } from "./types";
 
 export type Level = "read_uncommitted" | "read_committed";
@@ -31,7 +31,7 @@ export interface LogRecord {
 }
 
 export const LEVELS: Level[] = ["read_uncommitted", "read_committed"];
-export const SIGNS: Record<string, string> = {
+const SIGNS: Record<string, string> = {
 	committed: "✓ committed",
 	aborted: "✕ aborted",
 	open: "… open",
@@ -114,8 +114,13 @@ export function reading(log: Marks, cells: Cell[], level: Level): string {
 	return (found.gets.length ? parts : ["gets nothing", ...parts]).join("; ");
 }
 
-export const valuesOf = (b: Batch) => b.decoded || b.records.map(([k, v]) => (k ? `${k}=${v}` : v)).join(", ");
+const valuesOf = (b: Batch) => b.decoded || b.records.map(([k, v]) => (k ? `${k}=${v}` : v)).join(", ");
 export const whoOf = (b: Batch) => (b.pid < 0 ? "" : `pid ${b.pid} e${b.epoch}${b.seq < 0 ? "" : ` seq ${b.seq}`}`);
+// What a cell looks like, and the sign of what became of it.
+export const looksOf = ([b, outcome, why]: Cell) =>
+	why ? "gone" : b.kind === "data" ? outcome || "plain" : `marker ${b.kind}`;
+export const signOf = ([b, outcome, why]: Cell) =>
+	why ? `− ${why}` : (SIGNS[b.kind === "data" ? outcome : b.kind] ?? "");
 export const wordsOf = ([b, outcome, why]: Cell) =>
 	[`${spanOf(b)} ${b.kind === "data" ? valuesOf(b) : `${b.kind} marker`}`.trim(), whoOf(b), why || outcome]
 		.filter(Boolean)
@@ -164,16 +169,23 @@ export function recordsOf(b: Batch): LogRecord[] {
 export const isKeyed = (log: Replica) =>
 	once(log, "keyed", () => new Set(log.batches.flatMap((b) => b.records.map(([key]) => key))).size > 1);
 
-// What has changed since the stop before, as "node partition offset" of a batch and "node partition mark".
+// What these changes touch in logs, as "node partition offset" of a batch and "node partition mark".
+export const freshIn = (changes: Op[]): Set<string> =>
+	new Set(changes.map((op) => `${op[1]} ${op[2]} ${op[0] === "batch" ? op[3].base : op[0]}`));
+
+// The same of all changes since the previous stop.
 export function freshOf({ run, step, stops }: { run: Run; step: number; stops: number[] }): Set<string> {
-	const from = stops[upTo(stops.length, (i) => stops[i] < step)] ?? -1,
-		changes = run.events.slice(from + 1, step + 1).flatMap((event) => event.patch);
-	return new Set(changes.map((op) => `${op[1]} ${op[2]} ${op[0] === "batch" ? op[3].base : op[0]}`));
+	const from = stops[upTo(stops.length, (i) => stops[i] < step)] ?? -1;
+	return freshIn(run.events.slice(from + 1, step + 1).flatMap((event) => event.patch));
 }
+
+// The values of a batch; of an internal topic, where `keyed` is not undefined, its entries. A marker has none.
+export const textOf = (b: Batch, keyed?: boolean): string =>
+	b.kind !== "data" ? "" : keyed === undefined ? valuesOf(b) : entryWords(b, keyed);
 
 // The entries of a batch of an internal topic in a word each: a transaction's state, a committed offset. `keyed`: with
 // their keys.
-export function entryWords(b: Batch, keyed: boolean): string {
+function entryWords(b: Batch, keyed: boolean): string {
 	const words = recordsOf(b).map(({ key, value, entry }) => {
 		const { state, partition, offset, generation } = Object.fromEntries(entry);
 		if (state && partition === undefined) return `${keyed ? `${key} ` : ""}${state}`;

@@ -2,7 +2,7 @@
 
 import "./log_tape.css";
 import { still, upTo } from "./basics";
-import { type TemplateResult, html, nothing, repeat } from "./lit";
+import { type TemplateResult, breaks, html, nothing, repeat } from "./lit";
 import {
 	type Cell,
 	DROP,
@@ -10,26 +10,26 @@ import {
 	LEVELS,
 	READ,
 	type Replica,
-	SIGNS,
 	cellsOf,
 	endOf,
-	entryWords,
 	freshOf,
 	given,
 	isKeyed,
+	looksOf,
 	logsOf,
 	once,
 	positionsOf,
 	reading,
 	recordsOf,
+	signOf,
 	spanOf,
-	valuesOf,
+	textOf,
 	whoOf,
 	wordsOf,
 } from "./log_cells";
 import { isInternal } from "./sequence_logs";
 import type { State, Run } from "./types";
-import { View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
+import { View, type ViewValues, besideOf, edgeOf, viewOf } from "./view";
 
 interface Values extends ViewValues {
 	partition: string;
@@ -133,20 +133,18 @@ function cellMarkup(
 	place: string,
 	leads: boolean,
 ) {
-	const [b, outcome, why] = cell,
-		marker = b.kind !== "data",
-		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
-		text = marker ? "" : isInternal(partition) ? entryWords(b, isKeyed(log)) : valuesOf(b),
+	const [b, , why] = cell,
+		text = textOf(b, isInternal(partition) ? isKeyed(log) : undefined),
 		words = wordsOf(cell);
 	const how = [
-		why ? "gone" : marker ? `marker ${b.kind}` : outcome || "plain",
+		looksOf(cell),
 		fresh.has(`${log.node} ${partition} ${b.base}`) && "new",
 		leads && here && b.base === chosen && "chosen",
 		b.base >= log.hw && !why && "ahead",
 	];
 	return html`<div class="cell ${how.filter(Boolean).join(" ")}" style=${place} data-choose="${partition}@${b.base}"
 		data-node=${log.node} data-base=${b.base} aria-label=${words} title=${words}><span class="off">${spanOf(b)}</span>
-		<b class="sign">${sign}</b>${text ? html`<span class="text">${text}</span>` : ""}<span
+		<b class="sign">${signOf(cell)}</b>${text ? html`<span class="text">${text}</span>` : ""}<span
 		class="who">${whoOf(b)}</span></div>`;
 }
 

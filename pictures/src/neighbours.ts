@@ -3,7 +3,7 @@
 // How each ends, its logs, its newest frames; all frames of one machine on demand.
 
 import "./neighbours.css";
-import { drawing, html, nothing, repeat } from "./lit";
+import { html, nothing, repeat, svg } from "./lit";
 import { type Keys, Panel, type PanelValues, shows } from "./panel";
 
 type Part = "committed" | "aborted" | "in doubt" | "down";
@@ -69,10 +69,10 @@ function arrow(from: number, to: number) {
 function signOfRow({ kind, dashed, fate }: Row, from = -LANE, to = from) {
 	if (kind === "more" || (from < 0 && kind !== "frame")) return nothing;
 	if (kind !== "frame")
-		return drawing`<rect class="chip ${kind}" x=${from - 5} y=${LINE / 2 - 5} width="10" height="10"
+		return svg`<rect class="chip ${kind}" x=${from - 5} y=${LINE / 2 - 5} width="10" height="10"
 			rx=${kind === "state" ? 5 : 0} />`;
-	const cross = drawing`<text class="cross" x=${to} y=${LINE / 2 + 4}>✕</text>`;
-	return drawing`<path class="arrow ${dashed ? "answer" : ""}" d=${arrow(from, to)} />${fate === "lost" ? cross : ""}`;
+	const cross = svg`<text class="cross" x=${to} y=${LINE / 2 + 4}>✕</text>`;
+	return svg`<path class="arrow ${dashed ? "answer" : ""}" d=${arrow(from, to)} />${fate === "lost" ? cross : ""}`;
 }
 
 class Neighbours extends Panel<Values> {

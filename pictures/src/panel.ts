@@ -3,12 +3,11 @@
 import "./panel.css";
 import { asSentence } from "./basics";
 import { aloud, hearAlways, hearSize, journeyOf, listen, moveTo, press, runOf, sizeOf } from "./journey";
-import { html, nothing, render, type TemplateResult } from "./lit";
+import { type Markup, html, nothing, render, type TemplateResult } from "./lit";
 import { isMove, targetOf } from "./stepper";
 import type { Journey, Message, Model, Run, Size } from "./types";
 import { walkStops } from "./walk";
 
-export type Markup = TemplateResult | string | typeof nothing;
 export type Keys = Record<string, string | [string, string]>;
 
 export interface PanelValues {

@@ -2,7 +2,7 @@
 
 import type { Frame, RunEvent } from "./payload";
 import { isShown, upTo } from "./run";
-import type { Run } from "./types";
+import type { Run, State } from "./types";
 
 export const FRAME_FAULTS = ["drop", "duplicate", "delay", "hold", "reorder"],
 	DELAY_MS = 1000,
@@ -68,6 +68,9 @@ export const inFlight = (run: Run, step: number, groups: Set<string>, hidden: Se
 		.filter((f) => f.sent <= step && step < run.end(f) && !f.copy_of)
 		.filter((f) => groups.has(f.category) && isShown(run, run.events[f.sent], hidden))
 		.sort((a, b) => a.sent - b.sent);
+
+// Whether a frame in flight stays where it is until it is released.
+export const isHeld = ({ held }: State, f: Frame): boolean => !!held[f.copy_of || f.id];
 
 // Why a frame is not in flight at a step; "" if it is.
 export function whyNotFlying(run: Run, step: number, f: Frame) {

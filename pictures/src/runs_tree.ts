@@ -1,6 +1,6 @@
 // The tree of a journey's runs: a line for each, joined to the run that it was made of.
 
-import { drawing, html, type TemplateResult } from "./lit";
+import { svg, html, type TemplateResult } from "./lit";
 import type { Fork } from "./types";
 
 type Line = { depth: number; run: Fork };
@@ -28,13 +28,13 @@ function branches(lines: Line[], height: number, place: number) {
 	const joins = lines.map(({ depth, run }, i) => {
 		const above = lineOf.get(run.parent);
 		if (above === undefined) return "";
-		return drawing`<path d="M${x(depth - 1)},${y(above)}V${y(i) - 7}q0,7 7,7H${x(depth)}" />`;
+		return svg`<path d="M${x(depth - 1)},${y(above)}V${y(i) - 7}q0,7 7,7H${x(depth)}" />`;
 	});
 	const dots = lines.map(({ depth, run }, i) => {
 		const here = run.id === place;
-		return drawing`<circle class=${here ? "here" : kindOf(run)} cx=${x(depth)} cy=${y(i)} r=${here ? 6 : 4.5} />`;
+		return svg`<circle class=${here ? "here" : kindOf(run)} cx=${x(depth)} cy=${y(i)} r=${here ? 6 : 4.5} />`;
 	});
-	return drawing`<g>${joins}${dots}</g>`;
+	return svg`<g>${joins}${dots}</g>`;
 }
 
 // `tool` makes a line's button, which goes to the run; `height` is that of a line.

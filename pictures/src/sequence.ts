@@ -15,30 +15,17 @@ import { foldOf, inspectorOf } from "./inspector";
 import { hearLinks } from "./links";
 import { html, nothing, render } from "./lit";
 import type { Chapter, Frame } from "./payload";
-import {
-	aloud,
-	hearAlways,
-	isAtTheEnd,
-	journeyOf,
-	listen,
-	moveTo,
-	press,
-	runOf,
-	sizeOf,
-	still,
-	time,
-	upTo,
-} from "./run";
+import { aloud, hearAlways, journeyOf, listen, moveTo, press, runOf, sizeOf, still, time } from "./run";
 import { barsOf, drawLogs, dropAndSlide, keyedOf, layLogs, levelsOf, writesOf } from "./sequence_logs";
 import { drawStates, railOf } from "./sequence_states";
 import { askVerdict, drawVerdict, takeFindings } from "./sequence_verdict";
 import type { Entry, Found, Levels, LogsShown, Rail, Row, SequenceValues, Writes } from "./sequence_view";
+import { Stepper, isMove, placeOf } from "./stepper";
 import type { Journey, Message, Model, Run, State } from "./types";
 import { foldAt } from "./walk";
 import { STRIPS, WONDERS, drawStrips, hearStrips } from "./what_if";
 
-const PLAY_MS = 900,
-	GLIDE_MS = 280;
+const GLIDE_MS = 280;
 let instances = 0;
 
 const SKELETON = html`${CONTROLS}${STRIPS}${WAY}<div class="told"><p class="chapter" role="status"></p><p class="now"
@@ -64,6 +51,12 @@ export class Sequence implements LogsShown {
 	readonly fitted = new Map<string, [string, number]>();
 	readonly stripsDrawn: Map<string, { shows: unknown[]; end: string }> = new Map();
 	readonly drawer: Drawer;
+	readonly stepper = new Stepper(
+		this,
+		(step) => this.go(step),
+		() => press(this.journey, "right"),
+		() => drawTools(this),
+	);
 	run!: Run;
 	plan!: Plan;
 	rail!: Rail;
@@ -72,7 +65,6 @@ export class Sequence implements LogsShown {
 	chosen: Frame | undefined;
 	step = 0;
 	drawn = 0;
-	playing = 0;
 	internal = false;
 	opened = "";
 	// The findings, and what is new in the logs.
@@ -158,7 +150,7 @@ export class Sequence implements LogsShown {
 			relay = () => this.relay(),
 			draw = () => this.redraw(),
 			tools = () => drawTools(this),
-			step = () => this.moveTo(journey.get("step")),
+			step = () => this.show(journey.get("step")),
 			heard = { payload: load, groups: relay, hidden: relay, size: relay, every: relay, opened: relay, verdict: draw },
 			told = (message: Message) => this.hear(message);
 		this.on(hearLinks(this, (name, to) => this.follow(name, to)));
@@ -183,14 +175,10 @@ export class Sequence implements LogsShown {
 
 	close() {
 		this.closing.abort();
-		clearInterval(this.playing);
+		this.stepper.pause();
 		clearTimeout(this.ticking);
 		this.drawer.close();
 		this.pair.remove();
-	}
-
-	private place() {
-		return upTo(this.stops.length, (i: number) => this.stops[i] <= this.step);
 	}
 
 	// Moves an element for a moment, unless less motion is asked for. The next step ends it.
@@ -201,13 +189,14 @@ export class Sequence implements LogsShown {
 		this.moving.push(one);
 	}
 
-	// Moves the cursor of this view, which others follow by `go`.
-	private moveTo(to: number) {
+	// Show a step without telling other views.
+	private show(to: number) {
 		if (to === this.step) return;
 		this.step = Math.max(0, Math.min(to, this.run.last));
 		this.redraw();
 	}
 
+	// Move the cursor of all views.
 	go(to: number | undefined) {
 		if (to === undefined || to === this.step) return;
 		this.step = Math.max(0, Math.min(to, this.run.last));
@@ -221,46 +210,19 @@ export class Sequence implements LogsShown {
 		now.className = `now ${how}`;
 	}
 
-	pause() {
-		if (!this.playing) return;
-		clearInterval(this.playing);
-		this.playing = 0;
-		drawTools(this);
-	}
-
-	private play() {
-		const { stops } = this,
-			last = stops.at(-1) ?? 0,
-			next = () => (this.step < (this.stops.at(-1) ?? 0) ? this.go(this.stops[this.place() + 1]) : this.pause());
-		if (this.playing) return this.pause();
-		if (this.step >= last) this.go(stops[0]);
-		this.playing = window.setInterval(next, PLAY_MS);
-		drawTools(this);
-	}
-
-	private moves(): Record<string, number | undefined> {
-		const { stops } = this,
-			at = this.place(),
-			left = stops[stops[at] === this.step ? at - 1 : at];
-		return { right: stops[at + 1], left, home: stops[0], end: stops.at(-1) };
-	}
-
 	private act(action: string, target?: string) {
-		if (action === "play") return this.play();
-		this.pause();
-		const moves = this.moves();
-		if (action === "right" && isAtTheEnd(this)) return this.ask(action);
-		if (action in moves) return this.go(moves[action]);
+		if (isMove(action)) return void this.stepper.do(action);
+		this.stepper.pause();
 		if (/^(next|previous)_|^open$/.test(action)) {
 			const no = whyNot(this, action);
 			return no ? this.say(no) : action === "open" ? openFold(this) : this.go(jumpOf(this, action));
 		}
-		if (action in this.turns) return this.turns[action](target);
+		if (action in this.actions) return this.actions[action](target);
 		this.ask(action, target);
 	}
 
 	// What a button does to this view, or to a trait of it.
-	private readonly turns: Record<string, (target?: string) => void> = {
+	private readonly actions: Record<string, (target?: string) => void> = {
 		chapters: () => openContents(this, !!this.$("contents").hidden),
 		every: () => {
 			this.journey.set("every", !this.journey.get("every"));
@@ -408,7 +370,7 @@ export class Sequence implements LogsShown {
 		const { run, step, stops } = this,
 			event = run.events[step],
 			count = stops.length,
-			index = this.place() + 1;
+			index = placeOf(this) + 1;
 		Object.assign(this.root.dataset, { step, stopIndex: index, stopCount: count });
 		render(
 			html`<span class="word">step </span><b>${index}</b><span class="word"> of </span><i>/</i>${count} · <span
@@ -429,7 +391,7 @@ export class Sequence implements LogsShown {
 	}
 
 	private follow(name: string, to: number | undefined) {
-		this.pause();
+		this.stepper.pause();
 		if (to === undefined) this.say(`This run has no ${name.replace("chapter:", "chapter ")}.`, "said wrong");
 		else this.go(to);
 		this.root.scrollIntoView({ block: "nearest" });

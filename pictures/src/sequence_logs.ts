@@ -10,17 +10,18 @@ import {
 	type Level,
 	type Outcome,
 	READ,
-	SIGNS,
-	entryWords,
+	freshOf,
 	given,
+	looksOf,
 	outcomes,
+	signOf,
 	spanOf,
-	valuesOf,
+	textOf,
 	whoOf,
 	wordsOf,
 } from "./log_cells";
 import type { Batch, RunEvent } from "./payload";
-import { logOf, upTo } from "./run";
+import { logOf } from "./run";
 import type { Found, Levels, LogsShown, View, Writes } from "./sequence_view";
 import { wrongIn } from "./sequence_verdict";
 import type { Log } from "./log";
@@ -67,28 +68,24 @@ export const keyedOf = (run: Run, { keys } = writesOf(run)): Record<string, bool
 
 // What a cell looks like beside its kind: new, ahead of the high watermark, wrong.
 function classOf(v: LogsShown, cell: Cell, how: string, wrong: Found | undefined): string {
-	const [b, outcome, why] = cell,
-		kind = why ? "gone" : b.kind === "data" ? outcome || "plain" : `marker ${b.kind}`,
-		finding = wrong ? (wrong.policy === "forbidden" ? " wrong" : " noted") : "";
-	return `cell ${kind}${how}${finding}${wrong && wrong.name !== v.first ? " later" : ""}`;
+	const finding = wrong ? (wrong.policy === "forbidden" ? " wrong" : " noted") : "";
+	return `cell ${looksOf(cell)}${how}${finding}${wrong && wrong.name !== v.first ? " later" : ""}`;
 }
 
 function batchOf(v: LogsShown, cell: Cell, how: string, keyed: boolean | undefined, wrong: Found | undefined) {
 	const [b, outcome, why] = cell,
-		marker = b.kind !== "data",
-		sign = why ? `− ${why}` : (SIGNS[marker ? b.kind : outcome] ?? ""),
 		words = wordsOf(cell),
-		text = marker ? "" : keyed === undefined ? valuesOf(b) : entryWords(b, keyed),
+		text = textOf(b, keyed),
 		told = <T>(value: T) => (why ? nothing : value),
 		about = wrong
 			? html`<b class="anomaly">${wrong.policy === "forbidden" ? "✕" : "–"} ${wrong.name}</b>`
 			: html`<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
 	return html`<div class=${classOf(v, cell, how, wrong)} data-batch=${told(b.base)} data-last=${told(b.last)}
-		data-kind=${told(b.kind)} data-fate=${told(marker ? "" : outcome)}
+		data-kind=${told(b.kind)} data-fate=${told(outcome)}
 		aria-label="${words}${wrong ? ` · ${wrong.name}` : ""}" title=${wrong ? wrong.text : words}
 		><span class="line"><span class="off">${spanOf(b)}</span> ${
 			text ? html`<span class="text">${text}</span>` : nothing
-		}</span><span class="line"><b class="sign">${sign}</b> ${about}</span></div>`;
+		}</span><span class="line"><b class="sign">${signOf(cell)}</b> ${about}</span></div>`;
 }
 
 const ghostOf = ({ text, offset, value }: { text: string; offset: number; value: string }) =>
@@ -218,16 +215,6 @@ function shownBy({ run, state, journey, shown, fresh }: View, partition: string)
 		name = `${leader} ${partition}`,
 		news = [...fresh].filter((one) => one.startsWith(`${name} `));
 	return [run, leader, state.logs[name], journey.get("verdict"), shown.length, news.join()];
-}
-
-// What has changed in the logs since the stop before.
-function freshOf({ run, step, stops }: View): Set<string> {
-	const at = upTo(stops.length, (i) => stops[i] <= step),
-		fresh = new Set<string>();
-	for (let i = (stops[stops[at] === step ? at - 1 : at] ?? -1) + 1; i <= step; i++)
-		for (const [op, a, b, c] of run.events[i].patch as unknown[][])
-			fresh.add(`${a} ${b} ${op === "batch" ? (c as Batch).base : op}`);
-	return fresh;
 }
 
 const stripsIn = (v: View) => [...v.$("logs").children] as HTMLElement[];

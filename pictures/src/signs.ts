@@ -1,7 +1,7 @@
 // An event in a line, with the signs of the sequence diagram: who, an arrow with its frame, or a chip.
 
 import "./signs.css";
-import { drawing, html, nothing } from "./lit";
+import { svg, html, nothing } from "./lit";
 import type { Frame, RunEvent } from "./payload";
 import type { Run } from "./types";
 
@@ -12,8 +12,8 @@ const whoSign = (run: Run, id: string) => {
 
 // A frame's arrow: solid for a request, dashed for a response; a cross where it was dropped, or lost.
 function arrowSign({ kind }: Frame, gone: boolean) {
-	const tip = drawing`<path class="head" d="M26,2L34,6.5L26,11${kind === "response" ? "" : "Z"}" />`,
-		cross = drawing`<path class="cross" d="M16,2l9,9m0,-9l-9,9" />`;
+	const tip = svg`<path class="head" d="M26,2L34,6.5L26,11${kind === "response" ? "" : "Z"}" />`,
+		cross = svg`<path class="cross" d="M16,2l9,9m0,-9l-9,9" />`;
 	return html`<svg class="way ${kind}" viewBox="0 0 36 13" aria-hidden="true">
 		<path class="line" d="M1,6.5H${gone ? 20 : 33}" />${gone ? cross : tip}</svg>`;
 }

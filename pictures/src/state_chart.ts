@@ -6,11 +6,11 @@ import "./states.css";
 import "./state_chart.css";
 import { still, upTo } from "./basics";
 import { sizeOf } from "./journey";
-import { html, live, nothing, unsafeHTML } from "./lit";
+import { breaks, html, live, nothing, unsafeHTML } from "./lit";
 import type { Client, Group, RunEvent, Transaction } from "./payload";
 import { placeOf } from "./stepper";
 import type { Run } from "./types";
-import { View, type ViewValues, besideOf, breaks, edgeOf, viewOf } from "./view";
+import { View, type ViewValues, besideOf, edgeOf, viewOf } from "./view";
 
 // What a question gets in a state: state, question, kind of answer, next state, answer, why.
 type Answer = [

@@ -39,14 +39,16 @@ export function targetOf({ stops, step, turns = stops }: Walker, action: string)
 	return action === "home" ? stops[0] : stops.at(-1);
 }
 
-// Why a move would change nothing; "" if it would.
+// Return why a move would change nothing; "" if it would.
 export function whyNoMove(walker: Walker, action: Move): string {
-	const { stops, step, turns } = walker;
+	const { stops, step, turns } = walker,
+		[first, last] = [stops[0] ?? step, stops.at(-1) ?? step],
+		back = action === "home" || action === "left",
+		moves = { home: step !== first, left: step > first, right: step < last, end: step !== last };
 	if (action === "play" || (action === "right" && isAtTheEnd(walker))) return "";
-	const back = action === "home" || action === "left",
-		edge = (back ? stops[0] < step : (stops.at(-1) ?? -1) > step) ? "" : `This is the ${back ? "first" : "last"} step.`;
-	if (edge || !turns || action === "home" || action === "end" || targetOf(walker, action) !== undefined) return edge;
-	return back ? "Nothing changes here before this step." : "Nothing changes here after this step.";
+	if (!moves[action]) return `This is the ${back ? "first" : "last"} step.`;
+	if (!turns || action === "home" || action === "end" || targetOf(walker, action) !== undefined) return "";
+	return `Nothing changes here ${back ? "before" : "after"} this step.`;
 }
 
 // `go` moves the cursor, `ask` lets a run that goes on go on, `turned` hears that playing began or ended.

@@ -1,8 +1,8 @@
 // What the checks say of the run that is shown; a finding takes the cursor of all pictures to the step that proves it.
 
 import "./verdict.css";
-import { html, nothing } from "./lit";
-import { JourneyPanel, type Markup, type PanelValues, shows } from "./panel";
+import { type Markup, html, nothing } from "./lit";
+import { JourneyPanel, type PanelValues, shows } from "./panel";
 import type { Finding, Judgement, Report, Result } from "./types";
 
 interface Values extends PanelValues {

@@ -3,12 +3,11 @@
 import "./view.css";
 import { keyName, time } from "./basics";
 import { aloud, hearAlways, journeyOf, listen, moveTo, press, runOf, sizeOf } from "./journey";
-import { html, nothing, render, type TemplateResult } from "./lit";
+import { type Markup, html, nothing, render, type TemplateResult } from "./lit";
 import { MOVES, type Move, Stepper, type Tool, isMove, placeOf, whyNoMove } from "./stepper";
 import type { Journey, Model, Run, Size, State } from "./types";
 import { walkStops } from "./walk";
 
-export type Markup = TemplateResult | string | typeof nothing;
 export type Tools = Record<string, Tool>;
 
 export interface ViewValues {
@@ -19,10 +18,6 @@ export interface ViewValues {
 const HELP: Tool = ["?", "Help", "?"],
 	BAR: Move[] = ["home", "left", "play", "right", "end"];
 let instances = 0;
-
-// A name with places to break after what `cut` finds.
-export const breaks = (name: string, cut = /(?<=_)/): Markup[] =>
-	name.split(cut).map((part, i) => (i ? html`<wbr>${part}` : part));
 
 // Of `count` things that ↑ and ↓ go through: why a step from the one at `at` is not possible, "" if it is; and where it
 // goes, from none to the first or the last.
