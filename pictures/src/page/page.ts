@@ -1,7 +1,8 @@
 // The page with Python in it: models whose values and messages go to a worker, and the controls around the picture.
 
 import "./page.css";
-import { chooseTheme, PageModel, type PictureModule, type Values } from "./page_shell";
+import { PageModel, type PictureModule, type Values } from "./page_model";
+import { chooseTheme } from "./page_shell";
 import {
 	type Answer,
 	askPicture,

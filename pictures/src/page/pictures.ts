@@ -4,7 +4,7 @@
 
 import "./pictures.css";
 import { $, models, named, ready, send, type WorkerModel } from "./page";
-import type { PictureModule } from "./page_shell";
+import type { PictureModule } from "./page_model";
 
 export interface Answer {
 	ask: number;

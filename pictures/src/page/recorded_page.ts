@@ -3,7 +3,8 @@
 // The models of the picture and of its journey keep their values in the page; what only a kernel can do is answered
 // with a sentence.
 
-import { chooseTheme, PageModel, type PictureModule, type Values } from "./page_shell";
+import { PageModel, type PictureModule, type Values } from "./page_model";
+import { chooseTheme } from "./page_shell";
 
 const RECORDED = "This page is a recording: it shows this run and its steps. For another future open it in a lab";
 

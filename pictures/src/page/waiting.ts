@@ -4,7 +4,7 @@
 // the places of the recorded ones, and the picture stays.
 
 import { draw, models, say, shown, WorkerModel } from "./page";
-import type { Values } from "./page_shell";
+import type { Values } from "./page_model";
 
 const MEANWHILE =
 	"Python is loading. You can step through this run already; what you press is done when Python is there.";

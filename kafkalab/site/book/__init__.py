@@ -1,0 +1,1 @@
+"""The book: every lab as an article whose pictures step in the page. Start reading at `build`."""

@@ -1,0 +1,74 @@
+"""Inside a notebook's kernel: keep of each picture that a cell shows what a browser needs to show it without Python.
+
+`execute_with_pictures` runs a solution with `PREAMBLE` before its first cell. Each displayed picture then adds one entry
+to its output, of the type `KEPT`: the picture's class, its models, and how its run is made again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ipywidgets import Widget, widget_serialization
+
+from kafkalab.sim.codec import code_of
+from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.parts import Part
+from kafkalab.widgets.views.view import Picture
+
+KEPT = "application/vnd.kafkalab.picture+json"
+PREAMBLE = "from kafkalab.site.book.recorder import record_pictures\nrecord_pictures()\n"
+OF_WIDGETS = ("layout", "tabbable", "tooltip", "parts", "comm", "_own_id")
+"""Values of a model that only ipywidgets uses."""
+
+Kept = dict[str, Any]
+
+
+def record_pictures() -> None:
+    """Let each picture that is displayed from now on describe itself for a page without a kernel."""
+    shown = Picture._repr_mimebundle_
+
+    def with_models(picture: Picture, **kwargs: Any) -> Any:
+        data, metadata = shown(picture, **kwargs)
+        return {**data, KEPT: describe_picture(picture)}, metadata
+
+    Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign]
+
+
+def describe_picture(picture: Picture) -> Kept:
+    """Return the picture's `part`, and the values of its models by id; `root` is the picture's own."""
+    models: dict[str, Kept] = {}
+    _collect(picture, models)
+    return {"part": picture.part, "root": picture.model_id, "models": models}
+
+
+def _collect(widget: Widget, models: dict[str, Kept]) -> None:
+    """Add the values of a widget's model, and those of each widget that it names."""
+    if widget.model_id in models or isinstance(widget, Part):
+        return
+    if isinstance(widget, Journey):
+        widget.known_report()
+    state = widget.get_state()
+    values = {name: value for name, value in state.items() if not name.startswith("_") and name not in OF_WIDGETS}
+    models[widget.model_id] = {"values": values}
+    if isinstance(widget, Journey):
+        models[widget.model_id]["code"] = _code_of(widget)
+    for child in _named_in(values):
+        _collect(child, models)
+
+
+def _named_in(value: Any) -> list[Widget]:
+    """Return the widgets that a value names, at any depth."""
+    if isinstance(value, dict):
+        return [widget for part in value.values() for widget in _named_in(part)]
+    if isinstance(value, list):
+        return [widget for part in value for widget in _named_in(part)]
+    found = widget_serialization["from_json"](value, None)
+    return [found] if isinstance(found, Widget) else []
+
+
+def _code_of(journey: Journey) -> str:
+    """Return the code of the run shown; "" for a run that no code can make again."""
+    try:
+        return code_of(journey.scenario)
+    except ValueError:
+        return ""
