@@ -1,4 +1,4 @@
-"""The links of notebooks and documents as Sphinx resolves them: to headings by their anchors, to terms, into pictures."""
+"""The links of notebooks and documents as Sphinx resolves them: to headings, to terms, and into pictures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def for_sphinx(text: str, glossary: str) -> str:
         words, address = found[1], found[2]
         if INTO_A_PICTURE.fullmatch(address):
             return f'<a href="{escape(address)}">{_words(words)}</a>'
-        if not (place := NOTEBOOK.fullmatch(address)):
+        if not (notebook := NOTEBOOK.fullmatch(address)):
             return found[0]
-        folder, name, heading = place.groups()
+        folder, name, heading = notebook.groups()
         if name == START and heading in tooltips:
-            return f'<a class="term" href="{glossary}#{heading.lower()}" title="{tooltips[heading]}">{_words(words)}</a>'
+            place = f'href="{glossary}#{heading.lower()}" title="{tooltips[heading]}"'
+            return f'<a class="term" {place}>{_words(words)}</a>'
         return f"[{words}]({folder}{name}.ipynb{'#' + anchor_of(heading.replace('-', ' ')) if heading else ''})"
 
     return LINK.sub(link, text)

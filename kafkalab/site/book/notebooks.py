@@ -1,4 +1,4 @@
-"""The labs as articles: each solution is run once, and what its cells show becomes outputs that a page without Python has.
+"""The labs as articles: each solution is run once, and its outputs become those of a page without Python.
 
 An article has the text of the learner's copy, without a solution and without what a check says; each picture is a
 `<kafka-run>` that names its data, around the static picture.

@@ -1,7 +1,7 @@
 """Inside a notebook's kernel: keep of each picture that a cell shows what a browser needs to show it without Python.
 
-`execute_with_pictures` runs a solution with `PREAMBLE` before its first cell. Each displayed picture then adds one entry
-to its output, of the type `KEPT`: the picture's class, its models, and how its run is made again.
+`notebooks.run_solution` puts `PREAMBLE` before the first cell of a solution. Each picture that is displayed then adds an
+entry of the type `KEPT` to its output: the picture's part, its models, and how its run is made again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def record_pictures() -> None:
         data, metadata = shown(picture, **kwargs)
         return {**data, KEPT: describe_picture(picture)}, metadata
 
-    Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign]
+    Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign, assignment]
 
 
 def describe_picture(picture: Picture) -> Kept:
