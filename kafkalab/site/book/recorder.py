@@ -1,7 +1,7 @@
 """Inside a notebook's kernel: keep of each picture that a cell shows what a browser needs to show it without Python.
 
-`notebooks.run_solution` puts `PREAMBLE` before the first cell of a solution. Each picture that is displayed then adds an
-entry of the type `KEPT` to its output: the picture's part, its models, and how its run is made again.
+`notebooks.run_solution` puts `PREAMBLE` before the first cell of a solution. Each picture that is displayed then adds
+an entry of the type `KEPT` to its output: the picture's part, its models, and how its run is made again.
 """
 
 from __future__ import annotations
