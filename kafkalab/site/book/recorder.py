@@ -49,9 +49,9 @@ def _collect(widget: Widget, models: dict[str, Kept]) -> None:
         widget.known_report()
     state = widget.get_state()
     values = {name: value for name, value in state.items() if not name.startswith("_") and name not in OF_WIDGETS}
-    models[widget.model_id] = {"values": values}
+    models[widget.model_id] = {"values": values, "part": getattr(widget, "part", "")}
     if isinstance(widget, Journey):
-        models[widget.model_id]["code"] = _code_of(widget)
+        models[widget.model_id]["codes"] = _codes_of(widget)
     for child in _named_in(values):
         _collect(child, models)
 
@@ -66,9 +66,11 @@ def _named_in(value: Any) -> list[Widget]:
     return [found] if isinstance(found, Widget) else []
 
 
-def _code_of(journey: Journey) -> str:
-    """Return the code of the run shown; "" for a run that no code can make again."""
+def _codes_of(journey: Journey) -> list[str]:
+    """Return the codes of the journey's runs; none if no code can make one of them again."""
+    if journey.payload["actions"]["fixed"]:
+        return []
     try:
-        return code_of(journey.scenario)
+        return [code_of(scenario) for scenario in journey.scenarios]
     except ValueError:
-        return ""
+        return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import Any
 
@@ -97,6 +97,16 @@ class Journey(Walking):
         return {"step": self._move, "press": self._press, "check": self._check}
 
     @classmethod
+    def again(cls, scenarios: Sequence[Scenario], tree: Sequence[dict[str, Any]], place: int) -> Journey:
+        """Return a journey with the runs of these scenarios, of which `tree` tells, and with the run `place` shown."""
+        journey = cls(scenarios[place])
+        here = journey._forks.here.run
+        runs = [here if number == place else run_of(scenario) for number, scenario in enumerate(scenarios)]
+        journey._forks = Forks.again(runs, tree, place)
+        journey._tell_tree()
+        return journey
+
+    @classmethod
     def of(cls, thing: Any) -> Journey:
         """A journey stays itself, a view gives its journey, a scenario or a cluster becomes one; else TypeError."""
         thing = getattr(thing, "journey", thing)
@@ -111,6 +121,11 @@ class Journey(Walking):
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
+
+    @property
+    def scenarios(self) -> list[Scenario]:
+        """The scenarios of all runs, in the tree's order."""
+        return [fork.run.cluster.scenario for fork in self._forks.runs]
 
     def report(self) -> dict[str, Any]:
         """What all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
@@ -273,9 +288,14 @@ class Journey(Walking):
             self.opened = []
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.tree = [fork.row() for fork in self._forks.runs]
-            self.place = here.id
-            self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
+            self._tell_tree()
+
+    def _tell_tree(self) -> None:
+        """Let the traits say which runs there are, and which of them is shown."""
+        here = self._forks.here
+        self.tree = [fork.row() for fork in self._forks.runs]
+        self.place = here.id
+        self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
     def _move(self, content: Content) -> None:
         """Move the cursor where the browser's is. JupyterLab may call this on a second thread while a cell runs."""

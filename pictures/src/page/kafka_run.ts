@@ -3,20 +3,21 @@
 // It holds the static picture until it comes near the screen; then its data and its modules are loaded, once a page.
 
 import "./kafka_run.css";
-import { PageModel, type PictureModule, type Values } from "./page_model";
+import type { PageModel, PictureModule } from "./page_model";
+import { type KeptModel, RunModel } from "./run_model";
 
-const REFERENCE = "IPY_MODEL_",
-	NEAR = "600px",
+const NEAR = "600px",
 	PICTURES = new URL("pictures/", import.meta.url),
 	PAYLOADS = new URL("runs/payloads/", import.meta.url);
 
 interface Kept {
 	part: string;
 	root: string;
-	models: Record<string, { values: Values; run?: string; code?: string }>;
+	models: Record<string, KeptModel>;
 }
 
 const loaded = new Map<string, Promise<unknown>>();
+let number = 0; // of the models so far: each has an id of its own in the page
 
 // What `load` gives for an address, asked for once a page; after a failure again.
 function once<T>(address: string, load: () => Promise<T>): Promise<T> {
@@ -56,20 +57,11 @@ async function moduleOf(part: string): Promise<PictureModule> {
 	return found;
 }
 
-class RunModel extends PageModel {
-	readonly widget_manager: { get_model(name: string): Promise<PageModel | undefined> };
-	constructor(values: Values, models: Map<string, PageModel>) {
-		super(values);
-		this.widget_manager = { get_model: async (name) => models.get(name.replace(REFERENCE, "")) };
-	}
-	send() {}
-}
-
 async function modelsOf({ models }: Kept): Promise<Map<string, RunModel>> {
 	const made = new Map<string, RunModel>();
-	for (const [id, { values, run }] of Object.entries(models)) {
+	for (const [id, { values, run, ...kept }] of Object.entries(models)) {
 		const payload = run && { payload: await unpackOnce<string>(new URL(`${run}.packed`, PAYLOADS)) };
-		made.set(id, new RunModel({ ...values, ...payload }, made));
+		made.set(id, new RunModel(`${++number}`, { ...kept, values: { ...values, ...payload } }, made));
 	}
 	return made;
 }
