@@ -76,13 +76,7 @@ const named = (names) => sources.filter((path) => names.includes(path.replace(SC
 		shared,
 	),
 	pages = await bundle(
-		named([
-			"src/page/kafka_run",
-			"src/page/page",
-			"src/page/python",
-			"src/page/recorded_page",
-			"src/page/recorded_page_opens",
-		]),
+		named(["kafka_run", "page", "python", "recorded_page", "recorded_page_opens"].map((name) => `src/page/${name}`)),
 	),
 	twice = Object.entries(pictures.inside).filter(([, entries]) => entries.length > 1);
 if (twice.length)

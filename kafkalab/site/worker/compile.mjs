@@ -29,7 +29,7 @@ posted = []
 receive = start(posted.append)
 row = {"id": 0, "parent": -1, "name": "", "label": "", "at": 0, "landed": 0}
 values = {"tree": [row], "place": 0, "step": 60}
-receive(json.dumps({"kind": "journey", "id": "j", "codes": [code_of(lab03())], "values": values, "presses": []}))
+receive(json.dumps({"kind": "journey", "id": "j", "codes": [code_of(lab03())], "values": values}))
 for part in ("sequence", "fault_panel", "share", "verdict", "cost_meter"):
     receive(json.dumps({"kind": "view", "id": part, "part": part, "journey": "j", "values": {}}))
 assert not posted, posted[0][:200]

@@ -13,7 +13,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from kafkalab.sim.codec import scenario_of_code
+from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.site.worker.stand_in import Page, Widget
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import sentence
@@ -29,6 +29,7 @@ class Session:
         """Show every widget from now on in the page behind `post`."""
         self._post = post
         self._todo = {"journey": self._journey, "view": self._view, "comm": self._comm}
+        self._codes: dict[str, list[str]] = {}
         Widget.shown_in = Page(self.post)
 
     def post(self, message: Message) -> None:
@@ -53,15 +54,13 @@ class Session:
             Widget.shown_in.post = self.post
 
     def _journey(self, message: Message) -> None:
-        """Make the runs of a journey again, with the presses since, and take the place of its model."""
-        values = message["values"]
+        """Make the runs of a journey again, of their codes, and take the place of its model."""
+        codes, values = message["codes"], message["values"]
         with self._unheard():
-            scenarios = [scenario_of_code(code) for code in message["codes"]]
-            journey = Journey.again(scenarios, values["tree"], values["place"])
+            journey = Journey.again([scenario_of_code(code) for code in codes], values["tree"], values["place"])
             _take_over(journey, message)
-            for press in message["presses"]:
-                self._comm({"id": message["id"], "data": {"method": "custom", "content": press}})
             _set(journey, values)
+        self._codes[message["id"]] = codes
 
     def _view(self, message: Message) -> None:
         """Make a picture again, of the journey that it names if it is of one, and take the place of its model."""
@@ -76,8 +75,12 @@ class Session:
             _set(view, values)
 
     def _comm(self, message: Message) -> None:
-        """Hand a message of a model to its widget."""
+        """Hand a message of a model to its widget; then tell the codes of the runs that it has made."""
         Widget.shown_in.widgets[message["id"]]._handle_msg({"content": {"data": message["data"]}})  # type: ignore[attr-defined]
+        for id_, codes in self._codes.items():
+            if made := Widget.shown_in.widgets[id_].scenarios[len(codes) :]:  # type: ignore[attr-defined]
+                codes += map(code_of, made)
+                self.post({"kind": "codes", "id": id_, "codes": codes})
 
 
 def kind_of(part: str) -> Any:

@@ -4,20 +4,16 @@
 // that stops Python when it is at work for long.
 
 import "./python.css";
-import type { RunModel } from "./run_model";
 import type { Values } from "./page_model";
+import type { Message, RunModel } from "./run_model";
 
 // What is sent to a model of Python: values that have changed, or a message.
 export type Data = { method: "update"; state: Values } | { method: "custom"; content: Message };
-export interface Message {
-	kind: string;
-	[name: string]: unknown;
-}
-
 // What the worker says.
 type Heard =
 	| { kind: "update"; id: string; state: Values }
 	| { kind: "custom"; id: string; content: Message }
+	| { kind: "codes"; id: string; codes: string[] }
 	| { kind: "loading"; loaded: number; weight: number }
 	| { kind: "broken"; text: string; all: string }
 	| { kind: "idle" };
@@ -49,6 +45,10 @@ const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
 const HEARD: { [K in Heard["kind"]]: (message: Heard & { kind: K }) => unknown } = {
 	update: ({ id, state }) => models.get(id)?.update(state),
 	custom: ({ id, content }) => models.get(id)?.hear(content),
+	codes({ id, codes }) {
+		const journey = models.get(id);
+		if (journey) journey.codes = codes;
+	},
 	loading({ loaded, weight }) {
 		Object.assign(progress, { max: weight, value: loaded });
 		say(
@@ -110,12 +110,12 @@ export const isThere = (model: RunModel) => models.has(model.id);
 // Lets Python make what the model shows, and take its place.
 function open(model: RunModel) {
 	if (models.has(model.id)) return;
-	const { id, values, journey } = model,
+	const { part, codes, values, journey } = model,
 		{ payload, ...small } = values;
-	if (journey && journey !== model) open(journey);
-	models.set(id, model);
-	if (journey !== model) return post(model, { kind: "view", part: model.part, journey: journey?.id ?? "", values });
-	post(model, { kind: "journey", codes: model.codes, values: small, presses: model.presses });
+	if (journey) open(journey);
+	models.set(model.id, model);
+	if (part) post(model, { kind: "view", part, journey: journey?.id ?? "", values });
+	else post(model, { kind: "journey", codes, values: small });
 	for (const view of model.views) if (FOLLOWERS.test(view.part)) open(view);
 }
 

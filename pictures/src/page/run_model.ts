@@ -1,60 +1,52 @@
-// The model of a picture or a journey in an article: it keeps its values in the page, and asks Python only for what
-// nobody else knows.
+// The models of the pictures of an article: what is recorded of them, and of a journey what its views share.
 
-import { PageModel, type Values } from "./page_model";
-import type { Data, Message } from "./python";
+import { askPython, tellPython } from "./asking";
+import { type Hear, PageModel, type Values } from "./page_model";
 
 const REFERENCE = "IPY_MODEL_",
-	PYTHON = new URL("pictures/python", import.meta.url).href,
-	NEEDS_NO_ANSWER = /^(step|check|more)$/; // Python is told, but never started for it
+	OWN = ["step", "groups", "hidden", "every", "opened"] as const;
 
-// What a lab's notebook kept of a model: its `part` ("" for a journey), and the codes of a journey's runs.
-export interface KeptModel {
+// A model as a picture gets it.
+export interface Found {
+	get(name: string): unknown;
+}
+
+export interface Message {
+	kind: string;
+	[field: string]: unknown;
+}
+// What the page does with a message that a kernel would get.
+export type Answer = (model: RunModel, message: Message) => void;
+
+// What a notebook kept of a model: its `part` ("" for a journey), and the codes that make a journey's runs again.
+export interface Recorded {
 	values: Values;
 	part: string;
 	codes?: string[];
-	run?: string;
 }
 
-type Python = typeof import("./python");
-let python: Python | undefined, loading: Promise<Python> | undefined;
-
-function loadPython(): Promise<Python> {
-	const style = document.createElement("link");
-	Object.assign(style, { rel: "stylesheet", href: `${PYTHON}.css` });
-	document.head.append(style);
-	return import(`${PYTHON}.js`).then((module) => (python = module));
-}
+let count = 0;
 
 export class RunModel extends PageModel {
-	readonly id: string;
+	readonly id = `p${++count}`; // in the page
 	readonly part: string;
-	readonly codes: string[];
-	readonly presses: Message[] = []; // that have made the run shown of the recorded one
-	klab?: { waiting?: ReturnType<typeof setTimeout> };
-	readonly widget_manager = { get_model: async (name: string) => this.named(name) };
-	private readonly models: ReadonlyMap<string, RunModel>;
+	codes: string[];
+	readonly views: RunModel[] = []; // of a journey
+	readonly widget_manager: { get_model(name: string): Promise<Found | undefined> };
+	answer: Answer = askPython;
+	journey: SharedJourney | undefined;
+	klab: { waiting?: ReturnType<typeof setTimeout> } | undefined;
 	private dirty: Values = {};
-	private pressed: Message | undefined;
 
-	constructor(id: string, { values, part, codes = [] }: KeptModel, models: ReadonlyMap<string, RunModel>) {
+	constructor({ values, part, codes = [] }: Recorded, models: ReadonlyMap<string, Found> = new Map()) {
 		super(values);
-		this.id = id;
 		this.part = part;
 		this.codes = codes;
-		this.models = models;
+		this.widget_manager = { get_model: async (name) => models.get(name.replace(REFERENCE, "")) };
 	}
-	private named(name: unknown) {
-		return this.models.get(String(name).replace(REFERENCE, ""));
+	send(message: Message) {
+		this.answer(this, message);
 	}
-	// The journey that it is, or is a picture of.
-	get journey(): RunModel | undefined {
-		return this.part ? this.named(this.values.journey) : this;
-	}
-	get views(): RunModel[] {
-		return [...this.models.values()].filter((model) => model !== this && model.journey === this);
-	}
-
 	override set(name: string, value: unknown) {
 		this.dirty[name] = value;
 		super.set(name, value);
@@ -62,38 +54,82 @@ export class RunModel extends PageModel {
 	override save_changes() {
 		const state = this.dirty;
 		this.dirty = {};
-		if (python?.isThere(this) && Object.keys(state).length) python.ask(this, { method: "update", state });
+		tellPython(this, state);
 	}
-	send(content: Message) {
-		setTimeout(() => clearTimeout(this.klab?.waiting)); // there is no kernel to lose, and a button to stop Python
-		if (content.kind === "press") this.pressed = content;
-		if (!NEEDS_NO_ANSWER.test(content.kind)) this.ask({ method: "custom", content });
-		else if (python?.isThere(this)) python.ask(this, { method: "custom", content });
-	}
-	private async ask(data: Data) {
-		try {
-			loading ??= loadPython();
-			(await loading).ask(this, data);
-		} catch (error) {
-			loading = undefined;
-			this.refuse(`Python cannot be loaded (${(error as Error).message}). The picture goes on stepping.`);
-		}
-	}
-
-	// What Python tells.
+	// What Python, or who stands in for it, says.
 	update(state: Values) {
 		const changed = Object.keys(state).filter((name) => this.values[name] !== state[name]);
 		Object.assign(this.values, state);
 		for (const name of changed) this.fire(`change:${name}`);
 	}
-	hear(content: Message) {
-		if (content.kind === "done" && this.pressed) this.presses.push(this.pressed);
-		this.pressed = undefined;
-		this.fire("msg:custom", content, []);
+	hear(message: Message) {
+		this.fire("msg:custom", message, []);
 	}
 	refuse(text: string) {
-		this.hear({ kind: "error", text });
-		if (this.journey && this.journey !== this) this.journey.hear({ kind: "error", text });
-		if (this.get("what_if")) this.set("strips", { place: this.journey?.get("place"), why: text });
+		for (const model of new Set([this, this.journey])) model?.hear({ kind: "error", text });
+		if (this.get("what_if")) super.set("strips", { place: this.journey?.get("place"), why: text });
+	}
+}
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+// A journey of an article, once for all its pictures: a run that Python makes of it reaches all of them, and so they
+// share one model and not only their steps.
+export class SharedJourney extends RunModel {
+	private moved = false;
+	private readonly recorded: Values[] = [];
+
+	// A picture's way to the journey. Until a reader moves one of them, each shows the step that its text speaks of.
+	viewOf(recorded: Values): JourneyView {
+		const own = Object.fromEntries(OWN.map((name) => [name, recorded[name]]));
+		this.recorded.push(own);
+		return new JourneyView(this, own);
+	}
+	valueFor(own: Values, name: string) {
+		return !this.moved && name in own ? own[name] : this.get(name);
+	}
+	// A reader moves the picture whose recorded values are `own`; the others follow from then on.
+	move(own: Values, changed: Values = {}) {
+		if (this.moved) return;
+		this.moved = true;
+		Object.assign(this.values, own, changed);
+		for (const name of OWN)
+			if (this.recorded.some((one) => !same(one[name], this.values[name]))) this.fire(`change:${name}`);
+	}
+}
+
+// What a picture has for its journey's model.
+export class JourneyView {
+	readonly shared: SharedJourney;
+	private readonly own: Values;
+	constructor(shared: SharedJourney, own: Values) {
+		this.shared = shared;
+		this.own = own;
+	}
+	get klab() {
+		return this.shared.klab;
+	}
+	set klab(known) {
+		this.shared.klab = known;
+	}
+	get(name: string) {
+		return this.shared.valueFor(this.own, name);
+	}
+	set(name: string, value: unknown) {
+		if (name in this.own && !same(this.get(name), value)) this.shared.move(this.own, { [name]: value });
+		this.shared.set(name, value);
+	}
+	on(name: string, hear: Hear) {
+		this.shared.on(name, hear);
+	}
+	off(name: string, hear: Hear) {
+		this.shared.off(name, hear);
+	}
+	save_changes() {
+		this.shared.save_changes();
+	}
+	send(message: Message) {
+		if (message.kind === "press") this.shared.move(this.own);
+		this.shared.send(message);
 	}
 }
