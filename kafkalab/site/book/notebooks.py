@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
@@ -19,7 +20,8 @@ from typing import Any
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
 from kafkalab.site.book.links import for_sphinx
-from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
+from kafkalab.site.book.futures import FUTURES
+from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, state_of
 
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
@@ -28,6 +30,7 @@ CACHE = Path("build", "solutions")
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
 PREAMBLE_ID = "record-pictures"
+FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
 ELEMENT = (
     '<kafka-run id="{name}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
     'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
@@ -46,10 +49,10 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 
 def _digest_of_sources() -> bytes:
-    """Return a digest of all that a solution's outputs depend on beside its own text: of the site only the recorder."""
+    """Return a digest of all that a solution's outputs depend on beside its own text: of the site only these two."""
     digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        if SITE not in path.parents or path.name == "recorder.py":
+        if SITE not in path.parents or path.name in ("recorder.py", "futures.py"):
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -69,11 +72,27 @@ def _run_once(path: Path, cache: Path, code: bytes) -> Notebook:
 def run_solution(path: Path) -> Notebook:
     """Return the solution as a run gives it, with `KEPT` beside each picture."""
     notebook = read(path)
-    first: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
-    notebook["cells"].insert(0, {**first, "source": PREAMBLE})
-    ran = execute(notebook, path.parent, keeps_progress=False)
-    ran["cells"] = [cell for cell in ran["cells"] if cell["id"] != PREAMBLE_ID]
-    return ran
+    cell: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
+    before, after = {**cell, "source": PREAMBLE}, {**cell, "id": "foretell", "source": foretelling(notebook)}
+    ran = execute({**notebook, "cells": [before, *notebook["cells"], after]}, path.parent, keeps_progress=False)
+    add_futures(ran["cells"][1:-1], ran["cells"][-1]["outputs"])
+    return {**ran, "cells": ran["cells"][1:-1]}
+
+
+def foretelling(notebook: Notebook) -> str:
+    """Return the cell that tells the futures; the frames that the notebook's text names are among those foretold."""
+    texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    named = sorted({name for text in texts for name in FRAME.findall(text)})
+    return f"from kafkalab.site.book.futures import foretell\nforetell({named})\n"
+
+
+def add_futures(cells: Sequence[Cell], told: Sequence[dict[str, Any]]) -> None:
+    """Put the futures that the last cell has told beside each journey; one that no code makes again loses its codes."""
+    futures = next((output["data"][FUTURES] for output in told if FUTURES in output.get("data", {})), {})
+    outputs = (output.get("data", {}) for cell in cells for output in cell.get("outputs", ()))
+    for model in (model for data in outputs for model in data.get(KEPT, {}).get("models", {}).values()):
+        if model.get("codes"):
+            model["futures"] = futures.get(state_of(model), {})
 
 
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
@@ -113,6 +132,8 @@ class Article:
         for model in kept["models"].values():
             if payload := model["values"].pop("payload", ""):
                 model["run"] = write_packed(self.folder.parent / "payloads", payload)
+            if futures := model.pop("futures", {}):
+                model["futures"] = {key: write_packed(self.folder.parent / "futures", f) for key, f in futures.items()}
         packed, svg = pack(self._with_short_ids(kept)), "".join(data[FIGURE])
         file = self._written.setdefault(packed, name)
         if file == name:
@@ -143,11 +164,12 @@ class Article:
         return short_ids
 
 
-def write_packed(folder: Path, text: str) -> str:
-    """Write a text under a name that its content gives; return the name."""
+def write_packed(folder: Path, value: Any) -> str:
+    """Write a value under a name that its content gives; return the name."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    (folder / f"{name}.packed").write_bytes(pack(text))
+    packed = pack(value)
+    name = hashlib.sha256(packed).hexdigest()[:16]
+    (folder / f"{name}.packed").write_bytes(packed)
     return name
 
 

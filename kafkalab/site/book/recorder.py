@@ -6,6 +6,7 @@ an entry of the type `KEPT` to its output: the picture's part, its models, and h
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ipywidgets import Widget, widget_serialization
@@ -22,8 +23,12 @@ KEPT = "application/vnd.kafkalab.picture+json"
 PREAMBLE = "from kafkalab.site.book.recorder import record_pictures\nrecord_pictures()\n"
 OF_WIDGETS = ("layout", "tabbable", "tooltip", "parts", "comm", "_own_id")
 """Values of a model that only ipywidgets uses."""
+WITH_BUTTONS = ("sequence", "fault_panel")
+"""The parts of the pictures in which a press makes another run."""
 
 Kept = dict[str, Any]
+PRESSABLE: dict[str, Kept] = {}
+"""The journeys of the pictures with such buttons that a code makes again, by `state_of` them."""
 
 
 def record_pictures() -> None:
@@ -41,7 +46,14 @@ def describe_picture(picture: Picture) -> Kept:
     """Return the picture's `part`, and the values of its models by id; `root` is the picture's own."""
     models: dict[str, Kept] = {}
     _collect(picture, models)
+    if picture.part in WITH_BUTTONS:
+        PRESSABLE.update({state_of(model): model for model in models.values() if model.get("codes")})
     return {"part": picture.part, "root": picture.model_id, "models": models}
+
+
+def state_of(journey: Kept) -> str:
+    """Return what tells a journey's runs, and which of them is shown, from those of others."""
+    return json.dumps([journey["codes"], journey["values"]["place"]])
 
 
 def _collect(widget: Widget, models: dict[str, Kept]) -> None:
