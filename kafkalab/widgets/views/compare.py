@@ -112,7 +112,7 @@ class Compare(Picture):
             self.verdicts = [report_of(cluster) for cluster in self._clusters]
         return list(self.verdicts)
 
-    def _known_verdicts(self) -> list[dict[str, Any]]:
+    def known_verdicts(self) -> list[dict[str, Any]]:
         short = max(len(self.left["events"]), len(self.right["events"])) <= CHECKED_AT_ONCE
         return self.check() if short else list(self.verdicts)
 
@@ -148,7 +148,7 @@ class Compare(Picture):
 
     def verdict_lines(self) -> list[str]:
         """Return what the checks say of each run to its end, a line each; none of long runs not checked yet."""
-        told = zip(self.names, self._known_verdicts(), strict=False)
+        told = zip(self.names, self.known_verdicts(), strict=False)
         return [
             f"{name}: {in_short(report)}. {report['sentence'].removeprefix(ALL_KEPT).strip()}" for name, report in told
         ]
@@ -181,7 +181,7 @@ class Compare(Picture):
         for i, line in enumerate(self.first_difference()):
             canvas.text(18, canvas.y, fit(line, 920), more=BOLD if i == 0 else "")
             canvas.y += 20
-        for line, report in zip(self.verdict_lines(), self._known_verdicts(), strict=True):
+        for line, report in zip(self.verdict_lines(), self.known_verdicts(), strict=True):
             canvas.text(18, canvas.y, fit(line, 920), RED if report["verdict"] == VIOLATED else GREEN)
             canvas.y += 20
         first = max(0, min(self.row - 6, len(self.rows) - STATIC_ROWS))
