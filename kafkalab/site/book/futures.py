@@ -17,16 +17,19 @@ from IPython.display import display
 from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.sim.faults import Crash, Delay, Fault, FrameFault, NodeFault, Reorder
 from kafkalab.sim.scenario import Scenario
-from kafkalab.site.book.recorder import PRESSABLE
+from kafkalab.site.book.recorder import SHOWN, Kept
 from kafkalab.widgets.model.enabled_actions import key_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.views.share import shared_of
 
 FUTURES = "application/vnd.kafkalab.futures+json"
 MOST = 40
 """Of a run with so many single faults every one is foretold; of one with more those that its article talks about."""
 BLOCK, SHORTEST = 8, 16
 """Letters by which a part of a text is found in another one, and of the shortest part."""
+WITH_BUTTONS, WITH_COSTS = {"sequence", "fault_panel"}, {"cost_meter"}
+"""Parts of pictures: those in which a press makes another run, and one for which Python has to count its frames."""
 ROW = ("label", "at", "landed", "outcome")
 Future = dict[str, Any]
 Delta = list[Any]
@@ -50,26 +53,34 @@ class Press:
 
 
 def foretell(talked: Sequence[str]) -> None:
-    """Put out the futures of the journeys whose pictures have buttons, by their place in `PRESSABLE`.
+    """Put out the futures of the journeys that have been shown, by their state; `talked` are frames of the text.
 
-    `talked` are the frames that the article names.
+    A journey has None whose codes do not make its run again.
     """
-    beside = [scenario_of_code(code) for code in dict.fromkeys(one["codes"][-1] for one in PRESSABLE.values())]
-    found = {state: futures_of(one["codes"], one["values"], talked, beside) for state, one in PRESSABLE.items()}
-    display({FUTURES: found}, raw=True)
+    codes = dict.fromkeys(code for journey in SHOWN.values() for code in journey["codes"])
+    beside = [scenario_of_code(code) for code in codes]
+    display({FUTURES: {state: futures_of(one, talked, beside) for state, one in SHOWN.items()}}, raw=True)  # type: ignore[no-untyped-call]
 
 
-def futures_of(codes: Sequence[str], values: dict[str, Any], talked: Sequence[str], beside: Sequence[Scenario]) -> Any:
-    """Return by key what presses make of a recorded journey, of which `values` are the values of its model.
+def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -> dict[str, Future] | None:
+    """Return by key what presses make of a recorded journey, `beside` being the runs that its article shows.
 
-    `talked` are the frames that the article names, `beside` the other runs that it shows. The keys are those of `Press`,
-    and "run 0" for the other runs of the tree. None if its codes do not make the recorded run.
+    The keys are those of `Press`, and "run 0" for the other runs of the tree. There are none for a journey without a
+    picture that has buttons, and for one with a picture whose values only Python computes.
     """
+    codes, parts, values = shown["codes"], shown["parts"], shown["values"]
     journey = Journey.again([scenario_of_code(code) for code in codes], values["tree"], values["place"])
     journey.groups = values["groups"]
     if packed(journey.payload) != values["payload"]:
         return None
+    if not parts & WITH_BUTTONS or parts & WITH_COSTS:
+        return {}
     difference = Difference(values["payload"])
+
+    def future() -> Future:
+        run = {"payload": difference.of(packed(journey.payload)), "verdict": journey.report()}
+        return {**run, "shared": shared_of(journey) if "share" in parts else {"code": code_of(journey.scenario)}}
+
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
         journey.step = press.step
@@ -79,43 +90,40 @@ def futures_of(codes: Sequence[str], values: dict[str, Any], talked: Sequence[st
             except ValueError:  # only a run tells that it would change nothing
                 continue
             row = {name: journey.tree[-1][name] for name in ROW}
-            found[press.key] = {**_shown(journey, difference), "step": journey.step, "row": row}
+            found[press.key] = {**future(), "step": journey.step, "row": row}
             journey.press("undo")
     for place in range(len(codes)):
         if place != values["place"]:
             journey.press("goto", str(place))
-            found[f"run {place}"] = _shown(journey, difference)
+            found[f"run {place}"] = future()
             journey.press("goto", str(values["place"]))
     return found
-
-
-def _shown(journey: Journey, difference: Difference) -> Future:
-    """Return what a page shows of the present run, told as a difference from what it has."""
-    return {"payload": difference.of(packed(journey.payload)), "verdict": journey.report(), "code": code_of(journey.scenario)}
 
 
 # which presses
 
 
 def presses_on(journey: Journey, talked: Sequence[str], beside: Sequence[Scenario]) -> list[Press]:
-    """Return the presses to foretell, those that the article talks about first."""
-    told = [*_told_by_runs(journey.scenario, beside), *_told_by_names(journey, talked)]
+    """Return the presses to foretell, those that the article talks about first.
+
+    On a run that was itself made by a press there are none: a second press is Python's.
+    """
+    if journey.can_undo:
+        return []
     single = list(single_faults(journey))
+    told = [*_told_by_runs(journey.scenario, beside), *_told_by_names(journey, talked)]
     return [*told, *(single if len(single) <= MOST else [])]
 
 
 def single_faults(journey: Journey) -> Iterator[Press]:
-    """Yield the single faults of a run.
+    """Yield the single faults of a run: what the bar offers at the stops of its walk.
 
-    They are, at each stop of its walk, what the bar offers, to drop or duplicate the frame that is sent there, and the
-    crash of the node that is at work there.
+    It offers to drop and to duplicate the frame that is sent at the step.
     """
     for step in journey.stops():
         event = journey.payload["events"][step]
         if event["kind"] == "send":
             yield from _on_frame(event["frame"], step)
-        if not journey.possible("crash", event["node"]):
-            yield Press(action="crash", target=event["node"], step=step)
 
 
 def _on_frame(frame: str, step: int) -> Iterator[Press]:

@@ -13,26 +13,27 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
-from kafkalab.site.book.links import for_sphinx
 from kafkalab.site.book.futures import FUTURES
-from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, state_of
+from kafkalab.site.book.links import for_sphinx
+from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, fix, state_of
 
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
 CACHE = Path("build", "solutions")
-"""Where what the solutions gave is kept, below the project's folder."""
+"""The folder that keeps the outputs of the solutions, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
 PREAMBLE_ID = "record-pictures"
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
 ELEMENT = (
-    '<kafka-run id="{name}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
+    '<kafka-run id="{id}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
     'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
     "<pre>{words}</pre></details></noscript>"
 )
@@ -88,17 +89,22 @@ def foretelling(notebook: Notebook) -> str:
 
 def add_futures(cells: Sequence[Cell], told: Sequence[dict[str, Any]]) -> None:
     """Put the futures that the last cell has told beside each journey; one that no code makes again loses its codes."""
-    futures = next((output["data"][FUTURES] for output in told if FUTURES in output.get("data", {})), {})
+    found = [output["data"][FUTURES] for output in told if FUTURES in output.get("data", {})]
+    futures: dict[str, Any] = found[0] if found else {}
     outputs = (output.get("data", {}) for cell in cells for output in cell.get("outputs", ()))
     for model in (model for data in outputs for model in data.get(KEPT, {}).get("models", {}).values()):
-        if model.get("codes"):
-            model["futures"] = futures.get(state_of(model), {})
+        if "codes" not in model:
+            continue
+        model["futures"] = futures.get(state_of(model))
+        if model["futures"] is None:
+            model |= {"codes": [], "futures": {}}
+            model["values"]["payload"] = fix(model["values"]["payload"])
 
 
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
-    article = Article(site / FOLDER / name)
+    before = Shown()
     for cell in copy["cells"]:
         if cell["cell_type"] != "code":
             cell["source"] = for_sphinx("".join(shown[cell["id"]]["source"]), "../glossary.html")
@@ -109,59 +115,68 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
             if kept := data.get(KEPT):
-                picture = cell["id"] + (f"-{number}" if number else "")
-                output["data"] = {"text/html": article.write_picture(picture, kept, data)}
+                place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
+                output["data"] = {"text/html": write_picture(place, "../", kept, data, before)}
     return copy
 
 
-class Article:
-    """The pictures of an article, whose data and static forms lie in `folder`.
+@dataclass(slots=True)
+class Shown:
+    """What an article has shown already.
 
-    A picture that is shown twice is written once. So is a run, for all articles.
+    The name of a picture by its data; by its state the short id of a journey, and its futures' files.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Begin without pictures."""
-        self.folder = folder
-        self._written: dict[bytes, str] = {}
-        self._journeys: dict[str, str] = {}
+    pictures: dict[bytes, str] = field(default_factory=dict)
+    journeys: dict[str, str] = field(default_factory=dict)
+    futures: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def write_picture(self, name: str, kept: Kept, data: dict[str, Any]) -> str:
-        """Write a picture's data and its static form; return its element, whose id is `name`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for model in kept["models"].values():
-            if payload := model["values"].pop("payload", ""):
-                model["run"] = write_packed(self.folder.parent / "payloads", payload)
-            if futures := model.pop("futures", {}):
-                model["futures"] = {key: write_packed(self.folder.parent / "futures", f) for key, f in futures.items()}
-        packed, svg = pack(self._with_short_ids(kept)), "".join(data[FIGURE])
-        file = self._written.setdefault(packed, name)
-        if file == name:
-            (self.folder / f"{name}.packed").write_bytes(packed)
-            (self.folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-        width, height = svg.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
-        words = "".join(data["text/plain"])
-        up = Path("..", FOLDER, self.folder.name, file).as_posix()
-        return ELEMENT.format(
-            name=name, data=f"{up}.packed", part=kept["part"], image=f"{up}.svg", width=width, height=height,
-            alt=escape(words.partition("\n")[0]), words=escape(words),
-        )  # fmt: skip
 
-    def _with_short_ids(self, kept: Kept) -> Kept:
-        """Return the picture with short ids for its models, in place of those that each run draws anew.
+def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown: Shown | None = None) -> str:
+    """Write a picture's data and its static form; return its element, whose id is the name of `place`.
 
-        A journey has the same id in all pictures of the article that show the same of its runs.
-        """
-        text = json.dumps(kept)
-        for number, (id_, model) in enumerate(kept["models"].items()):
-            if "run" in model:
-                state = json.dumps([id_, model["run"], model["values"]["tree"], model["values"]["place"]])
-                short = self._journeys.setdefault(state, f"j{len(self._journeys) + 1}")
-            else:
-                short = f"m{number}"
-            text = text.replace(id_, short)
-        short_ids: Kept = json.loads(text)
-        return short_ids
+    `place` is below the site's folder of runs, and `up` leads from the element's page to the site's folder. A run that
+    several pictures have is written once; so is a picture that the article has twice.
+    """
+    shown = Shown() if shown is None else shown
+    place.parent.mkdir(parents=True, exist_ok=True)
+    for model in kept["models"].values():
+        if payload := model["values"].pop("payload", ""):
+            model["run"] = write_packed(place.parents[1] / "payloads", payload)
+        if futures := model.pop("futures", {}):
+            state = state_of(model)
+            if state not in shown.futures:
+                folder = place.parents[1] / "futures"
+                shown.futures[state] = {key: write_packed(folder, future) for key, future in futures.items()}
+            model["futures"] = shown.futures[state]
+    packed, svg = pack(_with_short_ids(kept, shown.journeys)), "".join(data[FIGURE])
+    name = shown.pictures.setdefault(packed, place.name)
+    if name == place.name:
+        place.with_name(f"{name}.packed").write_bytes(packed)
+        place.with_name(f"{name}.svg").write_text(svg, encoding="utf-8")
+    width, height = svg.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
+    words = "".join(data["text/plain"])
+    where = f"{up}{(FOLDER / place.parent.name / name).as_posix()}"
+    return ELEMENT.format(
+        id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
+        alt=escape(words.partition("\n")[0]), words=escape(words),
+    )  # fmt: skip
+
+
+def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
+    """Return the picture with short ids for its models, in place of those that each run draws anew.
+
+    A journey has the same id in all pictures of the article that show the same of its runs.
+    """
+    text = json.dumps(kept)
+    for number, (model_id, model) in enumerate(kept["models"].items()):
+        short = f"m{number}"
+        if "run" in model:
+            state = json.dumps([model_id, model["run"], model["values"]["tree"], model["values"]["place"]])
+            short = journeys.setdefault(state, f"j{len(journeys) + 1}")
+        text = text.replace(model_id, short)
+    short_ids: Kept = json.loads(text)
+    return short_ids
 
 
 def write_packed(folder: Path, value: Any) -> str:

@@ -23,12 +23,11 @@ KEPT = "application/vnd.kafkalab.picture+json"
 PREAMBLE = "from kafkalab.site.book.recorder import record_pictures\nrecord_pictures()\n"
 OF_WIDGETS = ("layout", "tabbable", "tooltip", "parts", "comm", "_own_id")
 """Values of a model that only ipywidgets uses."""
-WITH_BUTTONS = ("sequence", "fault_panel")
-"""The parts of the pictures in which a press makes another run."""
+ONLY_HERE = "this run is made by the notebook's own code: open the notebook to change it"
 
 Kept = dict[str, Any]
-PRESSABLE: dict[str, Kept] = {}
-"""The journeys of the pictures with such buttons that a code makes again, by `state_of` them."""
+SHOWN: dict[str, Kept] = {}
+"""The journeys so far that a code makes again, by `state_of` them, with the "parts" of their pictures."""
 
 
 def record_pictures() -> None:
@@ -46,8 +45,8 @@ def describe_picture(picture: Picture) -> Kept:
     """Return the picture's `part`, and the values of its models by id; `root` is the picture's own."""
     models: dict[str, Kept] = {}
     _collect(picture, models)
-    if picture.part in WITH_BUTTONS:
-        PRESSABLE.update({state_of(model): model for model in models.values() if model.get("codes")})
+    for journey in (model for model in models.values() if model.get("codes")):
+        SHOWN.setdefault(state_of(journey), {**journey, "parts": set()})["parts"].add(picture.part)
     return {"part": picture.part, "root": picture.model_id, "models": models}
 
 
@@ -98,3 +97,10 @@ def _codes_of(journey: Journey) -> list[str]:
 def _card_of(card: Predict) -> dict[str, str]:
     """Return the card's answer, sealed, and its sentences."""
     return {"sealed": card.sealed(), "asked": ASKED, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG}
+
+
+def fix(payload: str) -> str:
+    """Return the packed payload with the reason why nothing can be pressed, where it has none of its own yet."""
+    values = json.loads(payload)
+    values["actions"]["fixed"] = values["actions"]["fixed"] or ONLY_HERE
+    return json.dumps(values, separators=(",", ":"), ensure_ascii=False)

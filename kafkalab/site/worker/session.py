@@ -17,6 +17,7 @@ from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.site.worker.stand_in import Page, Widget
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import sentence
+from kafkalab.widgets.payload.text import hideable
 
 Message = dict[str, Any]
 VIEWS = "kafkalab.widgets.views"
@@ -73,6 +74,9 @@ class Session:
                 view = kind(**{name: values[name] for name in signature(kind).parameters if name in values})
             _take_over(view, message)
             _set(view, values)
+        state = view.get_state([name for name in view.keys if name in values and name not in ("journey", *view.SETTABLE)])
+        if news := {name: value for name, value in state.items() if value and value != values[name]}:
+            self.post({"kind": "update", "id": message["id"], "state": news})
 
     def _comm(self, message: Message) -> None:
         """Hand a message of a model to its widget; then tell the codes of the runs that it has made."""
@@ -98,6 +102,8 @@ def _take_over(widget: Widget, message: Message) -> None:
 
 def _set(widget: Any, values: Message) -> None:
     """Set what the page may set to what it has; the cursor last, since the rest may move it."""
+    if "hidden" in values:
+        values["hidden"] = [name for name in values["hidden"] if name in hideable(widget.payload)]
     for name in sorted(set(widget.SETTABLE) & set(values), key=lambda name: name == "step"):
         setattr(widget, name, values[name])
 

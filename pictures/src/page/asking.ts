@@ -19,7 +19,10 @@ async function loadPython(): Promise<Python> {
 
 export async function askPython(model: RunModel, content: Message) {
 	setTimeout(() => clearTimeout(model.klab?.waiting)); // there is no kernel to lose, and a button to stop Python
-	if (NEEDS_NO_ANSWER.test(content.kind) && !python?.isThere(model)) return;
+	if (!python?.isThere(model)) {
+		if (NEEDS_NO_ANSWER.test(content.kind)) return;
+		if (await model.foretold?.answer(content).catch(() => false)) return;
+	}
 	try {
 		loading ??= loadPython();
 		(await loading).ask(model, { method: "custom", content });
@@ -31,4 +34,10 @@ export async function askPython(model: RunModel, content: Message) {
 
 export function tellPython(model: RunModel, state: Values) {
 	if (python?.isThere(model) && Object.keys(state).length) python.ask(model, { method: "update", state });
+}
+
+// Lets a picture that comes into view follow its journey, in which a press may have made another run.
+export function follow(view: RunModel, journey: RunModel) {
+	if (python?.isThere(journey)) python.follow(view);
+	else journey.foretold?.tell(view);
 }

@@ -4,6 +4,8 @@
 
 import "./kafka_run.css";
 import { hearAddresses, linkTo } from "./address";
+import { follow } from "./asking";
+import { Foretold } from "./foretold";
 import type { PageModel } from "./page_model";
 import { playCard } from "./predict_card";
 import { JourneyView, RunModel, SharedJourney } from "./run_model";
@@ -39,9 +41,12 @@ async function makeModels(src: URL, { models }: Kept): Promise<Map<string, Model
 }
 
 function journeyNamed(name: string, kept: Stored): SharedJourney {
-	const found = journeys.get(name) ?? new SharedJourney(kept);
-	journeys.set(name, found);
-	return found;
+	const known = journeys.get(name);
+	if (known) return known;
+	const made = new SharedJourney(kept);
+	made.foretold = new Foretold(made, kept.futures ?? {});
+	journeys.set(name, made);
+	return made;
 }
 
 function join(model: RunModel, models: Map<string, Model>) {
@@ -49,6 +54,7 @@ function join(model: RunModel, models: Map<string, Model>) {
 	if (!(journey instanceof JourneyView)) return;
 	model.journey = journey.shared;
 	journey.shared.views.push(model);
+	follow(model, journey.shared);
 }
 
 export class KafkaRun extends HTMLElement {

@@ -19,7 +19,7 @@ type Heard =
 	| { kind: "idle" };
 
 const WAITS_MS = 700,
-	FOLLOWERS = /^(share|cost_meter|compare)$/, // in Python these pictures themselves hear of another run
+	FOLLOWERS = /^(share|cost_meter)$/, // their values are made in Python for each run
 	STOPPED = "Stopped. The run that was shown before is still there.",
 	NO_WASM = "This browser cannot run Python: it has no WebAssembly. Chromium 123, Firefox 120 and Safari 17.5 have it.",
 	models = new Map<string, RunModel>(); // those whose places Python has taken, by id
@@ -116,7 +116,12 @@ function open(model: RunModel) {
 	models.set(model.id, model);
 	if (part) post(model, { kind: "view", part, journey: journey?.id ?? "", values });
 	else post(model, { kind: "journey", codes, values: small });
-	for (const view of model.views) if (FOLLOWERS.test(view.part)) open(view);
+	for (const view of model.views) follow(view);
+}
+
+// Lets Python make a picture that hears itself of another run of its journey.
+export function follow(view: RunModel) {
+	if (FOLLOWERS.test(view.part)) open(view);
 }
 
 export function ask(model: RunModel, data: Data) {

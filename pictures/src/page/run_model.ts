@@ -1,6 +1,7 @@
 // The models of the pictures of an article: what is recorded of them, and of a journey what its views share.
 
 import { askPython, tellPython } from "./asking";
+import type { Foretold } from "./foretold";
 import { type Hear, PageModel, type Values } from "./page_model";
 
 const REFERENCE = "IPY_MODEL_",
@@ -35,6 +36,7 @@ export class RunModel extends PageModel {
 	readonly widget_manager: { get_model(name: string): Promise<Found | undefined> };
 	answer: Answer = askPython;
 	journey: SharedJourney | undefined;
+	foretold: Foretold | undefined; // of a journey
 	klab: { waiting?: ReturnType<typeof setTimeout> } | undefined;
 	private dirty: Values = {};
 
