@@ -74,7 +74,8 @@ class Session:
                 view = kind(**{name: values[name] for name in signature(kind).parameters if name in values})
             _take_over(view, message)
             _set(view, values)
-        state = view.get_state([name for name in view.keys if name in values and name not in ("journey", *view.SETTABLE)])
+        told = (set(view.keys) & set(values)) - {"journey", *view.SETTABLE}
+        state = view.get_state(sorted(told))
         if news := {name: value for name, value in state.items() if value and value != values[name]}:
             self.post({"kind": "update", "id": message["id"], "state": news})
 

@@ -11,7 +11,7 @@ import traitlets
 from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TimedFault
-from kafkalab.sim.recording import Recorded, Recording
+from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
 from kafkalab.widgets.model.findings import report_of
@@ -19,6 +19,7 @@ from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
     Run,
     agreement,
+    finished,
     idle_rule,
     payload_with_actions,
     rule_named,
@@ -46,7 +47,6 @@ from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
-NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_servers, then look again"
 CHECKED_AT_ONCE = 5_000
 """Events of a run that a text or a static picture waits for the checks of: below a second."""
 
@@ -100,8 +100,7 @@ class Journey(Walking):
     def again(cls, scenarios: Sequence[Scenario], tree: Sequence[dict[str, Any]], place: int) -> Journey:
         """Return a journey with the runs of these scenarios, of which `tree` tells, and with the run `place` shown."""
         journey = cls(scenarios[place])
-        here = journey._forks.here.run
-        runs = [here if number == place else run_of(scenario) for number, scenario in enumerate(scenarios)]
+        runs = [journey._forks.here.run if n == place else run_of(scenario) for n, scenario in enumerate(scenarios)]
         journey._forks = Forks.again(runs, tree, place)
         journey._tell_tree()
         return journey
@@ -281,8 +280,7 @@ class Journey(Walking):
 
     def _show(self, step: int) -> None:
         """Show the present run of the tree, with the cursor at `step`."""
-        here = self._forks.here
-        payload = payload_with_actions(here.run)
+        payload = payload_with_actions(self._forks.here.run)
         with self.hold_sync():
             self.payload = payload
             self.opened = []
@@ -320,19 +318,3 @@ class Journey(Walking):
     def __repr__(self) -> str:
         shown = f"{self.payload['title']!r}, step {self.step} of {len(self.payload['events']) - 1}"
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
-
-
-def finished(run: Scenario | Cluster | Recorded) -> Run:
-    """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
-    if isinstance(run, Scenario):
-        return run_of(run)
-    if isinstance(run, Recorded):
-        run = run.recording()
-    if not isinstance(run, Cluster):
-        raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
-    run.run()
-    if isinstance(run, Recording) and not run.trace.events:
-        raise ValueError(NO_FRAME_YET)
-    if not run.trace.events:
-        raise ValueError("this cluster kept no events; make it without keep=False")
-    return Run(cluster=run)

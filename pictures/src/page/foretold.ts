@@ -58,15 +58,17 @@ const wayTo = (tree: Fork[], id: number): number[] => (id < 0 ? [] : [...wayTo(t
 export class Foretold {
 	private readonly journey: RunModel;
 	private readonly files: Record<string, string>;
+	private readonly fetch: (name: string) => Promise<Future>;
 	private readonly recorded: string;
 	private readonly begun: number;
 	private readonly runs = new Map<number, Shown>();
 	private readonly visited = new Map<number, number>();
 
-	constructor(journey: RunModel, files: Record<string, string>) {
+	constructor(journey: RunModel, files: Record<string, string>, fetch = futureNamed) {
 		const { payload, verdict, place } = journey.values;
 		this.journey = journey;
 		this.files = files;
+		this.fetch = fetch;
 		this.recorded = String(payload);
 		this.begun = Number(place);
 		this.runs.set(this.begun, { payload: this.recorded, verdict: verdict as Values, shared: {} });
@@ -91,7 +93,7 @@ export class Foretold {
 	}
 	private async load(key: string): Promise<Future | undefined> {
 		const name = Object.hasOwn(this.files, key) ? this.files[key] : undefined;
-		return name === undefined ? undefined : futureNamed(name);
+		return name === undefined ? undefined : this.fetch(name);
 	}
 
 	// Does what a message asks for, if the page knows enough.
