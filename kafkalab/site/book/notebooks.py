@@ -25,7 +25,7 @@ from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
 CACHE = Path("build", "solutions")
-"""Where what the solutions gave is kept, below the project's folder."""
+"""The folder that keeps the outputs of the solutions, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
 PREAMBLE_ID = "record-pictures"

@@ -27,7 +27,7 @@ WRONG = "Your answer, {}, is wrong. It is {}."
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many cards of this notebook were right when they were first told, wrong, or are not told yet."""
+    """The number of this notebook's cards that were right when first told, wrong, or not told yet."""
 
     right: int
     wrong: int
