@@ -47,6 +47,17 @@ const headingOf = (picture: Element) => {
 	return `Picture: ${(heading?.textContent ?? "").replace(/#$/, "").trim()}`;
 };
 
+// What must not move while a picture above it grows: the heading that the address names, as long as it is on the screen;
+// for a picture above the screen, where the browser itself does not see to that, what follows it.
+function heldBelow(picture: Element): Element | undefined {
+	const target = document.querySelector(":target"),
+		top = target?.getBoundingClientRect().top ?? -1,
+		follows = picture.compareDocumentPosition(target ?? picture) & Node.DOCUMENT_POSITION_FOLLOWING;
+	if (target && follows && top >= 0 && top < innerHeight) return target;
+	const isAbove = picture.getBoundingClientRect().bottom <= HEADER && !CSS.supports("overflow-anchor", "auto");
+	return isAbove ? (picture.closest(".cell")?.nextElementSibling ?? undefined) : undefined;
+}
+
 // When a picture has been laid out for the room that it has; in a page that nobody sees, a little later.
 const laidOut = () =>
 	Promise.race([
@@ -99,16 +110,16 @@ export class KafkaRun extends HTMLElement {
 		this.append(place);
 		this.close = (await picture.render({ model: this.model as PageModel, el: place })) ?? undefined;
 		await laidOut();
-		place.className = "";
-		this.show(place, linkTo(this));
+		this.show(place);
 	}
-	// Puts the live picture into the place of the static one. What the reader sees stays where it is.
-	private show(...parts: Element[]) {
-		const { bottom, height } = this.getBoundingClientRect();
-		this.replaceChildren(...parts);
+	// Puts the live picture into the place of the static one. What the reader came to see stays where it is.
+	private show(place: Element) {
+		const held = heldBelow(this),
+			top = held?.getBoundingClientRect().top ?? 0;
+		place.className = "";
+		this.replaceChildren(place, linkTo(this));
 		this.classList.add("live");
-		if (bottom <= HEADER && !CSS.supports("overflow-anchor", "auto"))
-			scrollBy(0, this.getBoundingClientRect().height - height);
+		if (held) scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
 	}
 	// Where the picture stands: the frame that is sent at its step, else the step; "" for a picture without steps.
 	get place(): string {
