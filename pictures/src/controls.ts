@@ -3,7 +3,7 @@
 import { foldHere, isOpen, whyNoJump } from "./chapters";
 import { html, nothing, render } from "./lit";
 import { whyPress } from "./presses";
-import { asSentence, keyName } from "./run";
+import { asSentence, keyName, nameOf } from "./run";
 import type { View } from "./sequence_view";
 import { MOVES, type Tool, isMove, whyNoMove } from "./stepper";
 
@@ -135,7 +135,7 @@ function drawTool(v: View, one: HTMLElement) {
 		about = target && ABOUT[action],
 		label = about ? about(v.run.label(target)) : `${told ?? title} (${keysName(key)})`;
 	one.title = no || label;
-	one.ariaLabel = label;
+	one.ariaLabel = nameOf(one.textContent.trim(), label);
 	one.ariaDisabled = String(!!no);
 	one.setAttribute("aria-description", no);
 }

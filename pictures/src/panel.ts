@@ -1,7 +1,7 @@
 // What the panels share: a journey, the line that is read aloud, the help on "?", the keys that step and undo.
 
 import "./panel.css";
-import { asSentence } from "./basics";
+import { asSentence, nameOf } from "./basics";
 import { aloud, hearAlways, hearSize, journeyOf, listen, moveTo, press, runOf, sizeOf } from "./journey";
 import { type Markup, html, nothing, render, type TemplateResult } from "./lit";
 import { isMove, targetOf } from "./stepper";
@@ -146,7 +146,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 		const { target = "", detail = "", name, title, pressed, current } = options,
 			no = asSentence(action === "help" ? "" : this.why(action, String(target), detail));
 		return html`<button type="button" data-action=${action} data-target=${target === "" ? nothing : target}
-			data-detail=${detail || nothing} aria-label=${name ?? nothing} title=${no || title || ""}
+			data-detail=${detail || nothing} aria-label=${name && typeof label === "string" ? nameOf(label, name) : (name ?? nothing)} title=${no || title || ""}
 			aria-pressed=${pressed ?? nothing} aria-current=${current ?? nothing}
 			aria-disabled=${!!no} aria-description=${no || nothing}>${label}</button>`;
 	}
