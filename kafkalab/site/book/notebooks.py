@@ -10,14 +10,18 @@ import gzip
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import kafkalab
-from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
+from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_check, read, sources
+from kafkalab.site.book.exercises import box_of, write_form
+from kafkalab.site.book.form_recorder import FORM
 from kafkalab.site.book.links import for_sphinx
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
 
@@ -26,7 +30,9 @@ CACHE = Path("build", "solutions")
 """Where what the solutions gave is kept, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
-PREAMBLE_ID = "record-pictures"
+PREAMBLE_ID, FORM_ID = "record-pictures", "-form"
+RECORD_FORM = "from kafkalab.site.book.form_recorder import record_form\nrecord_form("
+EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
 ELEMENT = (
     '<kafka-run src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" height="{height}" '
     'loading="lazy"></kafka-run>'
@@ -67,6 +73,10 @@ def run_solution(path: Path) -> Notebook:
     """Return the solution as a run gives it, with `KEPT` beside each picture."""
     notebook = read(path)
     first: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
+    for place, cell in reversed(list(enumerate(notebook["cells"]))):
+        if is_check(cell):
+            source = "".join(cell["source"]).replace("check(", RECORD_FORM, 1)
+            notebook["cells"].insert(place + 1, {**first, "id": cell["id"] + FORM_ID, "source": source})
     notebook["cells"].insert(0, {**first, "source": PREAMBLE})
     ran = execute(notebook, path.parent, keeps_progress=False)
     ran["cells"] = [cell for cell in ran["cells"] if cell["id"] != PREAMBLE_ID]
@@ -76,19 +86,46 @@ def run_solution(path: Path) -> Notebook:
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
+    copy["cells"] = list(_with_boxes(name, shown, copy["cells"], site))
     for cell in copy["cells"]:
+        if cell["id"] not in shown:
+            continue
         if cell["cell_type"] != "code":
             cell["source"] = for_sphinx("".join(shown[cell["id"]]["source"]), "../glossary.html")
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
-        cell["outputs"] = [] if "nbgrader" in cell["metadata"] else shown[cell["id"]]["outputs"]
+        cell["outputs"] = shown[cell["id"]]["outputs"]
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
             if kept := data.get(KEPT):
                 place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
                 output["data"] = {"text/html": write_picture(place, kept, data)}
     return copy
+
+
+def _with_boxes(name: str, shown: dict[str, Cell], cells: Sequence[Cell], site: Path) -> Iterator[Cell]:
+    """Yield the cells of a learner's copy, with one box in place of an exercise's two cells."""
+    asked = ""
+    for cell in cells:
+        if not is_check(cell):
+            if "nbgrader" in cell["metadata"]:
+                asked = cell["id"]
+            else:
+                yield cell
+            continue
+        (exercise,) = EXERCISE.findall("".join(cell["source"]))
+        form = ""
+        for output in shown[cell["id"] + FORM_ID]["outputs"]:
+            form = write_form(site, output["data"][FORM], partial(_write_run, site / FOLDER / name))
+        box = box_of(exercise, name, asked, form)
+        yield {"cell_type": "markdown", "id": f"{asked}-box", "metadata": {}, "source": box}
+
+
+def _write_run(folder: Path, data: dict[str, Any]) -> str:
+    """Write the picture of a wrong answer, under a name that its content gives; return its element."""
+    text = json.dumps(_with_short_ids(data[KEPT]), sort_keys=True)
+    return write_picture(folder / hashlib.sha256(text.encode()).hexdigest()[:16], data[KEPT], data)
 
 
 def write_picture(place: Path, kept: Kept, data: dict[str, Any]) -> str:
