@@ -22,8 +22,8 @@ from kafkalab.grading.forms import Form, Order
 from kafkalab.grading.tables import Table
 from kafkalab.site.book import form_recorder
 from kafkalab.site.book.exercises import FOLDER, KEY_BYTES, LABEL_BYTES, as_html, seal, write_form
-from kafkalab.site.book.form_recorder import canonical
-from kafkalab.site.book.notebooks import FORM_ID, article_of
+from kafkalab.site.book.form_recorder import FORM_ID, canonical
+from kafkalab.site.book.notebooks import article_of
 from kafkalab.site.notebooks import NEEDS_MORE
 from tests.grading.told import told
 

@@ -19,6 +19,7 @@ html_theme_options = {
     "use_fullscreen_button": False,
     "toc_title": "On this page",
 }
+html_context = {"default_mode": "auto"}
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_heading_anchors = 5

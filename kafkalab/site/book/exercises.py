@@ -13,13 +13,14 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
+from kafkalab.grading.builder import Cell, is_check
 from kafkalab.grading.check import find
-from kafkalab.site.book.form_recorder import Described, canonical
+from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
+from kafkalab.site.book.recorder import Kept
 from kafkalab.site.frame import notebook_address
 from kafkalab.site.notebooks import NEEDS_MORE, WHERE
 
@@ -28,7 +29,8 @@ FOLDER = Path("_static", "exercises")
 ROUNDS = 20_000
 LABEL_BYTES, KEY_BYTES = 12, 20
 CODE = re.compile(r"`([^`]*)`")
-FORM = """<kafka-exercise name="{name}" src="{data}">
+EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
+FORM_ELEMENT = """<kafka-exercise name="{name}" src="{data}">
 <ol>{asked}</ol>
 </kafka-exercise>
 """
@@ -36,6 +38,29 @@ BOX = """<div class="exercise">
 {form}<p><a class="as-notebook" href="../{address}">Open this exercise as a notebook</a>{note}</p>
 {hints}</div>
 """
+
+
+def with_boxes(
+    name: str, solution: Mapping[str, Cell], cells: Iterable[Cell], site: Path, write_run: Callable[[Kept], str]
+) -> Iterator[Cell]:
+    """Yield the cells of a learner's copy, with one box in place of an exercise's two cells.
+
+    `solution` are the cells of the notebook `name` by id, as a run gave them; `write_run` writes a run's picture and
+    returns its element.
+    """
+    asked = ""
+    for cell in cells:
+        if not is_check(cell):
+            if "nbgrader" in cell["metadata"]:
+                asked = cell["id"]
+            else:
+                yield cell
+            continue
+        (exercise,) = EXERCISE.findall("".join(cell["source"]))
+        outputs = solution[cell["id"] + FORM_ID]["outputs"]
+        form = write_form(site, outputs[0]["data"][FORM], write_run) if outputs else ""
+        box = box_of(exercise, name, asked, form)
+        yield {"cell_type": "markdown", "id": f"{asked}-box", "metadata": {}, "source": box}
 
 
 def box_of(exercise_id: str, notebook: str, cell: str, form: str = "") -> str:
@@ -80,7 +105,7 @@ def seal(texts: Mapping[str, str], salt: str) -> dict[str, str]:
     return dict(sorted(sealed.items()))
 
 
-def write_form(site: Path, described: Described, write_run: Callable[[dict[str, Any]], str]) -> str:
+def write_form(site: Path, described: Described, write_run: Callable[[Kept], str]) -> str:
     """Write the file of a form; return its element. `write_run` writes a run's picture and returns its element."""
     name, texts = described["id"], {}
     runs = {run: data.get("text/html") or write_run(data) for run, data in described.pop("runs").items()}
@@ -94,4 +119,4 @@ def write_form(site: Path, described: Described, write_run: Callable[[dict[str, 
     place.write_text(canonical(form), encoding="utf-8")
     asked = form.get("names") or [row["says"] for row in form["rows"]]
     listed = "".join(f"<li>{escape(says, quote=False)}</li>" for says in asked)
-    return FORM.format(name=name, data=Path("..", FOLDER, place.name).as_posix(), asked=listed)
+    return FORM_ELEMENT.format(name=name, data=Path("..", FOLDER, place.name).as_posix(), asked=listed)

@@ -20,6 +20,9 @@ from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import Cluster
 
 FORM = "application/vnd.kafkalab.form+json"
+FORM_ID = "-form"
+"""The end of the id of the cell that holds a form, after that of its check."""
+RECORD_FORM = "from kafkalab.site.book.form_recorder import record_form\nrecord_form("
 
 Described = dict[str, Any]
 

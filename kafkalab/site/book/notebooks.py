@@ -10,9 +10,9 @@ import gzip
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -20,22 +20,22 @@ from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_check, read, sources
-from kafkalab.site.book.exercises import box_of, write_form
-from kafkalab.site.book.form_recorder import FORM
+from kafkalab.site.book.exercises import with_boxes
+from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
 from kafkalab.site.book.links import for_sphinx
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
 
 PACKAGE = Path(kafkalab.__file__).parent
+SITE = PACKAGE / "site"
 CACHE = Path("build", "solutions")
-"""Where what the solutions gave is kept, below the project's folder."""
+"""The folder that keeps the outputs of the solutions, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
-PREAMBLE_ID, FORM_ID = "record-pictures", "-form"
-RECORD_FORM = "from kafkalab.site.book.form_recorder import record_form\nrecord_form("
-EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
+PREAMBLE_ID = "record-pictures"
 ELEMENT = (
-    '<kafka-run src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" height="{height}" '
-    'loading="lazy"></kafka-run>'
+    '<kafka-run id="{id}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
+    'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
+    "<pre>{words}</pre></details></noscript>"
 )
 
 
@@ -50,10 +50,11 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 
 def _digest_of_sources() -> bytes:
-    """Return a digest of all that a solution's outputs depend on beside its own text."""
+    """Return a digest of all that a solution's outputs depend on beside its own text; of the site, the recorders."""
     digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        digest.update(path.read_bytes())
+        if SITE not in path.parents or path.name.endswith("recorder.py"):
+            digest.update(path.read_bytes())
     return digest.digest()
 
 
@@ -86,7 +87,8 @@ def run_solution(path: Path) -> Notebook:
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
-    copy["cells"] = list(_with_boxes(name, shown, copy["cells"], site))
+    before = Shown()
+    copy["cells"] = list(with_boxes(name, shown, copy["cells"], site, partial(write_run, site / FOLDER / name)))
     for cell in copy["cells"]:
         if cell["id"] not in shown:
             continue
@@ -100,49 +102,63 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
             data = output.get("data", {})
             if kept := data.get(KEPT):
                 place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
-                output["data"] = {"text/html": write_picture(place, kept, data)}
+                output["data"] = {"text/html": write_picture(place, "../", kept, data, before)}
     return copy
 
 
-def _with_boxes(name: str, shown: dict[str, Cell], cells: Sequence[Cell], site: Path) -> Iterator[Cell]:
-    """Yield the cells of a learner's copy, with one box in place of an exercise's two cells."""
-    asked = ""
-    for cell in cells:
-        if not is_check(cell):
-            if "nbgrader" in cell["metadata"]:
-                asked = cell["id"]
-            else:
-                yield cell
-            continue
-        (exercise,) = EXERCISE.findall("".join(cell["source"]))
-        form = ""
-        for output in shown[cell["id"] + FORM_ID]["outputs"]:
-            form = write_form(site, output["data"][FORM], partial(_write_run, site / FOLDER / name))
-        box = box_of(exercise, name, asked, form)
-        yield {"cell_type": "markdown", "id": f"{asked}-box", "metadata": {}, "source": box}
+@dataclass(slots=True)
+class Shown:
+    """What an article has shown already: the name of a picture by its data, the short id of a journey by its state."""
+
+    pictures: dict[bytes, str] = field(default_factory=dict)
+    journeys: dict[str, str] = field(default_factory=dict)
 
 
-def _write_run(folder: Path, data: dict[str, Any]) -> str:
-    """Write the picture of a wrong answer, under a name that its content gives; return its element."""
-    text = json.dumps(_with_short_ids(data[KEPT]), sort_keys=True)
-    return write_picture(folder / hashlib.sha256(text.encode()).hexdigest()[:16], data[KEPT], data)
+def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown: Shown | None = None) -> str:
+    """Write a picture's data and its static form; return its element, whose id is the name of `place`.
 
-
-def write_picture(place: Path, kept: Kept, data: dict[str, Any]) -> str:
-    """Write a picture's data and its static form; return its element. A run that several have is written once."""
+    `place` is below the site's folder of runs, and `up` leads from the element's page to the site's folder. A run that
+    several pictures have is written once; so is a picture that the article has twice.
+    """
+    shown = Shown() if shown is None else shown
     place.parent.mkdir(parents=True, exist_ok=True)
     for model in kept["models"].values():
         if payload := model["values"].pop("payload", ""):
             model["run"] = write_packed(place.parents[1] / "payloads", payload)
-    place.with_suffix(".packed").write_bytes(pack(_with_short_ids(kept)))
-    svg = "".join(data[FIGURE])
-    place.with_suffix(".svg").write_text(svg, encoding="utf-8")
+    packed, svg = pack(_with_short_ids(kept, shown.journeys)), "".join(data[FIGURE])
+    name = shown.pictures.setdefault(packed, place.name)
+    if name == place.name:
+        place.with_name(f"{name}.packed").write_bytes(packed)
+        place.with_name(f"{name}.svg").write_text(svg, encoding="utf-8")
     width, height = svg.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
-    alt = "".join(data["text/plain"]).partition("\n")[0]
-    up = Path("..", FOLDER, place.parent.name, place.name).as_posix()
+    words = "".join(data["text/plain"])
+    where = f"{up}{(FOLDER / place.parent.name / name).as_posix()}"
     return ELEMENT.format(
-        data=f"{up}.packed", part=kept["part"], image=f"{up}.svg", alt=escape(alt), width=width, height=height
-    )
+        id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
+        alt=escape(words.partition("\n")[0]), words=escape(words),
+    )  # fmt: skip
+
+
+def write_run(folder: Path, data: dict[str, Any]) -> str:
+    """Write the picture of a wrong answer under a name that nobody can guess; return its element."""
+    text = json.dumps(_with_short_ids(data[KEPT], {}), sort_keys=True)
+    return write_picture(folder / hashlib.sha256(text.encode()).hexdigest()[:16], "../", data[KEPT], data)
+
+
+def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
+    """Return the picture with short ids for its models, in place of those that each run draws anew.
+
+    A journey has the same id in all pictures of the article that show the same of its runs.
+    """
+    text = json.dumps(kept)
+    for number, (model_id, model) in enumerate(kept["models"].items()):
+        short = f"m{number}"
+        if "run" in model:
+            state = json.dumps([model_id, model["run"], model["values"]["tree"], model["values"]["place"]])
+            short = journeys.setdefault(state, f"j{len(journeys) + 1}")
+        text = text.replace(model_id, short)
+    short_ids: Kept = json.loads(text)
+    return short_ids
 
 
 def write_packed(folder: Path, text: str) -> str:
@@ -156,15 +172,6 @@ def write_packed(folder: Path, text: str) -> str:
 def pack(value: Any) -> bytes:
     """Return a value as compressed JSON, the same bytes for the same value."""
     return gzip.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
-
-
-def _with_short_ids(kept: Kept) -> Kept:
-    """Return the picture with the ids of its models, which each run draws anew, as numbers."""
-    text = json.dumps(kept)
-    for number, model in enumerate(kept["models"]):
-        text = text.replace(model, f"m{number}")
-    short: Kept = json.loads(text)
-    return short
 
 
 def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = ()) -> list[Path]:
