@@ -41,6 +41,6 @@ test("of an order each pair of neighbours is a part", async () => {
 		["b", "c"],
 	]);
 	const { count, place, says } = await judge(inOrder, ["a", "c", "b"]);
-	assert.deepEqual([count, place, says], ["1 of 2 pairs of neighbours are right.", 1, "<p>c before b</p>"]);
+	assert.deepEqual([count, place, says], ["1 of 2 neighbouring pairs are in order.", 1, "<p>c before b</p>"]);
 	assert.equal((await judge(inOrder, ["a", "b", "c"])).right, true);
 });

@@ -28,12 +28,12 @@ export function partsOf({ rows }: Pick<Form, "rows">, given: string[]): Array<[n
 
 export async function judge(form: Form, given: string[]): Promise<Verdict> {
 	const parts = partsOf(form, given),
-		what = form.rows ? "" : " pairs of neighbours",
+		what = form.rows ? "are right" : "neighbouring pairs are in order",
 		whole = parts.includes(null) ? undefined : await openSeal<Told>(form, parts);
 	if (whole) return { ...whole, count: "", right: true };
 	const wrong = await Promise.all(parts.map((part) => part && openSeal<Told>(form, part))),
 		place = wrong.findIndex((told, i) => told || !parts[i]),
 		right = wrong.filter((told, i) => !told && parts[i]).length,
-		count = `${right} of ${parts.length}${what} are right.`;
+		count = `${right} of ${parts.length} ${what}.`;
 	return { count, place, says: `<p>Row ${place + 1} is still blank.</p>`, ...wrong[place] };
 }

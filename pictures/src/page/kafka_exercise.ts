@@ -126,16 +126,19 @@ class KafkaExercise extends HTMLElement {
 		});
 	}
 	private names() {
-		const last = this.given.length - 1,
-			{ place = -2 } = this.verdict ?? {};
 		return repeat(
 			this.given,
 			(name) => name,
-			(name, at) => html`<li class=${at === place || at === place + 1 ? "first" : ""}><span>${name}</span>
-				<button type="button" aria-label="Move ${name} up" ?disabled=${!at}
-				@click=${() => this.move(at, at - 1)}>↑</button><button type="button" aria-label="Move ${name} down"
-				?disabled=${at === last} @click=${() => this.move(at, at + 1)}>↓</button></li>`,
+			(name, at) => this.item(name, at),
 		);
+	}
+	private item(name: string, at: number) {
+		const place = this.verdict?.place ?? -2,
+			button = (way: string, sign: string, to: number) =>
+				html`<button type="button" aria-label="Move ${name} ${way}" ?disabled=${!(to in this.given)}
+				@click=${() => this.move(at, to)}>${sign}</button>`;
+		return html`<li class=${at === place || at === place + 1 ? "first" : ""}><div class="item"><span>${name}</span>
+			${button("up", "↑", at - 1)}${button("down", "↓", at + 1)}</div></li>`;
 	}
 	private told({ count, says = "", more, right }: Verdict) {
 		const text = more ? unsafeHTML(more) : nothing;
