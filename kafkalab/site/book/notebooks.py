@@ -13,12 +13,15 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import kafkalab
-from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
+from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_check, read, sources
+from kafkalab.site.book.exercises import with_boxes
+from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
 from kafkalab.site.book.links import for_sphinx
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
 
@@ -47,10 +50,10 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 
 def _digest_of_sources() -> bytes:
-    """Return a digest of all that a solution's outputs depend on beside its own text: of the site only the recorder."""
+    """Return a digest of all that a solution's outputs depend on beside its own text; of the site, the recorders."""
     digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        if SITE not in path.parents or path.name == "recorder.py":
+        if SITE not in path.parents or path.name.endswith("recorder.py"):
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -71,6 +74,10 @@ def run_solution(path: Path) -> Notebook:
     """Return the solution as a run gives it, with `KEPT` beside each picture."""
     notebook = read(path)
     first: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
+    for place, cell in reversed(list(enumerate(notebook["cells"]))):
+        if is_check(cell):
+            source = "".join(cell["source"]).replace("check(", RECORD_FORM, 1)
+            notebook["cells"].insert(place + 1, {**first, "id": cell["id"] + FORM_ID, "source": source})
     notebook["cells"].insert(0, {**first, "source": PREAMBLE})
     ran = execute(notebook, path.parent, keeps_progress=False)
     ran["cells"] = [cell for cell in ran["cells"] if cell["id"] != PREAMBLE_ID]
@@ -81,13 +88,16 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
     before = Shown()
+    copy["cells"] = list(with_boxes(name, shown, copy["cells"], site, partial(write_run, site / FOLDER / name)))
     for cell in copy["cells"]:
+        if cell["id"] not in shown:
+            continue
         if cell["cell_type"] != "code":
             cell["source"] = for_sphinx("".join(shown[cell["id"]]["source"]), "../glossary.html")
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
-        cell["outputs"] = [] if "nbgrader" in cell["metadata"] else shown[cell["id"]]["outputs"]
+        cell["outputs"] = shown[cell["id"]]["outputs"]
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
             if kept := data.get(KEPT):
@@ -127,6 +137,12 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
         id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
         alt=escape(words.partition("\n")[0]), words=escape(words),
     )  # fmt: skip
+
+
+def write_run(folder: Path, data: dict[str, Any]) -> str:
+    """Write the picture of a wrong answer under a name that nobody can guess; return its element."""
+    text = json.dumps(_with_short_ids(data[KEPT], {}), sort_keys=True)
+    return write_picture(folder / hashlib.sha256(text.encode()).hexdigest()[:16], "../", data[KEPT], data)
 
 
 def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
