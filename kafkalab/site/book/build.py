@@ -8,13 +8,14 @@ from pathlib import Path
 from sphinx.cmd.build import build_main
 
 from kafkalab.site.book.notebooks import write_articles
+from kafkalab.site.book.sphinx_extension import ELEMENTS
 from kafkalab.site.lite import PYTHON
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
 from kafkalab.site.worker.build import write_python
 from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
-STATIC, PICTURES, ELEMENT = "_static", "pictures", "kafka_run"
+STATIC, PICTURES = "_static", "pictures"
 
 
 def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = ()) -> None:
@@ -37,5 +38,5 @@ def write_pictures(static: Path) -> None:
     (static / PICTURES).mkdir(parents=True, exist_ok=True)
     for path in BUILT.glob("*.js"):
         for name in (path.name, f"{path.stem}.css"):
-            folder = static if path.stem == ELEMENT else static / PICTURES
+            folder = static if path.stem in ELEMENTS else static / PICTURES
             (folder / name).write_text(built(name).replace("kafkalab:common", "./common.js"), encoding="utf-8")

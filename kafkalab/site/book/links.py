@@ -17,7 +17,13 @@ CODE = re.compile(r"`([^`]*)`")
 
 def for_sphinx(text: str, glossary: str) -> str:
     """Return Markdown with its links as Sphinx resolves them; `glossary` is the way to the page of the terms."""
-    tooltips = {term.anchor: term.english.replace("`", "").replace('"', "'") for term in terms()}
+    tooltips = {
+        term.anchor: " ".join(
+            f'{name}="{text.replace("`", "").replace(chr(34), chr(39))}"'
+            for name, text in (("title", term.english), ("data-chinese", term.chinese))
+        )
+        for term in terms()
+    }
 
     def link(found: re.Match[str]) -> str:
         words, address = found[1], found[2]
@@ -27,7 +33,7 @@ def for_sphinx(text: str, glossary: str) -> str:
             return found[0]
         folder, name, heading = notebook.groups()
         if name == START and heading in tooltips:
-            place = f'href="{glossary}#{heading.lower()}" title="{tooltips[heading]}"'
+            place = f'href="{glossary}#{heading.lower()}" {tooltips[heading]}'
             return f'<a class="term" {place}>{_words(words)}</a>'
         return f"[{words}]({folder}{name}.ipynb{'#' + anchor_of(heading.replace('-', ' ')) if heading else ''})"
 

@@ -14,13 +14,16 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import kafkalab
-from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
-from kafkalab.site.book.futures import FUTURES
+from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_check, read, sources
+from kafkalab.site.book.exercises import with_boxes
+from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
+from kafkalab.site.book.futures_recorder import FUTURES
 from kafkalab.site.book.links import for_sphinx
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, fix, state_of
 
@@ -50,10 +53,10 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 
 def _digest_of_sources() -> bytes:
-    """Return a digest of all that a solution's outputs depend on beside its own text: of the site only these two."""
+    """Return a digest of all that a solution's outputs depend on beside its own text; of the site, the recorders."""
     digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        if SITE not in path.parents or path.name in ("recorder.py", "futures.py"):
+        if SITE not in path.parents or path.name.endswith("recorder.py"):
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -73,8 +76,13 @@ def _run_once(path: Path, cache: Path, code: bytes) -> Notebook:
 def run_solution(path: Path) -> Notebook:
     """Return the solution as a run gives it, with `KEPT` beside each picture."""
     notebook = read(path)
-    cell: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
-    before, after = {**cell, "source": PREAMBLE}, {**cell, "id": "foretell", "source": foretelling(notebook)}
+    cell: Cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    for place, check in reversed(list(enumerate(notebook["cells"]))):
+        if is_check(check):
+            source = "".join(check["source"]).replace("check(", RECORD_FORM, 1)
+            notebook["cells"].insert(place + 1, {**cell, "id": check["id"] + FORM_ID, "source": source})
+    before = {**cell, "id": PREAMBLE_ID, "source": PREAMBLE}
+    after = {**cell, "id": "foretell", "source": foretelling(notebook)}
     ran = execute({**notebook, "cells": [before, *notebook["cells"], after]}, path.parent, keeps_progress=False)
     add_futures(ran["cells"][1:-1], ran["cells"][-1]["outputs"])
     return {**ran, "cells": ran["cells"][1:-1]}
@@ -84,7 +92,7 @@ def foretelling(notebook: Notebook) -> str:
     """Return the cell that tells the futures; the frames that the notebook's text names are among those foretold."""
     texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     named = sorted({name for text in texts for name in FRAME.findall(text)})
-    return f"from kafkalab.site.book.futures import foretell\nforetell({named})\n"
+    return f"from kafkalab.site.book.futures_recorder import foretell\nforetell({named})\n"
 
 
 def add_futures(cells: Sequence[Cell], told: Sequence[dict[str, Any]]) -> None:
@@ -105,13 +113,16 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
     before = Shown()
+    copy["cells"] = list(with_boxes(name, shown, copy["cells"], site, partial(write_run, site / FOLDER / name)))
     for cell in copy["cells"]:
+        if cell["id"] not in shown:
+            continue
         if cell["cell_type"] != "code":
             cell["source"] = for_sphinx("".join(shown[cell["id"]]["source"]), "../glossary.html")
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
-        cell["outputs"] = [] if "nbgrader" in cell["metadata"] else shown[cell["id"]]["outputs"]
+        cell["outputs"] = shown[cell["id"]]["outputs"]
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
             if kept := data.get(KEPT):
@@ -161,6 +172,12 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
         id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
         alt=escape(words.partition("\n")[0]), words=escape(words),
     )  # fmt: skip
+
+
+def write_run(folder: Path, data: dict[str, Any]) -> str:
+    """Write the picture of a wrong answer under a name that nobody can guess; return its element."""
+    text = json.dumps(_with_short_ids(data[KEPT], {}), sort_keys=True)
+    return write_picture(folder / hashlib.sha256(text.encode()).hexdigest()[:16], "../", data[KEPT], data)
 
 
 def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
