@@ -9,7 +9,9 @@ from sphinx.cmd.build import build_main
 
 from kafkalab.site.book.notebooks import write_articles
 from kafkalab.site.book.sphinx_extension import ELEMENTS
-from kafkalab.site.runtime import CannotBuildError
+from kafkalab.site.lite import PYTHON
+from kafkalab.site.runtime import CACHE, CannotBuildError, node
+from kafkalab.site.worker.build import write_python
 from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
@@ -27,6 +29,8 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = ()) 
     if made:
         raise CannotBuildError("Sphinx could not build the book")
     write_pictures(site / STATIC)
+    if (site / PYTHON).is_dir():
+        write_python(site / STATIC / "python", site / PYTHON, node(root / CACHE))
 
 
 def write_pictures(static: Path) -> None:

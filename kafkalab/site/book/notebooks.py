@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,8 +23,9 @@ import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_check, read, sources
 from kafkalab.site.book.exercises import with_boxes
 from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
+from kafkalab.site.book.futures import FUTURES
 from kafkalab.site.book.links import for_sphinx
-from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
+from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, fix, state_of
 
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
@@ -31,7 +33,9 @@ CACHE = Path("build", "solutions")
 """The folder that keeps the outputs of the solutions, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
+RECORDERS = ("recorder.py", "form_recorder.py", "futures.py")
 PREAMBLE_ID = "record-pictures"
+FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
 ELEMENT = (
     '<kafka-run id="{id}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
     'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
@@ -50,10 +54,10 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 
 def _digest_of_sources() -> bytes:
-    """Return a digest of all that a solution's outputs depend on beside its own text; of the site, the recorders."""
+    """Return a digest of all that a solution's outputs depend on beside its own text; of the site, what records."""
     digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        if SITE not in path.parents or path.name.endswith("recorder.py"):
+        if SITE not in path.parents or path.name in RECORDERS:
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -73,15 +77,38 @@ def _run_once(path: Path, cache: Path, code: bytes) -> Notebook:
 def run_solution(path: Path) -> Notebook:
     """Return the solution as a run gives it, with `KEPT` beside each picture."""
     notebook = read(path)
-    first: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
-    for place, cell in reversed(list(enumerate(notebook["cells"]))):
-        if is_check(cell):
-            source = "".join(cell["source"]).replace("check(", RECORD_FORM, 1)
-            notebook["cells"].insert(place + 1, {**first, "id": cell["id"] + FORM_ID, "source": source})
-    notebook["cells"].insert(0, {**first, "source": PREAMBLE})
-    ran = execute(notebook, path.parent, keeps_progress=False)
-    ran["cells"] = [cell for cell in ran["cells"] if cell["id"] != PREAMBLE_ID]
-    return ran
+    cell: Cell = {"cell_type": "code", "id": PREAMBLE_ID, "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**cell, "source": PREAMBLE}]
+    for own in notebook["cells"]:
+        cells.append(own)
+        if is_check(own):
+            source = "".join(own["source"]).replace("check(", RECORD_FORM, 1)
+            cells.append({**cell, "id": own["id"] + FORM_ID, "source": source})
+    cells.append({**cell, "id": "foretell", "source": foretelling(notebook)})
+    ran = execute({**notebook, "cells": cells}, path.parent, keeps_progress=False)
+    add_futures(ran["cells"][1:-1], ran["cells"][-1]["outputs"])
+    return {**ran, "cells": ran["cells"][1:-1]}
+
+
+def foretelling(notebook: Notebook) -> str:
+    """Return the cell that tells the futures; the frames that the notebook's text names are among those foretold."""
+    texts = ("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    named = sorted({name for text in texts for name in FRAME.findall(text)})
+    return f"from kafkalab.site.book.futures import foretell\nforetell({named})\n"
+
+
+def add_futures(cells: Sequence[Cell], told: Sequence[dict[str, Any]]) -> None:
+    """Put the futures that the last cell has told beside each journey; one that no code makes again loses its codes."""
+    found = [output["data"][FUTURES] for output in told if FUTURES in output.get("data", {})]
+    futures: dict[str, Any] = found[0] if found else {}
+    outputs = (output.get("data", {}) for cell in cells for output in cell.get("outputs", ()))
+    for model in (model for data in outputs for model in data.get(KEPT, {}).get("models", {}).values()):
+        if "codes" not in model:
+            continue
+        model["futures"] = futures.get(state_of(model))
+        if model["futures"] is None:
+            model |= {"codes": [], "futures": {}}
+            model["values"]["payload"] = fix(model["values"]["payload"])
 
 
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
@@ -108,10 +135,14 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
 
 @dataclass(slots=True)
 class Shown:
-    """What an article has shown already: the name of a picture by its data, the short id of a journey by its state."""
+    """What an article has shown already.
+
+    The name of a picture by its data; by its state the short id of a journey, and its futures' files.
+    """
 
     pictures: dict[bytes, str] = field(default_factory=dict)
     journeys: dict[str, str] = field(default_factory=dict)
+    futures: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown: Shown | None = None) -> str:
@@ -125,6 +156,12 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
     for model in kept["models"].values():
         if payload := model["values"].pop("payload", ""):
             model["run"] = write_packed(place.parents[1] / "payloads", payload)
+        if futures := model.pop("futures", {}):
+            state = state_of(model)
+            if state not in shown.futures:
+                folder = place.parents[1] / "futures"
+                shown.futures[state] = {key: write_packed(folder, future) for key, future in futures.items()}
+            model["futures"] = shown.futures[state]
     packed, svg = pack(_with_short_ids(kept, shown.journeys)), "".join(data[FIGURE])
     name = shown.pictures.setdefault(packed, place.name)
     if name == place.name:
@@ -161,11 +198,12 @@ def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
     return short_ids
 
 
-def write_packed(folder: Path, text: str) -> str:
-    """Write a text under a name that its content gives; return the name."""
+def write_packed(folder: Path, value: Any) -> str:
+    """Write a value under a name that its content gives; return the name."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    (folder / f"{name}.packed").write_bytes(pack(text))
+    packed = pack(value)
+    name = hashlib.sha256(packed).hexdigest()[:16]
+    (folder / f"{name}.packed").write_bytes(packed)
     return name
 
 

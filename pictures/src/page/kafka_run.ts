@@ -4,10 +4,12 @@
 
 import "./kafka_run.css";
 import { hearAddresses, linkTo } from "./address";
+import { follow } from "./asking";
+import { Foretold } from "./foretold";
 import type { PageModel } from "./page_model";
 import { playCard } from "./predict_card";
-import { type JourneyView, RunModel, SharedJourney } from "./run_model";
-import { type Common, type Kept, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
+import { JourneyView, RunModel, SharedJourney } from "./run_model";
+import { type Common, type Kept, type Stored, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
 import { hearTextLinks } from "./text_links";
 import { mendTheme } from "./theme";
 
@@ -26,19 +28,35 @@ const modelsOf = (src: URL, kept: Kept) => once(`models of ${src}`, () => makeMo
 
 async function makeModels(src: URL, { models }: Kept): Promise<Map<string, Model>> {
 	const made = new Map<string, Model>();
-	for (const [id, { values, run, code, card }] of Object.entries(models)) {
-		const payload = run && { payload: await payloadNamed(run) },
-			all = { ...values, ...payload };
-		made.set(id, run ? journeyNamed(new URL(id, src).href, all, code).viewOf(all) : new RunModel(all, made, code));
-		if (card) await playCard(src.pathname, made.get(id) as RunModel, card);
+	for (const [id, kept] of Object.entries(models)) {
+		if (kept.run) {
+			const all = { ...kept, values: { ...kept.values, payload: await payloadNamed(kept.run) } };
+			made.set(id, journeyNamed(new URL(id, src).href, all).viewOf(all.values));
+		} else {
+			const model = new RunModel(kept, made);
+			made.set(id, model);
+			if (kept.card) await playCard(src.pathname, model, kept.card);
+		}
 	}
+	for (const model of made.values()) if (model instanceof RunModel) join(model, made);
 	return made;
 }
 
-function journeyNamed(name: string, values: Record<string, unknown>, code?: string): SharedJourney {
-	const found = journeys.get(name) ?? new SharedJourney(values, undefined, code);
-	journeys.set(name, found);
-	return found;
+function journeyNamed(name: string, kept: Stored): SharedJourney {
+	const known = journeys.get(name);
+	if (known) return known;
+	const made = new SharedJourney(kept);
+	made.foretold = new Foretold(made, kept.futures ?? {});
+	journeys.set(name, made);
+	return made;
+}
+
+function join(model: RunModel, models: Map<string, Model>) {
+	const journey = models.get(String(model.get("journey")).replace(REFERENCE, ""));
+	if (!(journey instanceof JourneyView)) return;
+	model.journey = journey.shared;
+	journey.shared.views.push(model);
+	follow(model, journey.shared);
 }
 
 // The heading below which a picture stands.
