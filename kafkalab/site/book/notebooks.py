@@ -10,22 +10,29 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
-from kafkalab.site.book.links import for_sphinx
+from kafkalab.site.book import recorder
+from kafkalab.site.book.links import CELL, Links
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
+from kafkalab.site.notebooks import NEEDS_MORE
 
 PACKAGE = Path(kafkalab.__file__).parent
 CACHE = Path("build", "solutions")
 """Where what the solutions gave is kept, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
+START = "00_start.ipynb"
+"""The one notebook that is no article: the book has its first page and its glossary instead."""
+SPARK_RUNS = bool(find_spec("pyspark") and shutil.which("java"))
 PREAMBLE_ID = "record-pictures"
 ELEMENT = (
     '<kafka-run src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" height="{height}" '
@@ -45,9 +52,10 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 def _digest_of_sources() -> bytes:
     """Return a digest of all that a solution's outputs depend on beside its own text."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(Path(recorder.__file__).read_bytes())
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        digest.update(path.read_bytes())
+        if not path.is_relative_to(PACKAGE / "site"):
+            digest.update(path.read_bytes())
     return digest.digest()
 
 
@@ -73,12 +81,17 @@ def run_solution(path: Path) -> Notebook:
     return ran
 
 
-def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
-    """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
+def article_of(solution: Notebook, copy: Notebook, links: Links, place: Path) -> Notebook:
+    """Return the learner's copy with the outputs of its solution; write the data of its pictures into `place`."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
+    cells = []
     for cell in copy["cells"]:
+        anchor = f'<div id="{CELL}{cell["id"]}"></div>\n'
         if cell["cell_type"] != "code":
-            cell["source"] = for_sphinx("".join(shown[cell["id"]]["source"]), "../glossary.html")
+            text = links.for_sphinx("".join(shown[cell["id"]]["source"]))
+            heading, rest = text.split("\n", 1) if text.startswith("#") and "\n" in text else ("", text)
+            cell["source"] = f"{heading}\n\n{anchor}\n{rest}" if heading else f"{anchor}\n{text}"
+            cells.append(cell)
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
@@ -86,25 +99,29 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
             if kept := data.get(KEPT):
-                place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
-                output["data"] = {"text/html": write_picture(place, kept, data)}
-    return copy
+                name = cell["id"] + (f"-{number}" if number else "")
+                output["data"] = {"text/html": write_picture(place / name, "../", kept, data)}
+        cells += [{"cell_type": "markdown", "id": f"at-{cell['id']}", "metadata": {}, "source": anchor}, cell]
+    return {**copy, "cells": cells}
 
 
-def write_picture(place: Path, kept: Kept, data: dict[str, Any]) -> str:
-    """Write a picture's data and its static form; return its element. A run that several have is written once."""
+def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any]) -> str:
+    """Write a picture's data and its static form; return its element. A run that several have is written once.
+
+    `place` is below the site's folder of runs, and `up` leads from the element's page to the site's folder.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     for model in kept["models"].values():
         if payload := model["values"].pop("payload", ""):
             model["run"] = write_packed(place.parents[1] / "payloads", payload)
-    place.with_suffix(".packed").write_bytes(pack(_with_short_ids(kept)))
+    place.with_name(f"{place.name}.packed").write_bytes(pack(_with_short_ids(kept)))
     svg = "".join(data[FIGURE])
-    place.with_suffix(".svg").write_text(svg, encoding="utf-8")
+    place.with_name(f"{place.name}.svg").write_text(svg, encoding="utf-8")
     width, height = svg.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
     alt = "".join(data["text/plain"]).partition("\n")[0]
-    up = Path("..", FOLDER, place.parent.name, place.name).as_posix()
+    where = f"{up}{(FOLDER / place.parent.name / place.name).as_posix()}"
     return ELEMENT.format(
-        data=f"{up}.packed", part=kept["part"], image=f"{up}.svg", alt=escape(alt), width=width, height=height
+        data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", alt=escape(alt), width=width, height=height
     )
 
 
@@ -130,11 +147,20 @@ def _with_short_ids(kept: Kept) -> Kept:
     return short
 
 
-def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Write each lab's article below the folder; return their paths. `only` are beginnings of names."""
+def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = ()) -> list[Links]:
+    """Write each lab's article below the folder; return their links. `only` are beginnings of names.
+
+    Where Spark cannot run, its labs have the outputs that are saved in their solutions.
+    """
     (folder / LABS).mkdir(parents=True, exist_ok=True)
-    paths = [path for path in sources(root) if not only or path.name.startswith(tuple(only))]
-    for path, solution in zip(paths, run_solutions(paths, root / CACHE), strict=True):
-        article = article_of(path.stem, solution, read(root / LABS / path.name), site)
-        (folder / LABS / path.name).write_text(json.dumps(article, ensure_ascii=False), encoding="utf-8")
-    return [folder / LABS / path.name for path in paths]
+    paths = [path for path in sources(root) if path.name.startswith(tuple(only) or "") and path.name != START]
+    runs = [path for path in paths if SPARK_RUNS or path.stem not in NEEDS_MORE]
+    ran = dict(zip(runs, run_solutions(runs, root / CACHE), strict=True))
+    found = []
+    for path in paths:
+        name = (LABS / path.name).as_posix()
+        found.append(Links(root, name))
+        solution = ran.get(path) or read(path)
+        article = article_of(solution, read(root / name), found[-1], site / FOLDER / path.stem)
+        (folder / name).write_text(json.dumps(article, ensure_ascii=False), encoding="utf-8")
+    return found
