@@ -1,4 +1,4 @@
-"""Where the course's files are: beside the package in a checkout, inside it where the wheel was installed."""
+"""The places of the course's files: beside the package in a checkout, inside it where the wheel was installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 SHIPPED = PACKAGE / "shipped"
-"""What pyproject.toml puts into the wheel beside the package; a checkout has no such folder."""
+"""The folder that pyproject.toml puts into the wheel beside the package; a checkout has no such folder."""
 
 
 def course_root() -> Path:

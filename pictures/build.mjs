@@ -75,7 +75,9 @@ const named = (names) => sources.filter((path) => names.includes(path.replace(SC
 		sources.filter((path) => SCRIPT.test(path) && PICTURE.test(textOf(path))),
 		shared,
 	),
-	pages = await bundle(named(["src/page/kafka_run", "src/page/page", "src/page/recorded_page", "src/page/recorded_page_opens"])),
+	pages = await bundle(
+		named(["src/page/kafka_run", "src/page/page", "src/page/recorded_page", "src/page/recorded_page_opens"]),
+	),
 	twice = Object.entries(pictures.inside).filter(([, entries]) => entries.length > 1);
 if (twice.length)
 	throw new Error(`${twice.map(([path, entries]) => `${path} is in ${entries.join(" and ")}`)}: name it in common.js`);

@@ -26,7 +26,7 @@ WITHOUT = "--ignore-glob=labs/solutions/*spark*.ipynb"
 
 
 def candidates(version: tuple[int, int]) -> Iterator[str]:
-    """Where a Python of this version may be: on the path, at pyenv (the newest first), or where make fetches it to."""
+    """Return the places of a Python of this version: the path, pyenv (the newest first), and where make puts it."""
     name = "python{}.{}".format(*version)
     if found := shutil.which(name):
         yield found

@@ -48,7 +48,7 @@ GROUP: dict[str, dict[str, str]] = {
 
 
 def unreachable(table: str, cell: str) -> bool:
-    """Whether the cell is one of those named above."""
+    """Return True if the cell is one of those named above."""
     parts = cell.split(" / ")
     if table == "the producer's calls":
         return parts[2] in PRODUCER.get(parts[0], {})

@@ -27,7 +27,7 @@ ACTIONS = {"AdvanceClock": "advance", "ElectLeader": "elect", "DeleteSegment": "
 OWN_EVENTS = ("Crash", "Restart")
 """Faults whose event is no fault event: pictures and explanations have other sentences for it."""
 LATE = ("Delay", "Reorder")
-"""What an explanation tells of these is that the frame is late."""
+"""The faults whose explanation says that the frame is late."""
 SECOND_HALVES = ("Restart", "Resume", "Heal", "Roll")
 """Faults that a search adds to others, and that are no mishap of their own."""
 NOT_SEARCHED = {"Hold": "Delay", "Reorder": "Delay", "Release": "Delay"}

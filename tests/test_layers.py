@@ -60,7 +60,7 @@ def imports(source: str, package: str) -> Iterator[tuple[int, str]]:
 
 
 def fault(part: str, imported: str) -> str:
-    """Why `part` of kafkalab may not import `imported`; empty if it may."""
+    """Return why `part` of kafkalab may not import `imported`; empty if it may."""
     top, *below = imported.split(".")
     if part not in LAYER_OF:
         return f"kafkalab.{part} has no layer in LAYERS"
@@ -143,7 +143,7 @@ def test_importing_kafkalab_loads_neither_spark_nor_widgets_nor_an_event_loop(ro
 
 
 def graph(root: Path) -> dict[str, set[str]]:
-    """What each module of kafkalab imports of kafkalab, anywhere in the file, imports for type checking included."""
+    """Return what each module of kafkalab imports of kafkalab, anywhere in the file, for type checking too."""
     files = sorted((root / "kafkalab").rglob("*.py"))
     modules = {".".join(f.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): f for f in files}
     found: dict[str, set[str]] = {}

@@ -52,7 +52,7 @@ def long_functions(text: str) -> list[str]:
 
 
 def left_over(text: str) -> list[str]:
-    """What stands in a text that should not be handed on: marks of unfinished work, one machine's paths, registries."""
+    """Return what should not be handed on: marks of unfinished work, one machine's paths, registries."""
     return [found.group() for pattern in (LEFT_OVER, MACHINE_PATH, REGISTRY) for found in pattern.finditer(text)]
 
 

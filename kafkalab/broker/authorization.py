@@ -1,4 +1,4 @@
-"""What several handlers need to refuse what a client may not do: some partitions of a request, or idempotence."""
+"""Refusals that several handlers share: some partitions of a request, or idempotence."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Controller:
         return PartitionInfo(leader=leader, leader_epoch=info.leader_epoch + 1, replicas=info.replicas, isr=isr)
 
     def can_lead(self, partition: str, broker: str, unclean: bool = False) -> bool:
-        """Whether a live replica that does not lead yet may be elected: it is in sync, or that is not asked for."""
+        """Return True if a live replica that does not lead yet may be elected: it is in sync, or need not be."""
         info = self.metadata.partitions.get(partition)
         if info is None or broker not in info.replicas or broker not in self.metadata.alive or info.leader == broker:
             return False

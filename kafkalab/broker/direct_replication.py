@@ -23,7 +23,7 @@ class Replica(Protocol):
 
 
 class DirectReplication:
-    """What the brokers of one cluster share. It is used while `on` and nothing is `planned` to strike a frame; with
+    """Replication without frames. It is used while `on` and nothing is `planned` to strike a frame; with
     `eager` followers append at once, batch by batch, each with its event."""
 
     def __init__(self, brokers: Mapping[str, Replica], planned: Mapping[str, Any], eager: bool) -> None:
@@ -48,7 +48,7 @@ class DirectReplication:
         return True
 
     def _in_step(self, leader: Replica, log: PartitionLog, offset: int) -> bool:
-        """Whether all replicas are in sync, have all below `offset`, know the leader's image, and wait for more."""
+        """Return True if all replicas are in sync, have all below `offset`, know the leader's image, and wait."""
         state, partition, name = leader.broker.state, log.partition, leader.broker.name
         info = state.metadata.partitions[partition]
         if len(info.isr) != len(info.replicas) or log.high_watermark != offset:

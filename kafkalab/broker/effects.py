@@ -1,4 +1,4 @@
-"""What a handler asks for. A handler yields effects, the broker carries them out and sends back each one's result.
+"""The effects of handlers. A handler yields effects, the broker carries them out and sends back each one's result.
 
 A handler that waits for nothing is a plain function that returns its response. Any other is a generator: it yields
 an effect, is suspended until the effect's result is there, and reads on. What it returns, if anything, is the
@@ -21,7 +21,7 @@ Effects: TypeAlias = Generator["Effect", Any, T]
 
 
 class Appended(NamedTuple):
-    """How an Append ended: `Error.NONE` once every in-sync replica has the batch, and the batch with its offset."""
+    """The end of an Append: `Error.NONE` once every in-sync replica has the batch, and the batch with its offset."""
 
     error: Error
     batch: Batch | None = None

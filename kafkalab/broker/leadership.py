@@ -1,4 +1,4 @@
-"""What a new metadata image changes for a broker: partitions to lead, to follow, to load, to leave
+"""The changes that a new metadata image brings to a broker: partitions to lead, to follow, to load, to leave
 (docs/protocol.md#loading)."""
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Leadership:
         )
 
     def _has_more(self, partition: str) -> bool:
-        """Whether the local log goes on beyond its high watermark: before KIP-101 a new follower dropped that."""
+        """Return True if the log goes on beyond its high watermark: before KIP-101 a new follower dropped that."""
         log = self.broker.state.logs.get(partition)
         return log is not None and log.log_end_offset > log.high_watermark
 

@@ -8,7 +8,7 @@ from kafkalab.trace import Frame
 
 
 class Port(Protocol):
-    """What a broker needs of the world. The simulator has one; a socket server would have another."""
+    """A broker's access to the world. The simulator has one; a socket server would have another."""
 
     now: int
 

@@ -114,7 +114,7 @@ class Replication:
         self.broker.port.respond(context.request, ReplicaFetchResponse(error=error, partitions={}), context.cause)
 
     def _diverging(self, log: PartitionLog, offset: int, last_epoch: int) -> ReplicaData | None:
-        """What to tell a follower whose log is not a beginning of this one (`Partition.readRecords`); else None."""
+        """Return what to tell a follower whose log is no beginning of this one (`Partition.readRecords`); else None."""
         if last_epoch == log.last_epoch and offset <= log.log_end_offset:
             return None
         state, epoch, end = self.broker.state, last_epoch, offset
@@ -221,7 +221,7 @@ class Replication:
         self._fetch(leader, 0, positions, cause)
 
     def _has_failed(self, partition: str) -> bool:
-        """Whether the partition is fetched no more, until it has another leader epoch (`FailedPartitions`)."""
+        """Return True if the partition is fetched no more, until it has another leader epoch (`FailedPartitions`)."""
         return self.failed.get(partition) == self.broker.state.metadata.partitions[partition].leader_epoch
 
     def unfollow(self, leader: str) -> None:

@@ -1,4 +1,4 @@
-"""What a broker's helpers, replication and leadership, call on the broker that owns them."""
+"""The calls of a broker's helpers, replication and leadership, on the broker that owns them."""
 
 from __future__ import annotations
 

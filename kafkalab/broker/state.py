@@ -59,7 +59,7 @@ class BrokerConfig:
     producer_id_expiration_check_interval_ms: int = 600_000
     transaction_two_phase_commit_enable: bool = False
     unstable_api_versions_enable: bool = False
-    """Whether InitProducerId version 6 is offered, which KIP-939 needs; Kafka's own setting is internal."""
+    """True if InitProducerId version 6 is offered, which KIP-939 needs; Kafka's own setting is internal."""
     transaction_version: int | None = None
     """The cluster's finalized `transaction.version`, 0 to 2; None: the profile's."""
 
@@ -143,7 +143,7 @@ class QueuedMarkers:
 
 @dataclass(slots=True)
 class MarkerQueues:
-    """What a coordinator has to send: per broker, and there per `__transaction_state` partition.
+    """The markers that a coordinator has to send: per broker, and there per `__transaction_state` partition.
 
     The broker "" stands for all whose leader is not known or not alive at the moment.
     """
@@ -196,7 +196,7 @@ class BrokerState:
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
     shelf: Shelf | None = None
-    """Where logs that are made from now on put older batches."""
+    """The store to which logs that are made from now on move older batches."""
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
@@ -215,12 +215,12 @@ class BrokerState:
             offsets.apply(batch)
 
     def holds(self, partition: str) -> bool:
-        """Whether this broker has a replica of the partition."""
+        """Return True if this broker has a replica of the partition."""
         info = self.metadata.partitions.get(partition)
         return info is not None and self.name in info.replicas
 
     def leads(self, partition: str) -> bool:
-        """Whether this broker believes that it leads the partition."""
+        """Return True if this broker believes that it leads the partition."""
         info = self.metadata.partitions.get(partition)
         return info is not None and info.leader == self.name
 
@@ -239,7 +239,7 @@ class BrokerState:
         return replicas if replicas < configured and self.rules.on(EFFECTIVE_MIN_ISR) else configured
 
     def denies(self, principal: str, operation: str, kind: str, name: str = "") -> bool:
-        """Whether a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
+        """Return True if a client may not do this: `denies("app", WRITE, TOPIC, "out")`; the cluster has no name."""
         return bool(self.acls) and is_denied(self.acls, principal, operation, f"{kind}:{name}" if name else kind)
 
     def is_under_min_isr(self, partition: str) -> bool:

@@ -28,7 +28,7 @@ BY_NAME = {check.name: check for check in CHECKS}
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What every check says about one history; `str(report)` is a table."""
+    """The results of all checks on one history; `str(report)` is a table."""
 
     results: tuple[Result, ...]
 

@@ -1,4 +1,4 @@
-"""What a check is: a name, a policy, and a function from a history to findings, each with the steps that prove it."""
+"""A check: a name, a policy, and a function from a history to findings, each with the steps that prove it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a check found. The verdict is unknown where nothing could be examined, never ok.
+    """The findings of a check, and its verdict. The verdict is unknown where nothing could be examined, never ok.
 
     `missing` names the tables that the check needs and the history lacks. The verdict is unknown then, too, unless what
     is left proves a violation.
@@ -45,7 +45,7 @@ class Result:
 
 
 Examined = tuple[int, Iterable[Finding]]
-"""How many things were looked at, and what was found."""
+"""The number of things that were examined, and the findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

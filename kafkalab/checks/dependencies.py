@@ -1,4 +1,4 @@
-"""Who wrote before whom, and who read from whom: the edges of G0 and G1c, between committed transactions."""
+"""Dependencies by writes and by reads: the edges of G0 and G1c, between committed transactions."""
 
 from __future__ import annotations
 

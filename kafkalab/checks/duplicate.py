@@ -30,7 +30,7 @@ def duplicate(check: Check, view: View) -> Examined:
 
 
 def _too_many(records: list[LogRecord], sent: dict[tuple[str, int, str | None], int]) -> bool:
-    """Whether some idempotent producer has more copies in the log than were sent; a preloaded record was not sent."""
+    """Return True if an idempotent producer has more copies in the log than it sent; it sent no preloaded ones."""
     by_producer: dict[int, int] = {}
     for record in records:
         if record.producer_id >= 0:

@@ -16,9 +16,9 @@ from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.source_header import place_of, sources_of
 
 ONCE, LOST, IN_FLIGHT, DUPLICATED = "once", "lost", "in flight", "duplicated"
-"""What became of an input: it has the effects that it should have, fewer, perhaps fewer, more. Else it is UNKNOWN."""
+"""The fates of an input: it has the effects that it should have, fewer, perhaps fewer, more. Else it is UNKNOWN."""
 NOT_CERTAIN = {IN_FLIGHT: ALLOWED, UNKNOWN: UNKNOWN}
-"""What is not certain yet, or never will be, and the policy of a finding that says so."""
+"""The fates that are not certain yet, or never will be, and the policy of a finding that says so."""
 INPUT = "input"
 """The name of a label whose value is a topic of inputs."""
 EFFECTS = "effects"
@@ -46,7 +46,7 @@ class Effect:
 
 @dataclass(slots=True)
 class _Output:
-    """What was made of one input, and went to one topic: how each record ended, by transaction and value.
+    """The output that was made of one input and went to one topic: how each record ended, by transaction and value.
 
     Of transactions `group` is the one whose offsets their process commits; a value that was sent, and that no log has,
     has no ends. Without transactions there is one output for each value.
@@ -104,7 +104,7 @@ def effects(view: View) -> list[Effect]:
 
 
 class _Expected:
-    """How many effects inputs should have."""
+    """The number of effects that inputs should have."""
 
     def __init__(self, history: History) -> None:
         self._by_place: dict[str, int] = {}
@@ -147,7 +147,7 @@ def _groups(view: View) -> dict[tuple[str, str], str]:
 
 
 def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
-    """What was sent or lies in the logs, by the input that it was made from, written as "in-0@5"."""
+    """Return what was sent or lies in the logs, by the input that it was made from, written as "in-0@5"."""
     made: dict[str, Outputs] = {}
     process_of = {transaction.id: transaction.process for transaction in view.transactions}
 
@@ -184,7 +184,7 @@ def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
 
 
 class _Done:
-    """How far groups have committed each key."""
+    """The offset up to which groups have committed each key."""
 
     def __init__(self, view: View, groups: dict[tuple[str, str], str]) -> None:
         self._by_group: dict[tuple[str, str], int] = {}
@@ -206,7 +206,7 @@ class _Done:
             of[key] = max(of.get(key, -1), offset)
 
     def behind(self, group: str, key: str, offset: int) -> bool:
-        """Whether the group, or without one any (first of all those that make outputs), has committed more."""
+        """Return True if the group, or without one any (first of all those that make outputs), has committed more."""
         if key in self._told:
             return self._told[key] > offset
         if group:
@@ -214,7 +214,7 @@ class _Done:
         return self._makers.get(key, self._any.get(key, -1)) > offset
 
     def is_known(self, key: str) -> bool:
-        """Whether anybody has committed an offset of the key, or a label has one."""
+        """Return True if anybody has committed an offset of the key, or a label has one."""
         return key in self._told or key in self._any or key in self._makers
 
 

@@ -1,4 +1,4 @@
-"""What the audits can say of a history that was read from logs alone, and what each other one would need."""
+"""The audits that can judge a history read from logs alone, and what each other one would need."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEEDS = {
 
 
 COMPLETE, COMPACTED, DESCRIBED, UNREAD = "complete", "compacted", "described", "unread"
-"""What a capture has of the transaction log: every entry, those that compaction left, its coordinators' present states,
+"""A capture's part of the transaction log: every entry, those that compaction left, its coordinators' present states,
 or nothing."""
 
 

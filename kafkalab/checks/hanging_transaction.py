@@ -66,7 +66,7 @@ def _began_later(view: View, entry: TxnEntry) -> bool:
 
 
 def _why(view: View, key: str, entry: TxnEntry | None) -> str:
-    """Why nobody will end it; empty if somebody will."""
+    """Return why nobody will end it; empty if somebody will."""
     if entry is None:
         return "no coordinator knows the producer"
     if entry.state in ("PrepareCommit", "PrepareAbort"):

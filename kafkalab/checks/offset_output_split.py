@@ -33,7 +33,7 @@ class _Input:
     "offset/output split", "Committed input offset and committed output disagree: an input's effect is lost or doubled."
 )
 def offset_output_split(check: Check, view: View) -> Examined:
-    """Which committed transactions read an input offset below the committed one: none is a loss, two a double."""
+    """Find committed transactions that read an input offset below the committed one: none is a loss, two a double."""
     inputs, split = _inputs(view), list(_disagreeing(check, view))
     _attribute(view, inputs)
     found = [f for one in inputs.values() for f in _findings(check, view, one)]

@@ -49,7 +49,7 @@ def _in_one(stretch: Stretch) -> Iterator[Jump]:
 
 
 def comparisons(view: View) -> tuple[int, int]:
-    """How many times a poll followed another, and how many times a record another inside a poll."""
+    """Return how many times a poll followed another, and a record another inside a poll."""
     between = sum(len(s) - 1 for s in view.stretches.values())
     inside = sum(max(len(p.reads) - 1, 0) for s in view.stretches.values() for p in s)
     return between, inside

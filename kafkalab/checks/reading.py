@@ -1,4 +1,4 @@
-"""How far consumers have read, for the checks that ask who saw what."""
+"""The positions of consumers, for the checks that need to know what each has seen."""
 
 from __future__ import annotations
 

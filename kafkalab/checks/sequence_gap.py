@@ -62,12 +62,12 @@ def expiration_ms(history: History) -> int:
 
 
 def _forgotten(before: LogRecord, record: LogRecord, limit_ms: int) -> bool:
-    """Whether the leader may know nothing of the producer any more; it never forgets one in a transaction."""
+    """Return True if the leader may know nothing of the producer any more; it never forgets one in a transaction."""
     return record.at_ms - before.at_ms >= limit_ms and (bool(before.control) or not before.transactional)
 
 
 def _wrong(before: LogRecord | None, record: LogRecord, unknown: int) -> str:
-    """What is wrong with this sequence after that one; empty if nothing is. `unknown` records may lie in between."""
+    """Return what is wrong with this sequence after that one, or "". `unknown` records may lie in between."""
     if before is None or before.removed == "deleted":
         return ""
     if before.control or before.producer_epoch != record.producer_epoch:

@@ -1,4 +1,4 @@
-"""Which log records a client's send led to, and which of the client's transactions they belong to.
+"""The log records that each send of a client led to, and the transactions that they belong to.
 
 The log alone cannot tell: up to transaction version 1 all transactions of a producer share one epoch. What the client
 meant is in its operations; records without one are grouped by producer id, epoch and the decisions before them.
@@ -32,7 +32,7 @@ class Send:
 
     @property
     def type(self) -> str:
-        """How it ended; empty if it has no end."""
+        """The type of its end; empty if it has no end."""
         return self.end.type if self.end is not None else ""
 
     @property
@@ -41,7 +41,7 @@ class Send:
 
     @property
     def offset(self) -> int:
-        """Where the client was told that the record lies, -1 if it was not told."""
+        """The record's offset as the client was told, -1 if it was not told."""
         return self.end.offset if self.end is not None and self.end.type == "ok" else -1
 
 
@@ -58,7 +58,7 @@ class ClientTxn:
     ends: list[Operation] = field(default_factory=list)
 
     def ended(self, function: str, *types: str) -> bool:
-        """Whether a commit or abort of it ended in one of these ways."""
+        """Return True if a commit or abort of it ended in one of these ways."""
         return any(o.function == function and o.type in types for o in self.ends)
 
     @property
@@ -176,7 +176,7 @@ def _claimed(claims: dict[Place, list[Send]], there: dict[Place, LogRecord]) -> 
 
 
 def claim(step: int, invoked: int, type: str, ended: int) -> int:
-    """How well an attempt explains an equal record appended at `step`: 3 it was acknowledged after the append,
+    """Return how well an attempt explains an equal record appended at `step`: 3 it was acknowledged after the append,
     2 nobody knows how it ended, 1 it was acknowledged before (a copy came late), 0 it came later or was refused."""
     if step < invoked or type == "fail":
         return 0

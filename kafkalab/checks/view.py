@@ -1,4 +1,4 @@
-"""What checks derive from a history, once: how records ended, whose transaction they belong to, what was read.
+"""A view of a history that all checks share: how records ended, whose transaction they belong to, what was read.
 
 Outcomes follow from markers in the log: "committed", "aborted", "open"; "plain" outside transactions.
 """
@@ -87,7 +87,7 @@ class View:
         return [record for records in offsets for record in records if record.record_key]
 
     def outcome(self, read: Read) -> str:
-        """How the record ended that this read returned; empty where the log does not hold it any more."""
+        """Return how the record ended that this read returned; empty where the log does not hold it any more."""
         record = self.at.get((read.key, read.offset))
         return self.outcomes[read.key, read.offset] if record is not None and record.value == read.value else ""
 

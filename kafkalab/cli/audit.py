@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kafkalab.spark.storage.places import Place
 
 LISTED, ON_A_PAGE = 10, 200
-"""How many findings are printed, and how many a page shows."""
+"""The numbers of findings that are printed, and that a page shows."""
 
 VIOLATED, HELD = 1, 0
 """Exit statuses, as a script may ask for them; 2 is an error."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What to audit, which audits, where a page goes, and Spark's options."""
+    """Add the options: what to audit, which audits, where a page goes, and Spark's options."""
     parser.description = "Say which guarantees held in a history. Status 0: none was broken; 1: some was; 2: an error."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "audits, for --only:\n  " + "\n  ".join(BY_NAME)

@@ -25,7 +25,7 @@ ENTRY = ["producer_id", "producer_epoch", "state", "partitions", "step"]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Where the Kafka is, which topics, from where on, into which folder."""
+    """Add the options: where the Kafka is, which topics, from where on, into which folder."""
     parser.add_argument("address", metavar="HOST:PORT", help="a broker of the running Kafka, without TLS")
     parser.add_argument("--topics", required=True, metavar="NAMES", help="with commas between")
     parser.add_argument("--out", required=True, metavar="PATH", help="a new folder, or one that was not finished")

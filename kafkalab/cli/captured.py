@@ -1,4 +1,4 @@
-"""What `kafkalab audit` adds for a capture: the audits that a log cannot answer, and what brokers said of producers."""
+"""Audits of a capture: those that a log cannot answer, and what brokers said of producers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTED = 10
 
 
 def _captured(path: Path | Place) -> dict[str, Any]:
-    """What the capture in a folder noted; {} for a history that is none."""
+    """Return what the capture in a folder noted; {} for a history that is none."""
     try:
         found = json_file(path / CAPTURE, CAPTURED) if isinstance(path, Path) else (path / CAPTURE).json(CAPTURED)
     except (FileNotFoundError, NotADirectoryError):
@@ -34,7 +34,7 @@ def _captured(path: Path | Place) -> dict[str, Any]:
 
 
 def _is_sound(found: Any) -> bool:
-    """Whether it has what is read here, each of its type."""
+    """Return True if it has what is read here, each of its type."""
     if not isinstance(found, dict) or not isinstance(found.get("known", ""), str):
         return False
     partitions, producers = found.get("partitions"), found.get("producers")

@@ -1,4 +1,4 @@
-"""What all commands share: errors in one line, and text in columns or as JSON."""
+"""The common part of all commands: errors in one line, and text in columns or as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafkalab.limits import NUMBER, quoted
 
 
 class CommandLineError(Exception):
-    """What was asked for cannot be done; the message is one line, for whoever typed it."""
+    """The request cannot be carried out; the message is one line, for whoever typed it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,7 +65,7 @@ def _stopped(number: int, frame: object) -> NoReturn:
 
 
 class Text(str):
-    """What a command prints; a notebook shows it as it is, without quotes."""
+    """A command's output; a notebook shows it as it is, without quotes."""
 
     __slots__ = ()
 

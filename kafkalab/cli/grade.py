@@ -12,7 +12,7 @@ from kafkalab.cli.command_line import CommandLineError, number_from, stoppable, 
 STOPPED = 130
 """The status of a command that Control-C or SIGTERM has stopped, as shells have it."""
 ARG_START = 45
-"""Where the address of the command line is in /proc/self/stat, counted after the name in parentheses; see proc(5)."""
+"""The place of the command line's address in /proc/self/stat, counted after the name in parentheses; see proc(5)."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

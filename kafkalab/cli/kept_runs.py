@@ -72,7 +72,7 @@ class KeptRuns:
             self.file.commit()
 
     def __len__(self) -> int:
-        """How many runs the file has."""
+        """Return how many runs the file has."""
         return int(self._ask("SELECT count(*) FROM runs")[0][0])
 
     def known(self, key: str) -> Trial | None:

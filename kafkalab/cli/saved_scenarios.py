@@ -1,4 +1,4 @@
-"""What the commands on a saved scenario share: reading it, running it up to a moment, and asking its cluster."""
+"""Shared by the commands on a saved scenario: reading it, running it up to a moment, asking its cluster."""
 
 from __future__ import annotations
 

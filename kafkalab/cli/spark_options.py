@@ -1,4 +1,4 @@
-"""What the commands that need Spark share: a session for as long as it is used, Java kept quiet, errors in one line."""
+"""Shared by the commands that need Spark: a session for as long as it is used, a quiet Java, errors in one line."""
 
 from __future__ import annotations
 

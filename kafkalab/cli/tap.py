@@ -17,7 +17,7 @@ from kafkalab.limits import place_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Where the Kafka is, where the doors are, faults, a file."""
+    """Add the options: where the Kafka is, where the doors are, faults, a file."""
     parser.add_argument("address", metavar="HOST:PORT", help="a broker of the running Kafka, without TLS")
     port = number_from(0, "port", LAST_PORT)
     parser.add_argument("--port", type=port, default=19092, help="the first broker's door, the others follow; 0: any")

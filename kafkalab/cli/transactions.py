@@ -37,7 +37,7 @@ Ask = Callable[[Cluster, Admin, argparse.Namespace], list[list[Any]]]
 
 
 def transactions_of(cluster: Cluster, command: str) -> Text:
-    """What `kafkalab transactions` prints, asked of a cluster as it stands: `transactions_of(cluster, "list")`.
+    """Return what `kafkalab transactions` prints, asked of a cluster as it stands: `transactions_of(cluster, "list")`.
 
     The command is typed as for a saved scenario, without the file: list, describe, describe-producers, find-hanging,
     abort, forceTerminateTransaction. The cluster's clock goes on until the answer is there, and with it whatever is

@@ -31,7 +31,7 @@ COUNT = number_from(0, "whole number", 1_000_000)
 SEED = number_from(0, "whole number")
 RECORDS = number_from(0, "whole number", 10_000_000_000)
 BYTES_OF = {"synthetic": 160, "simulated": 80_000}
-"""What a record of a synthetic history, and what a simulated run, takes on disk at most, about."""
+"""The most bytes, about, that a record of a synthetic history, and a simulated run, take on disk."""
 RUNS_MOST = 10_000_000
 MEMORY_OF_A_TASK_MB = 400
 """The memory that each worker takes beside Java's heap to make a history."""

@@ -22,7 +22,7 @@ COMMITTED_AGAIN = (Error.COORDINATOR_LOAD_IN_PROGRESS, Error.UNKNOWN_TOPIC_OR_PA
 
 
 class ClientPort(Protocol):
-    """What a client needs of its node. `transaction_version` is the one that client and cluster have in common now; a
+    """A client's access to its node. `transaction_version` is the one that client and cluster have in common now; a
     request goes out in its version, or in that of the `transaction_version` given with it.
 
     `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that

@@ -17,7 +17,7 @@ class RecordMetadata:
 
 @dataclass(frozen=True, slots=True)
 class GroupMetadata:
-    """What `Consumer.group_metadata()` returns and `send_offsets_to_transaction` takes (KIP-447)."""
+    """The value that `Consumer.group_metadata()` returns and `send_offsets_to_transaction` takes (KIP-447)."""
 
     group_id: str
     generation_id: int = -1
@@ -35,7 +35,7 @@ class OffsetAndMetadata:
 
 
 Offsets: TypeAlias = Mapping[str, int | OffsetAndMetadata]
-"""What commits take: {"in-0": 3} or {"in-0": OffsetAndMetadata(3, metadata="until here")}."""
+"""The offsets of a commit: {"in-0": 3} or {"in-0": OffsetAndMetadata(3, metadata="until here")}."""
 
 
 @dataclass(frozen=True, slots=True)

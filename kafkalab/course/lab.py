@@ -1,4 +1,4 @@
-"""What a lab is, and the labs that are planned."""
+"""A lab's description, and the labs that are planned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CourseLab:
 
     @property
     def place(self) -> tuple[int, int]:
-        """What the order of reading sorts by."""
+        """The sort key of the order of reading."""
         return self.after or self.number, self.number
 
 

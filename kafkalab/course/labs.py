@@ -43,7 +43,7 @@ BY_NUMBER = {lab.number: lab for lab in COURSE}
 
 
 def names() -> dict[str, Callable[..., Scenario]]:
-    """What `kafkalab` exports for the labs: every named scenario, and each lab's other functions that make one."""
+    """Return what `kafkalab` exports for the labs: named scenarios, and each lab's other functions that make one."""
     found = {name: made.func for name, made in SCENARIOS.items() if name == made.func.__name__}
     for module in _SCENARIOS:
         own = (f for f in vars(module).values() if getattr(f, "__module__", "") == module.__name__)

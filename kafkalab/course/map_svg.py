@@ -33,7 +33,7 @@ class Tile:
 
     @property
     def done(self) -> bool:
-        """Whether all its exercises are solved."""
+        """True if all its exercises are solved."""
         return bool(self.states) and set(self.states) == {"solved"}
 
 

@@ -44,12 +44,12 @@ class CourseMap:
 
     @property
     def solved(self) -> int:
-        """How many exercises are solved."""
+        """The number of solved exercises."""
         return sum(tile.states.count("solved") for tile in self._tiles)
 
     @property
     def total(self) -> int:
-        """How many exercises there are."""
+        """The number of exercises."""
         return sum(len(tile.states) for tile in self._tiles)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What follows from the labs there are: the start page's first link, map and short ways, and the README's table."""
+"""The texts made from the list of labs: the start page's first link, map and short ways, and the README's table."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
 """The line of a lab's first and last text that is generated."""
 GLOSSED = re.compile(rf"\[([^\]\[]+)\]\({re.escape(START)}#[^)\s]*\)")
 UNTOUCHED = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
-"""What no link is put into: code, links, headings, HTML."""
+"""The places that get no links: code, links, headings, HTML."""
 ORDINARY = ("attempt", "controller", "finding", "policy", "position", "profile", "step", "stop", "verification")
 """Terms that are ordinary words, too: only where they are bold do they mean the term."""
 

@@ -1,4 +1,4 @@
-"""What a search can look for: every anomaly of the checks, and programs that fail or never end."""
+"""The targets of a search: every anomaly of the checks, and programs that fail or never end."""
 
 from __future__ import annotations
 

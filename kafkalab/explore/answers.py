@@ -1,4 +1,4 @@
-"""What clients are answered in two runs of a scenario: where a rule changes an answer and nothing else shows it."""
+"""The answers to clients in two runs of a scenario: where a rule changes an answer and nothing else shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could go wrong next in a run: mishaps that strike its support, those that follow from a fault first."""
+"""The mishaps that could come next in a run: those that strike its support, those that follow from a fault first."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from kafkalab.sim.faults import (
 from kafkalab.trace import Event, Frame
 
 DOWN_MS = 20_000
-"""How long a broker is down: longer than its session with the controller."""
+"""The time that a broker is down: longer than its session with the controller."""
 AWAY_MS = (12_000, 50_000, 75_000)
-"""How long a node is paused or cut off: past a broker's session; past a group member's; past a transaction's."""
+"""The times that a node is paused or cut off: past a broker's session; past a group member's; past a transaction's."""
 JUMPS_MS = (31_000, 61_000)
-"""How far clocks jump: past a request's deadline, past a transaction's."""
+"""The distances that clocks jump: past a request's deadline, past a transaction's."""
 OVERTAKEN_MS = 1_000
 DELAYS_MS = (200, 3_000, 31_500, 40_000)
-"""How late a frame is where losing it is not allowed: past its retry, and past the transaction that follows."""
+"""The delays of a frame where losing it is not allowed: past its retry, and past the transaction that follows."""
 POINTS = 12
 """At how many moments a late frame is tried at most."""
 DECIDING = (
@@ -88,7 +88,7 @@ def _sort(kind: str, faults: tuple[Fault, ...]) -> str:
 
 
 def _decides(event: Event) -> bool:
-    """Whether the event is an append of a decision, an offset or a marker, or a frame that carries one."""
+    """Return True if the event is an append of a decision, an offset or a marker, or a frame that carries one."""
     if event.kind == "append":
         return topic_of(event.name) in INTERNAL_TOPICS or event.data.control is not None
     return event.name.removesuffix("Response") in DECIDING

@@ -1,4 +1,4 @@
-"""What the engines draw that know no causes: anything at any time of the run, or else lineage's own candidates."""
+"""The draws of the engines that know no causes: anything at any time of the run, or else lineage's own candidates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LEAST_MS, MOST_MS = 10, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What can be struck in a run without faults: its frames, with their steps, and the times of its steps."""
+    """The targets of faults in a run without any: its frames, with their steps, and the times of its steps."""
 
     frames: tuple[tuple[str, int], ...]
     first: int

@@ -45,7 +45,7 @@ def sentences_of(
 
 
 def _struck(cluster: Cluster) -> list[Sentence]:
-    """What the faults did, as the trace has it."""
+    """Return what the faults did, as the trace has it."""
     kinds = ("fault", "crash", "recover")
     return [Sentence(f"{_first(described(e, cluster))}.", (e.step,)) for e in cluster.trace.events if e.kind in kinds]
 
@@ -82,7 +82,7 @@ def _proof(finding: Finding, cluster: Cluster) -> list[Sentence]:
 
 
 def _with_rules(cluster: Cluster, rules_off: tuple[str, ...], read: bool) -> Sentence:
-    """Where the run with the rules on goes another way."""
+    """Return where the run with the rules on goes another way."""
     scenario = cluster.scenario
     off = tuple(name for name in scenario.rules_off if name not in rules_off)
     other = run_to_end(replace(scenario, rules_off=off), read)[0]

@@ -34,7 +34,7 @@ ISOLATED = "isolated"
 does is not replicated, and so each step of each request is left half done for long."""
 SHARES = {ISOLATED: 1, "drop": 2, "crash": 3, "cut": 3, "late": 4, "pause": 6}
 OTHERS_SHARE = 12
-"""How far the turns of a kind lie apart: six frames are lost for each leader that is elected."""
+"""The distance between the turns of a kind: six frames are lost for each leader that is elected."""
 
 
 class Rank(NamedTuple):
@@ -52,7 +52,7 @@ class Rank(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """What goes wrong: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
+    """One mishap: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
 
     `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run. `place` names
     what it strikes, without numbers: "EndTxn", "PrepareCommit".

@@ -1,4 +1,4 @@
-"""What is known of the moments of a run at which something may go wrong: which come first, and which need not be."""
+"""The moments of a run at which a fault may strike: which come first, and which need not be tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search found, or up to which bound it found nothing."""
+"""The result of a search: what it found, or the bound up to which it found nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kafkalab.sim.scenario import Scenario
 
 FOUND, NONE, UNKNOWN = "found", "none", "unknown"
 LISTED = 5
-"""How many allowed findings are printed."""
+"""The number of allowed findings that are printed."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Coverage:
-    """What was tried. `tried` and `open` count fault sets by their size; the rest says why others needed no run."""
+    """A search's coverage. `tried` and `open` count fault sets by size; the rest says why others needed no run."""
 
     runs: int = 0
     futures: int = 0
@@ -76,7 +76,7 @@ class Result:
 
     @property
     def size(self) -> int:
-        """How many faults were needed; a crash and the restart after it are one. -1 if nothing was found."""
+        """The number of faults that were needed; a crash and the restart after it are one. -1 if nothing was found."""
         return sum(mishap.kind != GIVEN for mishap in self.mishaps) if self.found is not None else -1
 
     @property

@@ -19,7 +19,7 @@ from kafkalab.limits import quoted
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
 BATCH = 16
-"""How many runs are planned before their results are looked at, whatever the number of processes."""
+"""The number of runs that are planned before their results are looked at, whatever the number of processes."""
 IN_WINDOW = 4
 """A late frame counts a quarter of its turns where more follows it: it comes after its loss and shorter delays."""
 ENGINES = ("lineage", "random", "informed")

@@ -1,4 +1,4 @@
-"""What the outcomes of a run rest on: the events on the causal paths to appends and to results of programs."""
+"""The lineage of a run's outcomes: the events on the causal paths to appends and to results of programs."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a run showed. `findings` are the anomalies; with `prevented` False they show with the rules on, too.
+    """The results of a run. `findings` are the anomalies; with `prevented` False they show with the rules on, too.
 
     `future` names the run, up to its times; `follow` are the mishaps that may come next, `late` those that the last
     one could be instead; `left_out` counts what no outcome rests on. `in_vain`: one of the faults changed nothing.

@@ -1,4 +1,4 @@
-"""What if it broke here? For every step of a run and each of four mishaps: does a promise break, and which."""
+""""What if it broke here?" For every step of a run and each of four mishaps: the promises that break."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ CLIENT, COORDINATOR, LEADER, FRAME = "crash of the client", "crash of the coordi
 DOWN_MS = 20_000
 CLEAN = "clean"
 TIMES = ("never", "once", "twice")
-"""How often a record is in its topic in the end."""
+"""The words for the number of copies of a record in its topic at the end."""
 OF_RECORDS = ("duplicate", "lost-write")
 """The anomalies by which a record is there twice, or never."""
 SEEN = ("send", "append", "truncate", "complete")
-"""What outlasts a crash: frames, logs, and what a program was told. What a node has received only is lost with it."""
+"""The events that outlast a crash: frames, logs, answers to programs. What a node has only received is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What becomes of the run if `mishap` happens right after `step`.
+    """The outcome of the run if `mishap` happens right after `step`.
 
     `verdict` is "clean", or names the anomalies; `outcome` is what became of the transactions then: see
     `Cluster.outcome`. In a run without transactions it is how often each record is in the log, "never", "once" or
@@ -51,7 +51,7 @@ class WhatIf:
 
     @property
     def broken(self) -> bool:
-        """Whether a promise breaks."""
+        """True if a promise breaks."""
         return self.verdict != CLEAN
 
 
@@ -84,7 +84,7 @@ Record = tuple[str, str | None]  # topic, value
 
 
 class _Fate(NamedTuple):
-    """What became of a run: see the fields of `WhatIf`."""
+    """The outcome of a run: see the fields of `WhatIf`."""
 
     verdict: str
     outcome: str
@@ -180,6 +180,6 @@ def _writer(appends: list[Event], step: int) -> str:
 
 
 def _leads(cluster: Cluster, event: Event) -> bool:
-    """Whether an append is the leader's own: a follower's is caused by an answer to its fetch."""
+    """Return True if an append is the leader's own: a follower's is caused by an answer to its fetch."""
     cause = cluster.trace.events[event.cause] if event.cause >= 0 else None
     return cause is None or cause.name != "ReplicaFetchResponse"

@@ -34,7 +34,7 @@ TABLE_IS_BELOW = "The table below shows it; begin with the row in bold."
 
 @dataclass(slots=True)
 class _Session:
-    """What this kernel remembers: hints given, the last miss of each exercise, the last counterexample."""
+    """This kernel's memory: hints given, the last miss of each exercise, the last counterexample."""
 
     hints_given: dict[str, int] = field(default_factory=dict)
     misses: dict[str, str] = field(default_factory=dict)

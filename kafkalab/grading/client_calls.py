@@ -1,4 +1,4 @@
-"""What a student's program does with its clients, done by the grader's simulator, one call after the other.
+"""The calls of a student's program on its clients, done by the grader's simulator, one call after the other.
 
 The program runs in the notebook's process and has only numbers for its clients. `CALLS` says what it may use; nothing
 else of the simulator can be reached.
@@ -39,14 +39,14 @@ CALLS: dict[type, frozenset[str]] = {
     Promise: frozenset({"result"}),
 }  # fmt: skip
 BESIDE: dict[tuple[type, str], Callable[[Any], Any]] = {(App, "database"): database}
-"""What is no method, and is called like one."""
+"""The names that are called like methods, and are none."""
 READS: dict[type, frozenset[str]] = {
     App: frozenset({"now", "name", "brokers"}),
     Producer: frozenset({"state"}),
     Consumer: frozenset({"name"}),
     Promise: frozenset({"done"}),
 }
-"""What may be read without a call."""
+"""The attributes that may be read without a call."""
 
 USES_MAX, CLIENTS_MAX, BYTES_MAX = 20_000, 4_000, 8_000_000
 """Of one program: its uses of clients, the clients and promises that it has, and the bytes that it sends for them."""

@@ -1,4 +1,4 @@
-"""Where a check lets a student's queries run: here, in a notebook; in the notebook's process, if a grader checks."""
+"""The place where a student's queries run: here, in a notebook; in the notebook's process, if a grader checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exercise is, and how a check says that an answer is wrong or of the wrong form."""
+"""An exercise, and how a check says that an answer is wrong or of the wrong form."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Exercise:
 
 
 def is_blank(value: Any) -> bool:
-    """Whether this part of the answer was left as the notebook came: `...`, an empty string or None."""
+    """Return True if this part of the answer was left as the notebook came: `...`, an empty string or None."""
     return value is ... or value is None or (isinstance(value, str) and not value.strip())
 
 

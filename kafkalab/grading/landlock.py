@@ -16,7 +16,7 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, PATH_BENEATH, NO_NEW_PRIVS = 1, 1, 38
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many of the file system's rights each version of the interface knows; the later ones know as many as 5."""
+"""The number of file system rights that each version of the interface knows; the later ones know as many as 5."""
 TCP_SINCE, BIND_TCP, CONNECT_TCP = 4, 1, 2
 SCOPED_SINCE, ABSTRACT_SOCKETS, SIGNALS = 6, 1, 2
 PATH_BENEATH_FIELDS = "=Qi"

@@ -20,12 +20,12 @@ from kafkalab.grading.channel import Channel
 from kafkalab.grading.values import UnreadableError
 
 START_S = 120
-"""What a process may take before the first cell: Python, IPython and kafkalab are loaded."""
+"""The time that a process may take before the first cell: Python, IPython and kafkalab are loaded."""
 LOOK_EVERY_S, WEIGH_EVERY_S, END_S = 0.05, 0.2, 5
 PATIENCE = 4
-"""How many seconds may pass for each second of processor time that a notebook, or one question, may take."""
+"""The seconds that may pass for each second of processor time that a notebook, or one question, may take."""
 WAIT_S = 20
-"""What may pass beside that: on a busy machine every answer is late."""
+"""The time that may pass beside that: on a busy machine every answer is late."""
 PROCESSES_MAX = 64
 
 
@@ -35,7 +35,7 @@ class EndedError(BaseException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a notebook's process gets: `readable` folders, what it must not see, its limits and its seed."""
+    """The environment of a notebook's process: `readable` folders, what it must not see, its limits and its seed."""
 
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
@@ -44,7 +44,7 @@ class Place:
     seed: int
     spark: bool = False
     wall_s: int = 0
-    """What the notebook may take by the clock; 0 for PATIENCE times its processor time, and WAIT_S."""
+    """The time that the notebook may take by the clock; 0 for PATIENCE times its processor time, and WAIT_S."""
 
 
 class Learner:

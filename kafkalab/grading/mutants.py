@@ -17,7 +17,7 @@ from kafkalab.grading.tables import Table
 
 Case = tuple[Any, ...]
 Shown = dict[str, Any]
-"""What shows a case, as arguments of `WrongAnswer`: its run, and where needed the step and the view."""
+"""The evidence for a case, as arguments of `WrongAnswer`: its run, and where needed the step and the view."""
 SHOWN_CHARACTERS, SHOWN_LINES, LINE_CHARACTERS = 400, 40, 88
 
 
@@ -110,7 +110,7 @@ def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Ca
 
 
 def called(function: Callable[..., Any], case: Case) -> Any:
-    """What the function returns for a copy of the arguments; WrongAnswer, with the call, if it raises."""
+    """Return what the function returns for a copy of the arguments; WrongAnswer, with the call, if it raises."""
     try:
         return function(*copy.deepcopy(case))
     except WrongAnswer:
@@ -120,7 +120,7 @@ def called(function: Callable[..., Any], case: Case) -> Any:
 
 
 def called_each(function: Callable[..., Any], cases: Sequence[Case]) -> list[Any]:
-    """What the function returns for each of the cases; a function of another process is asked once for all of them."""
+    """Return what the function returns for each case; a function of another process is asked once for all of them."""
     many = getattr(function, "many", None)
     if many is None:
         return [called(function, case) for case in cases]
@@ -137,7 +137,7 @@ def _stops(function: Callable[..., Any], case: Case, error: Exception) -> WrongA
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two answers say the same: lists and tuples are alike, an enum's member and its name are alike."""
+    """Return True if two answers say the same: lists and tuples are alike, an enum's member and its name are alike."""
     try:
         return bool(_plain(one) == _plain(other))
     except Exception:

@@ -1,4 +1,4 @@
-"""What crosses between the grader and a notebook's process besides data: faults, runs, records and errors of clients.
+"""Objects besides data that cross between grader and notebook's process: faults, runs, records, errors of clients.
 
 Each is a special of `kafkalab.grading.values`: a name, and a description in data. The grader makes of a notebook's
 description only what this module names, and checks every part of it. The notebook's process, which trusts the grader,
@@ -115,7 +115,7 @@ ANSWERS = {
     "number": made_number,
     "foreign": made_foreign,
 }
-"""What the grader makes of a notebook's descriptions."""
+"""The makers of the grader's objects from a notebook's descriptions."""
 
 
 def raised(row: Any) -> Exception:
@@ -173,7 +173,7 @@ def _kind(module: str, name: str) -> Any:
 
 
 GIVEN = {"member": made_member, "record": made_record, "foreign": made_foreign}
-"""What a notebook's process makes of the grader's descriptions."""
+"""The makers of a notebook's objects from the grader's descriptions."""
 
 
 def as_raised(row: list[str], attributes: Mapping[str, Any]) -> BaseException:

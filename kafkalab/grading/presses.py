@@ -32,7 +32,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What the presses are to bring about: `says` after "this run shows no ...", `reached` asks a finished run.
+    """The goal of the presses: `says` after "this run shows no ...", `reached` asks a finished run.
 
     `example` is a list of presses that fits the scenario and does not reach the goal; messages show it as a form.
     """

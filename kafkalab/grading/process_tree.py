@@ -18,7 +18,7 @@ from pathlib import Path
 
 SET_CHILD_SUBREAPER = 36
 OWN = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
-"""What a process has for itself, and its share of what it shares with others, without the files that it runs."""
+"""The fields that add up to a process's own memory and its share of shared memory, without the files that it runs."""
 
 ROUNDS, ROUND_S = 100, 0.01
 """A process may start another one just before it is killed: look again, ROUNDS times, ROUND_S apart."""

@@ -1,4 +1,4 @@
-"""What a learner has solved, in `progress.json` beside the notebooks: plain, small, and never in the way of a check.
+"""A learner's progress, in `progress.json` beside the notebooks: plain, small, and never in the way of a check.
 
 The file is written as a whole or not at all, under a lock, since several notebooks may be open. A damaged one is set
 aside, and what can still be read of it goes into the new one.
@@ -42,7 +42,7 @@ Record = dict[str, Done]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What a file holds; `message` says what was wrong with it, "" if nothing."""
+    """The contents of a file; `message` says what was wrong with it, "" if nothing."""
 
     record: Record
     message: str = ""
@@ -184,7 +184,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def in_a_kernel() -> bool:
-    """Whether this process serves a notebook; nothing is imported to find out."""
+    """Return True if this process serves a notebook; nothing is imported to find out."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     return getattr(shell, "kernel", None) is not None

@@ -1,4 +1,4 @@
-"""What a teacher gets: the rows as CSV, and as one HTML page that can be read without anything else."""
+"""The report for a teacher: the rows as CSV, and as one HTML page that can be read without anything else."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import UnreadableError, text_of
 
 CHECK_S = 300
-"""What one check may take here, the answers of the notebook's process included."""
+"""The seconds that one check may take here, the answers of the notebook's process included."""
 
 REASON_MAX = 6000
 LANDLOCK, HOOK = "Landlock", "hook"
@@ -36,7 +36,7 @@ LANDLOCK, HOOK = "Landlock", "hook"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one notebook may take, where it is not as its lab says; 0 is "as the lab says".
+    """The limits of one notebook, where they differ from its lab's; 0 is "as the lab says".
 
     `time_s` is processor time, `wall_s` what may pass by the clock; 0 for several times that.
     """
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a check says of one answer: whether it is right, how much of it is, and its own words."""
+    """The result of a check of one answer: whether it is right, how much of it is, and its own words."""
 
     solved: bool
     part: float
@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What became of one notebook: by exercise the outcome, the cells that stopped with an error, and how it ended.
+    """The run of one notebook: by exercise the outcome, the cells that stopped with an error, and how it ended.
 
     `end` is "" if it ran to the end.
     """

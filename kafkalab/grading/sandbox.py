@@ -1,4 +1,4 @@
-"""What a notebook's process does to shut itself in: it can read its own folder and the libraries, and no more.
+"""The sandbox into which a notebook's process shuts itself: it can read its own folder and the libraries, and no more.
 
 Three fences. Limits on memory and processor time; Landlock, where the kernel has it, for this process and all that it
 starts; and a hook in the interpreter, everywhere, whose refusals are sentences. Where there is bubblewrap the process
@@ -25,7 +25,7 @@ WRITES = (
 )  # fmt: skip
 STARTS = ("os.system", "os.exec", "os.fork", "os.forkpty", "os.spawn", "pty.spawn")
 POPEN = ("subprocess.Popen", "os.posix_spawn")
-"""What `subprocess` tells the hook; the second from Python 3.13 on, where it starts most programs so."""
+"""The events that `subprocess` raises in the hook; the second from Python 3.13 on, where it starts most programs so."""
 CALLS = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
 LOCAL = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "", None)
 LEFT_OPEN = {

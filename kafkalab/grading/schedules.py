@@ -18,7 +18,7 @@ SCHEDULES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """What an audit found: a sentence about the run, the misconception that it shows, and the step that shows it."""
+    """An audit's finding: a sentence about the run, the misconception that it shows, and the step that shows it."""
 
     says: str
     miss: str = ""

@@ -1,4 +1,4 @@
-"""Which seed an exercise is asked with: the learner's, or the grader's, under which typed-in results are wrong."""
+"""The seed of an exercise: the learner's, or the grader's, under which typed-in results are wrong."""
 
 from __future__ import annotations
 

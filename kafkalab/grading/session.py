@@ -17,7 +17,7 @@ from kafkalab.sim.app import App
 from kafkalab.sim.run_errors import ForeignAwaitError
 
 CALL_S, MANY_S = 20, 30
-"""What one call of a student's function may take, and what all calls for an exercise."""
+"""The seconds that one call of a student's function may take, and all calls for an exercise."""
 
 NAME_MAX, ERROR_MAX = 60, 1000
 

@@ -11,7 +11,7 @@ from typing import Any
 from kafkalab.grading.builder import LABS, SOLUTIONS, is_check, read
 
 CHECK = re.compile(r'check\("(?P<exercise>L\d+\.E\d+)", (?P<answer>\w+)\)')
-"""What a check cell says, and nothing else."""
+"""The whole text of a check cell."""
 BEHIND = re.compile(r"kafkalab\.(grading|course)")
 TIME_S, MEMORY_MB = 60, 1024
 SPARK_TIME_S, SPARK_MEMORY_MB = 600, 3072
@@ -44,12 +44,12 @@ class Lab:
 
     @property
     def uses_spark(self) -> bool:
-        """Whether its name says that it needs Spark."""
+        """True if its name says that it needs Spark."""
         return "spark" in self.name
 
     @property
     def points(self) -> float:
-        """What all its exercises are worth."""
+        """The points of all its exercises."""
         return sum(check.points for check in self.checks)
 
 

@@ -1,4 +1,4 @@
-"""What students have handed in: a folder of notebooks, whatever their names, and whatever is in them."""
+"""The submissions of students: a folder of notebooks, whatever their names, and whatever is in them."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class Notebook:
 
 
 METHODS = frozenset({"now", "name", "brokers", "state", "done"})
-"""What is read of a client, and not called."""
+"""The attributes that are read of a client, and not called."""
 
 
 class Client:
@@ -182,7 +182,7 @@ class Client:
 
 
 class Waiting(Client):
-    """What a client's method returned and a program may await: the simulator goes on until it is there."""
+    """An awaitable that a client's method returned: the simulator goes on until it is there."""
 
     def __init__(self, notebook: Notebook, number: int) -> None:
         super().__init__(notebook, number, "Promise")

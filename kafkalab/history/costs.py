@@ -22,14 +22,14 @@ PHASES = {
     "decide": ("EndTxn",),
     "markers": ("WriteTxnMarkers",),
 }
-"""What each request is for, in the order in which a transaction comes to it."""
+"""The purpose of each request, in the order in which a transaction comes to it."""
 PHASE_OF = {api: phase for phase, apis in PHASES.items() for api in apis}
 COLUMNS = ("frames", "bytes", "entries", "round_trips", "ms")
 START = "start"
 """The phase that a client pays for once, not for each transaction."""
 BY = ("api", "phase")
 SizeOf = Callable[[Cluster, Frame], int]
-"""How many bytes a frame has on the wire; -1 where nothing knows."""
+"""The function that returns a frame's bytes on the wire; -1 where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Trip:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a leader appended: its step, how many offsets it took, and the API whose request led to it."""
+    """An append of a leader: its step, how many offsets it took, and the API whose request led to it."""
 
     api: str
     step: int

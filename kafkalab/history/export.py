@@ -134,7 +134,7 @@ class _Tables:
             self.reads.append(read)
 
     def removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
-        """Why and when records are gone from the last leader's log; only a cluster tells what cleaning has removed."""
+        """Return why and when records left the last leader's log; only a cluster knows what cleaning removed."""
         found: dict[Place, tuple[str, int]] = {}
         last_leader = {row.key: row.leader for row in self.leaders if row.leader}
         for place in self.appends:
@@ -156,7 +156,7 @@ class _Tables:
         return found
 
     def _cleaned_before(self, place: Place, held: dict[int, int]) -> bool:
-        """Whether a log with nothing at the offset goes back to one that had it: it read that when it was cleaned."""
+        """Return True if a log without the offset goes back to one that had it: it read that when it was cleaned."""
         key, offset, epoch = place
         next_epoch = min((e for o, e in held.items() if o > offset and e >= epoch), default=-1)
         if next_epoch in (-1, epoch):

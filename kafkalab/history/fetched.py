@@ -20,7 +20,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.trace import Event, Frame, Trace
 
 SHARED_IDS = ("rdkafka", "aiokafka", "kafka-python", "kafkajs", "sarama", "kgo", "client ")
-"""What client ids begin with that a library gives to every client: they say nothing of the process."""
+"""The prefixes of client ids that a library gives to every client: they say nothing of the process."""
 
 
 def with_fetches(history: History, trace: Trace) -> History:

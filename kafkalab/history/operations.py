@@ -126,7 +126,7 @@ class _Operations:
             self._polled(event)
 
     def finish(self) -> None:
-        """What has no answer at the end ends in "info": nobody can tell."""
+        """End what has no answer in "info": the outcome is not known."""
         for call in self.calls:
             lost = any(frame not in call.answered for frame in call.frames)
             if not call.type:

@@ -29,7 +29,7 @@ class Column(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What a client set out to do ("invoke"), and how it ended: "ok", "fail", or "info" (nobody can tell)."""
+    """An operation of a client: its begin ("invoke"), or its end: "ok", "fail", or "info" (nobody can tell)."""
 
     index: Annotated[Long, "position in the history, from 0"] = -1  # type: ignore[assignment]
     process: Annotated[Text, "the client node"] = ""
@@ -90,7 +90,7 @@ class Read(NamedTuple):
 
 
 class Poll(NamedTuple):
-    """What one poll went over on one key, records or none: from one position to the next."""
+    """The range of one poll on one key, records or none: from one position to the next."""
 
     consumer: Annotated[Text, "the consumer"] = ""
     process: Annotated[Text, "its node"] = ""

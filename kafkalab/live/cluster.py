@@ -32,7 +32,7 @@ log = logging.getLogger("kafkalab.live")
 
 Found = TypeVar("Found")
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
-"""How much of a session is recorded, as of a tap's."""
+"""The most of a session that is recorded, as of a tap's."""
 
 
 class LiveCluster:
@@ -89,7 +89,7 @@ class LiveCluster:
 
     @property
     def running(self) -> bool:
-        """Whether clients are served."""
+        """True if clients are served."""
         return self.loop.running
 
     def save(self, path: str | Path) -> Saved:

@@ -28,7 +28,7 @@ Found = TypeVar("Found")
 
 
 class GoesOn(Protocol):
-    """What a journey needs of a run that goes on in a thread of its own: `LiveCluster` and `Tap` are two."""
+    """A run that goes on in a thread of its own, as a journey needs it: `LiveCluster` and `Tap` are two."""
 
     began_ms: int
 
@@ -54,7 +54,7 @@ class GrowingJourney(Journey):
     """The run so far. The cursor stays at its end, unless it has been moved away from there."""
 
     why_fixed: str
-    """Why nothing of the run can be undone."""
+    """The reason why nothing of the run can be undone."""
 
     def __init__(self, source: GoesOn, groups: Iterable[str] = SHOWN) -> None:
         """Show what has happened, and grow with it; ValueError for an unknown group."""
@@ -77,7 +77,7 @@ class GrowingJourney(Journey):
         return key != "payload" and bool(super()._should_send_property(key, value))
 
     def _actions(self) -> EnabledActions:
-        """What can be pressed at the end of the run, and why each other button would change nothing."""
+        """Return what can be pressed at the end of the run, and why each other button would change nothing."""
         raise NotImplementedError
 
     def _let_next_go(self) -> None:
@@ -133,7 +133,7 @@ class GrowingJourney(Journey):
         return next((int(e["step"]) for e in told if not hidden or is_shown(self.payload, e, hidden)), 0)
 
     def _is_at_the_end(self) -> bool:
-        """Whether no stop lies after the cursor."""
+        """Return True if no stop lies after the cursor."""
         return self.step >= self._last_shown(lambda e: bool(e["stop"]))
 
     def _send_since(self, content: Content) -> None:
@@ -211,7 +211,7 @@ class GrowingJourney(Journey):
         return {"place": 0, "steps": snapshot.trace.steps, **report_of(snapshot)}
 
     def report(self) -> dict[str, Any]:
-        """What all checks say of the run so far, with "place"; checked anew when events have come."""
+        """Return what all checks say of the run so far, with "place"; checked anew when events have come."""
         self._watched = True
         if self._reports.get(0, {}).get("steps") != self.source.cluster.trace.steps:
             self._reports[0] = self._judged(self.source.do(self._snapshot))

@@ -29,11 +29,11 @@ PASSED = "{} does not wait at the gate: live.hold() lets frames wait"
 NOTHING_WAITS = "no frame waits at the gate; live.hold() lets frames wait there"
 CLIENT = "{} runs outside the cluster: end it where it runs"
 BACK = (*TRAVELS, *RULE_PRESSES, "name")
-"""What would need another run."""
+"""The moves that would need another run."""
 
 
 class Live(GoesOn, Protocol):
-    """What a journey needs of a cluster whose frames can wait: `LiveCluster` is one."""
+    """A cluster whose frames can wait, as a journey needs it: `LiveCluster` is one."""
 
     gate: Gate
 
@@ -57,7 +57,7 @@ class LiveJourney(GrowingJourney):
     source: Live
 
     def _actions(self) -> EnabledActions:
-        """What can be pressed at the end of the run, and why each other button would change nothing."""
+        """Return what can be pressed at the end of the run, and why each other button would change nothing."""
         cluster, gate = self.source.cluster, self.source.gate
         reasons = {**DEFAULTS, **dict.fromkeys((*FRAME_ACTIONS, "duplicate"), PASSED), "reorder": NOT_UNDONE}
         for frame in gate.held:

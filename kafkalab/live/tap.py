@@ -67,7 +67,7 @@ class Tap:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What clients need instead of the cluster's own bootstrap servers."""
+        """The bootstrap servers for clients, instead of the cluster's own."""
         return self._proxy.bootstrap_servers
 
     def recording(self) -> Recording:
@@ -111,7 +111,7 @@ class Tap:
 
     @cached_property
     def cluster(self) -> Recording:
-        """What is recorded, not a copy: `look` takes over what has come since."""
+        """The recording itself, not a copy: `look` takes over what has come since."""
         recorder = self._session.recorder
         return Recording(recorder.trace, recorder.known)
 
@@ -160,7 +160,7 @@ class Tap:
 
 
 class TapJourney(GrowingJourney):
-    """What a tap has recorded so far. At the end, right lets the frame go on that has waited longest."""
+    """The recording of a tap so far. At the end, right lets the frame go on that has waited longest."""
 
     why_fixed = Recording.why
     source: Tap

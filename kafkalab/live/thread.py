@@ -29,12 +29,12 @@ class EventLoopThread:
 
     @property
     def running(self) -> bool:
-        """Whether calls are made in the loop."""
+        """True if calls are made in the loop."""
         return not self._loop.is_closed()
 
     @property
     def is_here(self) -> bool:
-        """Whether the caller is in the loop's thread."""
+        """True if the caller is in the loop's thread."""
         return threading.current_thread() is self._thread
 
     def run(self, coroutine: Coroutine[Any, Any, Found]) -> Found:

@@ -14,16 +14,16 @@ from typing import Protocol, overload
 from kafkalab.protocol.records import Batch
 
 MEMORY_BYTES = 128 * 1024
-"""What a log with a shelf keeps in memory at most; half of it goes to the shelf then."""
+"""The most bytes that a log with a shelf keeps in memory; half of it goes to the shelf then."""
 READ_BYTES = 1024 * 1024
-"""How much of the shelf one limited read returns at most, and a chunk more."""
+"""The most bytes of the shelf that one limited read returns, and a chunk more."""
 _NO_END = 2**63 - 1
 _COLUMNS = ("_numbers", "_firsts", "_counts", "_newest", "_sizes")
-"""What is known of each chunk on the shelf."""
+"""The columns of each chunk on the shelf."""
 
 
 class Shelf(Protocol):
-    """Where chunks of batches are put, each by a number."""
+    """The store of chunks of batches, each by a number."""
 
     def weight(self, batch: Batch) -> int:
         """Return about how many bytes of memory the batch takes."""

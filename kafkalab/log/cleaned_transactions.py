@@ -18,7 +18,7 @@ class CleanedTransactions:
         self._committed_data: dict[int, None] = {}
 
     def data_read(self, batch: Batch) -> bool:
-        """Whether this data batch belongs to an aborted transaction."""
+        """Return True if this data batch belongs to an aborted transaction."""
         self._begin_up_to(batch.last_offset)
         if not batch.transactional:
             return False
@@ -29,7 +29,7 @@ class CleanedTransactions:
         return False
 
     def marker_read(self, batch: Batch) -> bool:
-        """Whether nothing needs this marker any more: none of its transaction's batches was seen on the way here.
+        """Return True if nothing needs this marker any more: no batch of its transaction was seen on the way here.
 
         A batch that is empty already counts as seen. A marker that is empty itself is needed by nobody.
         """

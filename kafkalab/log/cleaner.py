@@ -25,7 +25,7 @@ NO_HORIZON = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaning:
-    """What one cleaning did: it cleaned [log start, `end`), of which all from `first_dirty` on for the first time."""
+    """One cleaning: it cleaned [log start, `end`), of which all from `first_dirty` on for the first time."""
 
     first_dirty: int
     end: int
@@ -35,7 +35,7 @@ class Cleaning:
 
     @property
     def changed(self) -> bool:
-        """Whether the log is another one now."""
+        """True if the log is another one now."""
         return bool(self.batches_removed or self.records_removed or self.horizons_set)
 
 
@@ -71,7 +71,7 @@ def clean(
 
 
 def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_RETENTION_MS) -> bool:
-    """Whether a cleaning right after a new segment has begun would change the log, which stays as it is."""
+    """Return True if a cleaning right after a new segment has begun would change the log, which stays as it is."""
     if not log.batches:
         return False
     rolled = copy(log)
@@ -166,7 +166,7 @@ class _Cleaner:
         return clean[-1] - self.delete_retention_ms if clean else 0
 
     def _cleaned(self, batch: Batch, transactions: CleanedTransactions, old_enough: bool) -> Batch | None:
-        """What is left of a batch: the batch itself, another one with the same offsets, or nothing."""
+        """Return what is left of a batch: the batch itself, another one with the same offsets, or nothing."""
         horizon = batch.delete_horizon_ms if isinstance(batch, CleanedBatch) else NO_HORIZON
         if self.horizons:
             old_enough = horizon != NO_HORIZON and horizon <= self.now
@@ -201,7 +201,7 @@ class _Cleaner:
         ]
 
     def _stays(self, batch: Batch) -> bool:
-        """Whether a batch stays though it is empty: a producer's last one, or the last below the high watermark."""
+        """Return True if an empty batch stays: a producer's last one, or the last below the high watermark."""
         if batch.last_offset == self.log.high_watermark - 1:
             return True
         entry = self.log.producers.entries.get(batch.producer_id)

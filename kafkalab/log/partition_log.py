@@ -69,7 +69,7 @@ class PartitionLog:
         return self._epochs[-1][0] if self._epochs else -1
 
     def end_offset_for(self, leader_epoch: int) -> int:
-        """Where the log of this leader epoch ends: the base offset of the first batch of a newer one (KIP-101)."""
+        """Return the end of this leader epoch's log: the base offset of the first batch of a newer one (KIP-101)."""
         return self.epoch_and_end(leader_epoch)[1]
 
     def epoch_and_end(self, leader_epoch: int) -> tuple[int, int]:

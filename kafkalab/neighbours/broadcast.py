@@ -62,7 +62,7 @@ class Server(Process):
 
     @property
     def majority(self) -> int:
-        """How many servers are more than half of all."""
+        """The least number of servers that is more than half."""
         return len(SERVERS) // 2 + 1
 
     # active messaging

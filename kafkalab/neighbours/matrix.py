@@ -25,7 +25,7 @@ SLOW_MS = 1_000
 
 @dataclass(frozen=True)
 class Cell:
-    """What is true of a machine in one column, the run that shows it, the step that decides, and a sentence."""
+    """The word for a machine in one column, the run that shows it, the step that decides, and a sentence."""
 
     word: str
     run: Run
@@ -74,7 +74,7 @@ def _decided_by(model: str, seed: int) -> Cell:
 
 
 def _copies(whole: Run, step: int) -> int:
-    """How many logs have the deciding entry at the step, or at the next appends of the same, if it is replicated."""
+    """Return how many logs have the deciding entry at the step, or, if replicated, at the next appends of the same."""
     deciding = whole.trace.events[step]
     if deciding.kind == "append" and isinstance(deciding.data, Entry):
         same = [e for e in whole.trace.events[: step + 1] if e.kind == "append" and e.data == deciding.data]
@@ -112,7 +112,7 @@ def _finish(model: str, seed: int) -> Cell:
 
 
 def _undo(model: str, seed: int) -> Cell:
-    """What an abort does to what has been written; a broadcast has none, only a proposal that its leader took along."""
+    """Return what an abort does to what was written; a broadcast has none, only a proposal lost with its leader."""
     if model == "atomic broadcast":
         done = run(model, (("coordinator", "asked"),), again=True, seed=seed)
     else:

@@ -33,7 +33,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What had ended when it was taken: every id below `xmax` that was not `running`. `own` is the reader's own id."""
+    """The transactions that had ended at a moment: ids below `xmax` not in `running`. `own` is the reader's id."""
 
     xmax: int
     running: tuple[int, ...] = ()
@@ -41,14 +41,14 @@ class Snapshot:
 
 
 def seen(xid: int, snapshot: Snapshot, commit_log: Mapping[int, str]) -> bool:
-    """Whether what this transaction did counts for the snapshot: it is its own, or had ended by then, committed."""
+    """Return True if this transaction counts for the snapshot: it is its own, or had committed by then."""
     if xid == snapshot.own and xid:
         return True
     return xid < snapshot.xmax and xid not in snapshot.running and commit_log.get(xid) == COMMITTED
 
 
 def visible(version: Version, snapshot: Snapshot, commit_log: Mapping[int, str]) -> bool:
-    """Whether the snapshot sees this version: it sees who made it, and nobody who has replaced it."""
+    """Return True if the snapshot sees this version: it sees who made it, and nobody who has replaced it."""
     if not seen(version.xmin, snapshot, commit_log):
         return False
     return version.xmax == 0 or not seen(version.xmax, snapshot, commit_log)

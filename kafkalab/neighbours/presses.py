@@ -24,14 +24,14 @@ MOMENTS = ("written", "asked", "prepared", "decided", "told")
 WHO = ("coordinator", "told", "other")
 """The process that decides; the part that is told the decision first; another part."""
 AGAIN_MS = 120_000
-"""When the crashed processes start again, if they do."""
+"""The time at which crashed processes start again, if they do."""
 Press = tuple[str, str]
-"""Who crashes, and right after which moment."""
+"""The process that crashes, and the moment right after which it does."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What became of the transaction on one machine.
+    """The outcome of the transaction on one machine.
 
     `parts` says of each part: committed, aborted, in doubt, or down. `moments` are the steps at which they came. `told`
     is what the client knows: committed, aborted, unknown.
@@ -108,7 +108,7 @@ def _crash(done: Run, who: str, moment: str) -> Crash | None:
 
 
 def _places(done: Run) -> dict[str, str]:
-    """Which node each of `WHO` is."""
+    """Return which node each of `WHO` is."""
     if done.model == "MVCC":
         return {"coordinator": "db", "told": "", "other": ""}
     if done.model == "atomic broadcast":

@@ -13,7 +13,7 @@ from kafkalab.sim.kernel.task import no_requests
 from kafkalab.trace import Frame
 
 HORIZON_MS = 600_000
-"""How long a run goes on: what has not ended after ten minutes of virtual time waits for a process that is down."""
+"""The length of a run: what has not ended after ten minutes of virtual time waits for a process that is down."""
 NOTICED_MS = 500
 """After this time the others notice that a process is down. The heartbeats by which they do are not sent."""
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
@@ -109,7 +109,7 @@ class World:
         self.kernel.run_for(HORIZON_MS, LIMIT, next(iter(self.processes)))
 
     def alive(self, node: str) -> bool:
-        """Whether the process runs now."""
+        """Return True if the process runs now."""
         return self.kernel.nodes[node].alive
 
     def append(self, node: str, entry: Entry, cause: int) -> int:

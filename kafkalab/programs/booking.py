@@ -49,7 +49,7 @@ class Booker:
 
     @property
     def value(self) -> str:
-        """What the payment says; "" if none was read."""
+        """The value of the payment; "" if none was read."""
         return str(self.payment.value) if self.payment else ""
 
     async def poll(self) -> None:

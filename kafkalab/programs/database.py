@@ -14,7 +14,7 @@ from kafkalab.sim.kernel.kernel import Kernel
 
 Row = tuple[Any, ...]
 CALL_MS = 1
-"""How long each statement takes, in virtual time, before it takes effect."""
+"""The virtual time that each statement takes before it takes effect."""
 SCHEMA = (
     "CREATE TABLE bookings (payment TEXT NOT NULL)",
     "CREATE TABLE booked_once (payment TEXT NOT NULL UNIQUE)",
@@ -25,7 +25,7 @@ REFUSED = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLIT
 PAGES_MAX, BYTES_MAX, STEPS_MAX = 256, 100_000, 1_000
 """Of the database: pages of 4 KB; of a text or a statement: bytes; of a statement: thousands of instructions."""
 ROWS_MAX, RESULT_MAX = 10_000, 1_000_000
-"""What a statement may return: rows, and characters or bytes in all."""
+"""The most that a statement may return: rows, and characters or bytes in all."""
 TABLES = ("bookings", "booked_once", "positions", "outbox")
 
 

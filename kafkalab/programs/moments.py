@@ -23,7 +23,7 @@ _REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 
 
 class Situation:
-    """What is going on: `note` each event in turn; `moments` holds those of MOMENTS that the run is in."""
+    """The situation of a run: `note` each event in turn; `moments` holds those of MOMENTS that the run is in."""
 
     def __init__(self) -> None:
         self.moments: tuple[str, ...] = ()

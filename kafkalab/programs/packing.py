@@ -206,7 +206,7 @@ ACTS: dict[str, Callable[[_Packing, Sequence[ConsumerRecord]], Awaitable[None]]]
     "new producer": _new_producer,
     "join again": _join_again,
 }
-"""What a packer may do with the transaction that it has begun, and after it, by name."""
+"""The acts of a packer in the transaction that it has begun, and after it, by name."""
 
 
 @program

@@ -57,7 +57,7 @@ NAMELESS = ("EndTxn#", "WriteTxnMarkers#", "TxnOffsetCommit#")
 
 
 def outlives_its_retry(fault: Fault) -> bool:
-    """Whether an EndTxn, a marker or a TxnOffsetCommit comes after the request that its sender has made instead.
+    """Return True if an EndTxn, a marker or a TxnOffsetCommit comes after the request that its sender has made instead.
 
     See KAFKA-17754 and KIP-890.
     """
@@ -67,7 +67,7 @@ def outlives_its_retry(fault: Fault) -> bool:
 
 
 def lets_a_batch_be_overtaken(fault: Fault) -> bool:
-    """Whether a Produce comes late, and what its producer sends next first: on one connection TCP keeps their order.
+    """Return True if a Produce arrives after its producer's next one: on one connection TCP keeps their order.
 
     A leader that knows nothing of an idempotent producer takes its second batch as its first.
     """

@@ -28,7 +28,7 @@ PLACES = '"b1", "leader of out-0", "coordinator of some-id" or "group coordinato
 KINDS = {"as": str, "await": str, "until": str, "wait": bool, "show": list[str], "times_out": bool}
 KEYS = ("ask", "to", "with", "version", "as", "wait", "until", "show", "times_out")
 AS_WRITTEN = ("values", "keys", "headers")
-"""What of a record batch is never a reference to an earlier answer."""
+"""The fields of a record batch that are never references to an earlier answer."""
 PAUSE_MS, TRIES = 20, 500
 
 
@@ -174,7 +174,7 @@ class Hand:
         return to
 
     def _found(self, reference: re.Match[str]) -> Any:
-        """What the answer of this name has there, or a number with the distance from it."""
+        """Return what the answer of this name has there, or a number with the distance from it."""
         name, attribute, distance = reference.groups()
         found = _field_of(self.named.get(name), attribute)
         if found is MISSING or (distance is not None and type(found) is not int):

@@ -196,7 +196,7 @@ class Recording:
             self.frame_faults.append((self.keys[event.frame], Drop if event.name == "Drop" else Duplicate, -1))
 
     def _keep_what_never_arrived(self) -> None:
-        """What still waits at the gate, or was let go when nobody was there, never arrives in the scenario either."""
+        """Keep frames from arriving that were held at the end, or released when no node was there to receive them."""
         for name, key in self.keys.items():
             if self.trace.frames[name].fate in ("in flight", "lost"):
                 self.frame_faults.append((key, Hold, -1))

@@ -29,7 +29,7 @@ def plan_error(plan: list[list[Any]]) -> str:
 
 Plan = Annotated[list[list[Any]], plan_error]
 PATIENCE = 5
-"""How often a call that timed out is called again, and how often a producer that failed is replaced."""
+"""The number of times that a timed-out call is repeated, and that a failed producer is replaced."""
 
 
 @program

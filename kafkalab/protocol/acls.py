@@ -47,7 +47,7 @@ class Deny:
         return f"Deny({self.principal!r}, {self.operation!r}, {self.resource!r})"
 
     def concerns(self, principal: str, operation: str) -> bool:
-        """Whether it is about this principal and this operation. (Only what is *allowed* implies DESCRIBE.)"""
+        """Return True if it is about this principal and this operation. (Only what is *allowed* implies DESCRIBE.)"""
         return self.principal in (ANYTHING, principal) and self.operation in (ALL, operation)
 
 

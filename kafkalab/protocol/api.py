@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Header(NamedTuple):
-    """What a request carries besides its body: the version that both sides agreed on, and who sends it."""
+    """The header of a request: the version that both sides agreed on, and who sends it."""
 
     version: int
     sender: str

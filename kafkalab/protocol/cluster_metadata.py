@@ -40,7 +40,7 @@ class ClusterMetadata:
         return self._leaders
 
     def has_topic(self, topic: str) -> bool:
-        """Whether the topic exists: its partition 0 does."""
+        """Return True if the topic exists: its partition 0 does."""
         return f"{topic}-0" in self.partitions
 
     def partitions_of(self, topic: str) -> list[str]:

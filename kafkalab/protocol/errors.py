@@ -99,4 +99,4 @@ class IllegalArgumentError(ValueError):
 
 
 class InvariantError(RuntimeError):
-    """What cannot happen has happened: a mistake in a program, never an answer (Kafka: IllegalStateException)."""
+    """An impossible state: a mistake in a program, never an answer (Kafka: IllegalStateException)."""

@@ -53,7 +53,7 @@ def _each_as_read(held: Any, version: int) -> Any:
 
 
 class Plan(NamedTuple):
-    """What `as_read` has to do with a message of one type: fields it lacks with their defaults, and fields that hold
+    """The work of `as_read` on a message of one type: fields it lacks with their defaults, and fields that hold
     such messages."""
 
     lacking: tuple[tuple[str, Any], ...]

@@ -48,7 +48,7 @@ _SINCE_0_11 = (*_SINCE_1_0, rules.FIVE_BATCHES, rules.TIMEOUT_BUMPS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Which rules, which cluster level, which client protocol.
+    """The rules, the cluster level and the client protocol of a version.
 
     `cluster_level` is the finalized level of the feature `transaction.version`, 0 to 2. `client_protocol` is the newest
     form of the transactional requests that the clients speak, 0 to 2: a client speaks 2 only on a cluster of level 2.
@@ -70,7 +70,7 @@ PROFILES: dict[str, Profile] = {
         Profile(name="4.x/TV2", client_protocol=2, cluster_level=2),
     )
 }
-"""What a scenario may name.
+"""The profiles that a scenario may name.
 
 0.11 refused a fenced producer's offsets, 1.0 to 2.4 did not. "4.x/TV1" has clients of client protocol 1, such as
 librdkafka's, on a cluster of level 2: the level does not protect such a client.
@@ -109,5 +109,5 @@ class Rules:
         object.__setattr__(self, "cluster_level", profile.cluster_level)
 
     def on(self, rule: Rule) -> bool:
-        """Whether the rule is in force."""
+        """Return True if the rule is in force."""
         return rule.name not in self._off

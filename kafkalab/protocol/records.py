@@ -116,7 +116,7 @@ class Batch:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether the batch is part of a transaction: the bit means nothing without a producer id (`UnifiedLog`)."""
+        """True if the batch is part of a transaction: the bit means nothing without a producer id (`UnifiedLog`)."""
         return self.transactional and self.producer_id >= 0
 
     @property
@@ -125,7 +125,7 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """What the batch takes in a log, uncompressed; an entry of an internal topic counts as its text, about."""
+        """The bytes of the batch in a log, uncompressed; an entry of an internal topic counts as its text, about."""
         if self.control is not None:
             return MARKER_BYTES if self.records else HEADER_BYTES
         size, base = HEADER_BYTES, self.base_offset
@@ -155,7 +155,7 @@ class CleanedBatch(Batch):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherRecords(Batch):
-    """What a request may hold for a partition in place of exactly one batch of magic 2; every leader refuses it.
+    """The records of a request for a partition that are not exactly one batch of magic 2; every leader refuses it.
 
     `corrupt` says that its length, its magic or its checksum cannot be (CORRUPT_MESSAGE), `unreadable` that its records
     cannot be decompressed (UNKNOWN_SERVER_ERROR); anything else is INVALID_RECORD.

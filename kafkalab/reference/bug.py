@@ -24,7 +24,7 @@ def anchor_of(heading: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Where to look at the end of a run: `what` in words, `of(cluster)` as one line of text."""
+    """The sign to look for at the end of a run: `what` in words, `of(cluster)` as one line of text."""
 
     what: str
     of: Callable[[Cluster], str]
@@ -67,7 +67,7 @@ class Bug:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one run showed: the sign, and the forbidden anomalies."""
+    """The result of one run: the sign, and the forbidden anomalies."""
 
     sign: str
     anomalies: tuple[str, ...]
@@ -107,7 +107,7 @@ def answers(node: str, api: str, last: int = 1) -> Sign:
 
 
 def stable(partition: str) -> Sign:
-    """How far readers with read_committed get."""
+    """Return how far readers with read_committed get."""
 
     def of(cluster: Cluster) -> str:
         log = cluster.log_of(partition)
@@ -132,7 +132,7 @@ def state(transactional_id: str) -> Sign:
 
 
 def result(node: str) -> Sign:
-    """What the program returned, or the exception with which it ended."""
+    """Return what the program returned, or the exception with which it ended."""
 
     def of(cluster: Cluster) -> str:
         found = cluster.results[node]
@@ -147,7 +147,7 @@ def both(*signs: Sign) -> Sign:
 
 
 def markers(partition: str) -> Sign:
-    """How many markers the leader's log still holds."""
+    """Return how many markers the leader's log still holds."""
 
     def of(cluster: Cluster) -> str:
         return str(sum(b.control is not None and bool(b.records) for b in cluster.log_of(partition).batches))

@@ -27,19 +27,19 @@ MEANING: dict[Error, str] = {error: guide.means for error, guide in GUIDE.items(
 ABORT, CLOSE, BY_ITSELF = "Abort the transaction", "Close the producer", "The client deals with it"
 ADMIN = "For administrators"
 GROUP_OF = {Reaction.ABORTABLE: ABORT, Reaction.RECOVERABLE: ABORT, Reaction.FATAL: CLOSE}
-"""What you do after a reaction; after any other the client deals with it."""
+"""The advice after a reaction; after any other the client deals with it."""
 
 
 FROM_LEADERS = (
     Error.INVALID_PRODUCER_EPOCH, Error.DUPLICATE_SEQUENCE_NUMBER, Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
     Error.UNKNOWN_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED,
 )  # fmt: skip
-"""What a leader may answer to a batch outside transactions."""
+"""The errors that a leader may answer to a batch outside transactions."""
 FROM_GROUPS = (
     Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS,
     Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSTABLE_OFFSET_COMMIT, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID,
 )  # fmt: skip
-"""What a group coordinator may answer to a consumer."""
+"""The errors that a group coordinator may answer to a consumer."""
 WITHOUT_TRANSACTION = {
     Reaction.RETRY: "the batch is sent again",
     Reaction.SUCCESS: "the record counts as written; its offset is unknown",
@@ -102,7 +102,7 @@ def bugs_with(error: Error) -> tuple[Bug, ...]:
 
 
 def consumers_reaction(error: Error) -> str:
-    """What a consumer does about an answer of its group's coordinator."""
+    """Return what a consumer does about an answer of its group's coordinator."""
     if error in LOOK_UP:
         return "the coordinator is looked up, and asked again"
     if error in UNKNOWN:

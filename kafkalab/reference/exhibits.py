@@ -25,7 +25,7 @@ from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import Picture
 
 BUG, RULE, ERROR = "KAFKA-17754", "deduplication", "PRODUCER_FENCED"
-"""What each collection shows first."""
+"""The first exhibit of each collection."""
 
 
 def museum(chosen: str = BUG) -> Gallery:
@@ -34,7 +34,7 @@ def museum(chosen: str = BUG) -> Gallery:
 
 
 def rule_gallery(chosen: str = RULE) -> Gallery:
-    """What each rule protects: the same run with it and without it: `rule_gallery("verification")`."""
+    """Return what each rule protects: the same run with it and without it: `rule_gallery("verification")`."""
     return Gallery("A rule", rule_exhibits(), chosen)
 
 

@@ -97,7 +97,7 @@ QUESTIONS: tuple[Question, ...] = (
 
 
 def answer(question: Question, profile: str) -> str:
-    """What this profile's brokers say: error names, and the fields that the question asks for."""
+    """Return what this profile's brokers say: error names, and the fields that the question asks for."""
     steps = [{k: v for k, v in step.items() if k != "version"} for step in question.steps]  # as the profile's clients
     programs = (Program("hand", "raw_requests", {"steps": steps}),)
     _, error, *shown = ran(Scenario(topics={"out": 1}, profile=profile, programs=programs)).results["hand"][-1]

@@ -127,9 +127,9 @@ KAFKA_NAMES = {
 """Kafka's names of broker settings that have shorter ones here (`TransactionStateManagerConfig`,
 `AddPartitionsToTxnConfig`)."""
 COMPUTED = {"transaction_state_log_replication_factor": "3, or as many as there are brokers"}
-"""What the page says of a default that depends on the cluster."""
+"""The page's words for a default that depends on the cluster."""
 REMOVED = {"UpdateMetadata": "up to Kafka 3.9; 4.x has no version of it"}
-"""What the page says of APIs that today's Kafka does not have."""
+"""The page's words for APIs that today's Kafka does not have."""
 
 
 def _broker_defaults() -> list[str]:

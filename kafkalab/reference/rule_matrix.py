@@ -129,7 +129,7 @@ def scenario_of(rule: Rule, root: Path) -> Scenario:
 
 
 def report_of(scenario: Scenario) -> Report:
-    """What the checks say of a run of the scenario. ValueError if one of its faults changed nothing."""
+    """Return what the checks say of a run of the scenario. ValueError if one of its faults changed nothing."""
     return check_all(history_of(ran_with_all(scenario)))
 
 

@@ -27,7 +27,7 @@ TWO_PHASE_VERSION = 6
 
 
 class Level(Protocol):
-    """Who knows the brokers' settings and the finalized level of `transaction.version`: any broker's state."""
+    """The holder of the brokers' settings and the finalized level of `transaction.version`: any broker's state."""
 
     config: BrokerConfig
 
@@ -120,7 +120,7 @@ class SimPort:
 
 
 class App:
-    """What a client program gets: its clients, its clock. One process; a crash takes all of it."""
+    """The environment of a client program: its clients, its clock. One process; a crash takes all of it."""
 
     def __init__(self, port: SimPort, controller: Controller) -> None:
         self.port = port

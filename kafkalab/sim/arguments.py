@@ -48,7 +48,7 @@ Name = Annotated[str, _named]
 """A name of a topic, a group, an id or a node."""
 Milliseconds = Annotated[int, between(0, TIME_MS.most)]
 Count = Annotated[int, between(0, COUNT.most)]
-"""How often a program does something."""
+"""The number of times that a program does something."""
 Partition = Annotated[str, _partition]
 Index = Annotated[int, between(0, 2**31 - 1)]
 """The number of a partition."""

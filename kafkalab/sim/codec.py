@@ -28,12 +28,12 @@ from kafkalab.sim.scenario_names import SCENARIOS
 SCENARIO, CHALLENGE, ANSWER = "K", "C", "T"
 KINDS = {SCENARIO: "code", CHALLENGE: "challenge", ANSWER: "answer"}
 FORMER = {CHALLENGE: "klabC1", ANSWER: "klabT1"}
-"""How lines of these kinds began in the first format."""
+"""The beginnings of lines of these kinds in the first format."""
 SIGNS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ALIKE = str.maketrans("ILOilo", "110110")
 VERSION, CHECK_SIGNS, GROUP = "1", 4, 5
 AROUND = " \t\r\n\"'`´“”„‘’‚«»<>()[].,;:!"
-"""What may stand around a code in the text that it is copied from."""
+"""The characters that may surround a code in the text that it is copied from."""
 LINK = re.compile(r"[#?&/=]([A-Za-z][0-9]-[0-9A-Za-z-]+)")
 """A code in a link, such as the page's "…#run=K1-HC34P-…&step=54"."""
 WORDS = (
@@ -47,10 +47,10 @@ WORDS = (
     'ProduceReply#1Produce#1EndTxnReply#1EndTxn#1"Crash","node":"b3","at_step":1","at_ms":-1"Drop","'
     '["zombie_member","two_members","hanging","kafka_17754","0.11","1.0","4.x/TV1","lab03","4.x/TV2",0,0,0]"lab03","4.x/TV2",0,0,[['
 )
-"""What codes of version 1 are compressed against. A change of it makes another version."""
+"""The dictionary that codes of version 1 are compressed against. A change of it makes another version."""
 BILLING, PACKING = {"till-1": "first", "till-2": "second"}, {"anna": "one", "ben": "two"}
 NODES = {"lab06": BILLING, "lab06-": BILLING, "lab10": PACKING, "pending_offsets": PACKING}
-"""What codes of version 1 call the nodes of these scenarios: their names when it began."""
+"""The names of the nodes of these scenarios in codes of version 1: those that they had when it began."""
 
 
 def encode(kind: str, data: Any) -> str:

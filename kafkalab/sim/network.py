@@ -46,11 +46,11 @@ class Network:
         """In real time, with no trace kept, while `is_whole`: frames arrive at once and leave no events."""
         self.timing_out = False  # while a connection is being closed because a request timed out
         self.gate: Callable[[Frame], bool] | None = None
-        """Whether a frame is kept on its way until somebody releases it (sim/gate.py)."""
+        """The rule that keeps a frame on its way until it is released (sim/gate.py)."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
+        """True if every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
         waits = self.faults or self.gate or self.links.cuts or self.links.all_kept
         return not waits and all(node.alive and not node.paused for node in self.kernel.nodes.values())
 

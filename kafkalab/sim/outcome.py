@@ -1,4 +1,4 @@
-"""What became of a run's transactions, read from the logs as a read_committed consumer reads them."""
+"""The outcome of a run's transactions, read from the logs as a read_committed consumer reads them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _word(tid: str, history: list[Txn], last: Txn, logs: dict[str, PartitionLog]
 
 
 def _last_end(log: PartitionLog, producer_id: int) -> ControlType | str | None:
-    """How the producer's last transaction here ended; None while it is open, GONE if that was cleaned or deleted."""
+    """Return how the producer's last transaction here ended; None while open, GONE if that was cleaned or deleted."""
     cleaned = log.log_start_offset > 0 or log.checkpoint.first_dirty_offset > 0
     end: ControlType | str | None = GONE if cleaned else ControlType.ABORT
     for batch in log.batches:

@@ -1,4 +1,4 @@
-"""What could happen next: each fault that can strike a cluster at its present step, and why each other one cannot.
+"""The faults that could happen next: each that can strike a cluster at its present step, and why the others cannot.
 
 Nothing here changes the cluster. Pass `Cluster(scenario, watch=...)` a callback to take note of it during a run.
 """
@@ -126,7 +126,7 @@ def why_not(cluster: Cluster, fault: Fault) -> str:
 
 
 def _is_planned(cluster: Cluster, fault: TimedFault) -> bool:
-    """Whether the scenario has the same fault for the present step; what it plans for the set-up strikes at its end."""
+    """Return True if the scenario has the same fault for the present step; that of the set-up strikes at its end."""
     step = cluster.trace.steps - 1
     planned = [f for f in cluster.scenario.faults if isinstance(f, TimedFault) and f.at_step >= 0]
     now = [f for f in planned if max(f.at_step, cluster.start) == step]
@@ -161,7 +161,7 @@ def _why_not_frame(cluster: Cluster, fault: FrameFault) -> str:
 
 
 def _never_left(cluster: Cluster, frame: Frame) -> bool:
-    """Whether the frame's sender crashed right after the event of sending it, and took it along."""
+    """Return True if the frame's sender crashed right after the event of sending it, and took it along."""
     for event in cluster.trace.events[frame.sent_step + 1 :]:
         if event.at_ms > frame.sent_ms:
             return False

@@ -1,4 +1,4 @@
-"""What is in the logs before a run begins: records of topics, and transactional ids that have been in use."""
+"""The contents of the logs before a run begins: records of topics, and transactional ids that have been in use."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from kafkalab.trace import Trace
 
 
 class RecordedController:
-    """What the recorded frames said last of who leads what."""
+    """The leaders of partitions, as the recorded frames named them last."""
 
     def __init__(self, metadata: ClusterMetadata) -> None:
         self.metadata = metadata
@@ -24,7 +24,7 @@ class RecordedController:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedScenario:
-    """What views need to know of a scenario, as far as frames told it: clients first in `nodes`, then brokers."""
+    """The part of a scenario that views need, as far as frames show it: clients first in `nodes`, then brokers."""
 
     title: str
     profile: str
@@ -38,7 +38,7 @@ class RecordedScenario:
 
 
 class Known(NamedTuple):
-    """What frames have told of a cluster by now."""
+    """The state of a cluster that its frames have shown by now."""
 
     metadata: ClusterMetadata
     clients: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How a run may end badly; each message shows the last events."""
+"""The errors that end a run; each message shows the last events."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ ProgramFunction = Callable[..., Coroutine[Any, Any, Any]]
 PROGRAMS: Registry[ProgramFunction] = Registry("programs")
 
 BROKER_SETTINGS = {f.name: bool if isinstance(f.default, bool) else int for f in fields(BrokerConfig)}
-"""What a scenario's `config` may name, and of which type it is."""
+"""The settings that a scenario's `config` may name, with their types."""
 
 
 def program(function: ProgramFunction) -> ProgramFunction:
@@ -51,7 +51,7 @@ def program(function: ProgramFunction) -> ProgramFunction:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a client node runs: a registered program's name, or a function, with its arguments."""
+    """The program of a client node: a registered program's name, or a function, with its arguments."""
 
     node: Name
     run: str | ProgramFunction

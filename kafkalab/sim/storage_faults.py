@@ -47,16 +47,16 @@ class StorageFaults:
         return partition in self.brokers[broker].state.logs
 
     def can_compact(self, partition: str) -> bool:
-        """Whether compacting the partition now would change a replica's log."""
+        """Return True if compacting the partition now would change a replica's log."""
         logs = [(b.state.logs[partition], b.state.config) for b in self._replicas(partition)]
         return any(would_clean(log, self.kernel.now, config.delete_retention_ms) for log, config in logs)
 
     def can_roll(self, partition: str) -> bool:
-        """Whether any replica's active segment has records, so that a new one can begin."""
+        """Return True if any replica's active segment has records, so that a new one can begin."""
         return any(log.segments[-1] < log.log_end_offset for log in self._logs(partition))
 
     def can_delete_segment(self, partition: str) -> bool:
-        """Whether the leader's oldest segment is replicated, and is not empty or has one behind it."""
+        """Return True if the leader's oldest segment is replicated, and is not empty or has one behind it."""
         leader = self.controller.metadata.leader(partition)
         if not leader or not self._works(leader) or not self._has(leader, partition):
             return False

@@ -30,14 +30,15 @@ def build(root: Path, site: Path, url: str = "") -> None:
     shutil.rmtree(site, ignore_errors=True)
     site.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:
-        build_book(root, site, Path(folder), url=url)
-    pages = list(site.rglob("*.html"))
-    with tempfile.TemporaryDirectory() as folder:
         write_notebooks(root, Path(folder))
         build_lite(root, site, Path(folder))
     _guard(site)
     write_page(site / PAGE, site / PYTHON, node(root / CACHE))
     write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after the page, which needs Python's library, too
+    others = set(site.rglob("*.html"))
+    with tempfile.TemporaryDirectory() as folder:
+        build_book(root, site, Path(folder), url=url)
+    pages = sorted(set(site.rglob("*.html")) - others)
     if dead := dead_links(site, pages):
         raise CannotBuildError("links that lead nowhere:\n" + "\n".join(dead))
 

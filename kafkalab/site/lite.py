@@ -21,12 +21,12 @@ PYTHON = Path("static", "pyodide")
 APPS = ("notebooks", "lab", "edit")
 EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension", "@jupyter-widgets/jupyterlab-manager", "anywidget")
 PLACES = tuple(Path(sys.prefix, "share", "jupyter", name) for name in ("lite", "labextensions"))
-"""Where they lie: `make` puts JupyterLite's own one where JupyterLab does not find it."""
+"""The places of the extensions: `make` puts JupyterLite's own one where JupyterLab does not find it."""
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 KERNELS_OWN = ("ipykernel", "piplite", "pyodide_kernel", "widgetsnbextension-4")
-"""How the names of the wheels begin that the kernel's extension brings."""
+"""The prefixes of the names of the wheels that the kernel's extension brings."""
 DRIVERS = ["asyncStorage", "localStorageWrapper", "memoryStorageDriver"]
-"""Where JupyterLite keeps files, the best first: IndexedDB, localStorage, memory. Without the last a notebook does not
+"""JupyterLite's stores of files, the best first: IndexedDB, localStorage, memory. Without the last a notebook does not
 open in a Firefox that blocks all site data."""
 NOT_INSTALLED = "the site needs jupyterlite-core and jupyterlite-pyodide-kernel: `make site`, or pip install '.[site]'"
 

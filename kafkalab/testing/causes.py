@@ -29,7 +29,7 @@ class Cause:
     key: str = ""
 
     def explains(self, finding: Finding) -> bool:
-        """Whether the finding is of such an anomaly, and of exactly-once about this key."""
+        """Return True if the finding is of such an anomaly, and of exactly-once about this key."""
         about = finding.anomaly != "exactly-once" or self.key in ("", *finding.keys)
         return finding.anomaly in self.anomalies and about
 

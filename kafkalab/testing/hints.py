@@ -64,7 +64,7 @@ def hint_for(finding: Finding, view: View, causes: Sequence[Cause]) -> str:
 
 
 def _in_one_transaction(finding: Finding, view: View) -> bool:
-    """Whether two of the outputs that prove the finding are of one transaction."""
+    """Return True if two of the outputs that prove the finding are of one transaction."""
     made = [
         view.transaction_of[key, record.offset].id
         for key in view.data_keys

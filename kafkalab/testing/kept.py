@@ -18,7 +18,7 @@ FRAMES = 30
 LONGEST = 50_000
 """A longer session would take minutes to be run again."""
 LATER = 14
-"""How many stops behind the step that proves an anomaly are drawn: enough for the markers that commit it."""
+"""The number of stops that are drawn after the step that proves an anomaly: enough for the markers that commit it."""
 
 
 def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) -> str:

@@ -76,7 +76,7 @@ def _demand_an_answer(report: Report, result: Result) -> None:
 
 
 def _is_in_flight(view: View, finding: Finding) -> bool:
-    """Whether a finding of exactly-once says only that an input's fate is not certain yet."""
+    """Return True if a finding of exactly-once says only that an input's fate is not certain yet."""
     if finding.anomaly != EXACTLY_ONCE:
         return False
     place = (finding.keys[0], finding.offsets[0])

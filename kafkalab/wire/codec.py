@@ -31,10 +31,10 @@ from kafkalab.wire.values import Context
 
 API_NAMES = {api.key: api.name for api in ALL if api.name in OFFERED}
 REPEATED = {"FindCoordinator": ("coordinator_keys", "coordinators"), "OffsetFetch": ("groups", "groups")}
-"""What one request of newer versions holds several of, where kafkalab's message is about one: request, response."""
+"""The fields of requests and responses that hold several, where kafkalab's message is about one."""
 
 NO_REQUEST = (StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError)
-"""What reading raises for bytes that are no request."""
+"""The errors of reading bytes that are no request."""
 CORRELATION_AT = 4
 HEADER = Struct(">hhi")
 _LENGTH = Struct(">h")
@@ -56,7 +56,7 @@ class Asked:
     message: Any
     bodies: tuple[Any, ...]
     known: Any = None
-    """What `Repeated` has of it."""
+    """The entry of `Repeated` for it."""
 
 
 class Version:

@@ -31,7 +31,7 @@ ROWS = 30_000
 
 @dataclass(slots=True)
 class Bounds:
-    """What a walk over one message counts and finds: `rows` is the number of rows and tagged fields that may still
+    """The counts and findings of a walk over one message: `rows` is the number of rows and tagged fields that may still
     come, `edits` are replacements (start, end, bytes) that take out its unknown tagged fields."""
 
     rows: int = sys.maxsize

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kafkalab.wire.values import AS_IT_IS, Context, Kind
 
 Values: TypeAlias = dict[str, Any]
-"""What the fields of a message have, by their names."""
+"""The values of a message's fields, by their names."""
 
 
 class Is(NamedTuple):

@@ -31,7 +31,7 @@ REQUESTS_AHEAD = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What clients may take. A connection beyond a limit is closed, with a log line.
+    """The limits of clients. A connection beyond a limit is closed, with a log line.
 
     `unread_bytes` counts what has come from all clients and is not handled yet, `unsent_bytes` the answers that slow
     readers have not taken yet.

@@ -27,7 +27,7 @@ Writer: TypeAlias = Callable[[Any, Values, Context], None]
 
 
 class Shape:
-    """How one kio class and one class of ours, or none, correspond."""
+    """The correspondence of one kio class and one class of ours, or none."""
 
     def __init__(self, theirs: type, ours: type | None, rules: tuple[Any, ...], table: dict[type, tuple[Any, ...]]):
         self.theirs, self.ours, self.table = theirs, ours, table
@@ -100,13 +100,13 @@ def _is_required(field: Any) -> bool:
 
 
 def _unsaid(field: Any) -> Any:
-    """What is read for a field of ours that has no default, where the bytes say nothing of it."""
+    """Return what is read for a field of ours that has no default, where the bytes say nothing of it."""
     kind = str(field.type)
     return -1 if kind == "int" else "" if kind == "str" else {} if kind.startswith("dict") else ()
 
 
 def _nothing(hint: Any) -> Any:
-    """What is written into a field that we know nothing of."""
+    """Return what is written into a field that we know nothing of."""
     options = get_args(hint)
     if type(None) in options:
         return None

@@ -44,7 +44,7 @@ class FileShelf:
 
     @property
     def files(self) -> int:
-        """How many files are open."""
+        """The number of open files."""
         return len(self._files)
 
     def weight(self, batch: Batch) -> int:

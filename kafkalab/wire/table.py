@@ -74,7 +74,7 @@ from kafkalab.wire.values import (
 )
 
 MAX_BYTES, PARTITION_MAX_BYTES = 52_428_800, 1_048_576
-"""What a consumer of ours says of `fetch.max.bytes` and `max.partition.fetch.bytes`."""
+"""The values of `fetch.max.bytes` and `max.partition.fetch.bytes` of a consumer of ours."""
 
 ERRORS_OF = (Is("error_code", "errors", ERROR, default=Error.NONE),)
 COMMITTED = (

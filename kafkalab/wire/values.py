@@ -21,7 +21,7 @@ from kafkalab.wire.names import Names
 
 @dataclass(slots=True)
 class Context:
-    """What an answer depends on besides itself: the cluster's names, and the request, as kio's and as our message."""
+    """The context that an answer depends on: the cluster's names, and the request, as kio's and as our message."""
 
     names: Names
     message: Any = None

@@ -26,7 +26,7 @@ export interface Batch {
 	fields?: Array<Field[]>;
 }
 
-// What a coordinator holds of a transactional id.
+// A coordinator's entry of a transactional id.
 export interface Transaction {
 	state: string;
 	pending: string;
@@ -36,7 +36,7 @@ export interface Transaction {
 	node: string;
 }
 
-// What has changed of a client: the last call, or the state of its producer.
+// The changes of a client: the last call, or the state of its producer.
 export interface Client {
 	last?: string;
 	state?: string;
@@ -45,7 +45,7 @@ export interface Client {
 	tid?: string;
 }
 
-// What a coordinator holds of a consumer group.
+// A coordinator's entry of a consumer group.
 export interface Group {
 	state: string;
 	generation: number;
@@ -54,7 +54,7 @@ export interface Group {
 	node: string;
 }
 
-// What a leader remembers of a producer id: its epoch; by batch its first and last sequence number, and offset.
+// A leader's memory of a producer id: its epoch; by batch its first and last sequence number, and offset.
 export interface Remembered {
 	epoch: number;
 	batches: Array<[number, number, number]>;
@@ -146,7 +146,7 @@ export interface Charts {
 	states: string[];
 }
 
-// Why a press would change nothing: by key, from which step on which reason holds; "" for none.
+// The reasons why a press would change nothing: by key, each with the step from which on it holds; "" for none.
 export interface Actions {
 	fixed: string;
 	start: number;

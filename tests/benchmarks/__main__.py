@@ -30,7 +30,7 @@ PROFILES = ("4.x/TV1", "4.x/TV2")
 
 
 def milliseconds(action: Callable[[], object], times: int) -> list[float]:
-    """How long each of so many calls took, sorted."""
+    """Return how long each of `times` calls took, sorted."""
     taken = []
     for _ in range(times):
         begin = time.perf_counter()

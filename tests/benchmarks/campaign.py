@@ -41,12 +41,12 @@ decided once."""
 MOST_COUNTERPARTS = 1_000
 """In a long campaign fewer scenarios than one in five are run again: about so many in all."""
 VARIANT = 1_000
-"""What a variant adds to the seed of the network's delays, which is drawn from 1 to 1,000."""
+"""The number that a variant adds to the seed of the network's delays, which is drawn from 1 to 1,000."""
 
 
 @dataclass(slots=True)
 class Part:
-    """What a chunk of a campaign found: run to finding, and its seconds of drawing, simulating and checking."""
+    """The findings of a chunk of a campaign: run to finding, and its seconds of drawing, simulating and checking."""
 
     coverage: Coverage = field(default_factory=Coverage)
     found: dict[str, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ def name_of(seed: int, variant: int) -> str:
 
 
 def loses_by_election(scenario: Scenario) -> bool:
-    """Whether an unclean election is among the faults: it loses records, so no anomaly is forbidden."""
+    """Return True if an unclean election is among the faults: it loses records, so no anomaly is forbidden."""
     return any(isinstance(fault, ElectLeader) and fault.unclean for fault in scenario.faults)
 
 

@@ -23,7 +23,7 @@ from tests.benchmarks.processes import tree_mib
 from tests.benchmarks.session_memory import ROOT, prepare, processor_s
 
 QUIET_S = 5.0
-"""How long a server gets to start before the next one does."""
+"""The seconds that a server gets to start before the next one does."""
 
 
 def kernel_with(cells: list[str], stack: ExitStack) -> int:

@@ -103,7 +103,7 @@ class Coverage:
 
 
 def _decides(event: Event) -> bool:
-    """Whether a coordinator has logged with this event how a transaction ends."""
+    """Return True if a coordinator has logged with this event how a transaction ends."""
     if event.kind != "state" or event.name != "transaction":
         return False
     return event.data["state"] in OUTCOMES and not event.data["pending"]

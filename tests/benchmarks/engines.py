@@ -14,7 +14,7 @@ from typing import Any
 
 FIVE = ("duplicates", "sequence gaps", "torn transactions", "aborted reads", "LSO regressions")
 Timed = Iterator[tuple[str, float, int]]
-"""What was done, the seconds it took, and how many it found."""
+"""The name of the work, the seconds it took, and how many it found."""
 
 DATA = "control = '' AND removed <> 'truncated' AND substr(key, 1, 2) <> '__'"
 SQL = {

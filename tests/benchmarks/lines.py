@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def line(what: str, figures: str, goal: str = "") -> None:
-    """What was measured, what came out, and what was hoped for."""
+    """Print what was measured, what came out, and what was hoped for."""
     print(f"  {what:<46}{figures}" + (f"   (goal: {goal})" if goal else ""), flush=True)

@@ -16,7 +16,7 @@ EVERY_S = 0.25
 
 
 def shares_mib(pids: Iterable[int]) -> dict[str, float]:
-    """What these processes have together, Java apart from Python; one that is gone has nothing."""
+    """Return what these processes have together, Java apart from Python; one that is gone has nothing."""
     found = {"JVM": 0.0, "Python": 0.0}
     for pid in pids:
         try:
@@ -38,7 +38,7 @@ def tree_mib(pid: int) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a process and all below it used: MiB of `shares_mib` when they had most, and CPU seconds."""
+    """The use of a process and all below it: MiB of `shares_mib` when they had most, and CPU seconds."""
 
     mib: dict[str, float]
     cpu_s: float
@@ -72,6 +72,6 @@ def _cpu_s(pid: int) -> float | None:
 
 
 def _is_its_parents(pid: int) -> bool:
-    """Whether its memory is that of the process that started it, as for a moment before it runs a command."""
+    """Return True if its memory is that of the process that started it, as for a moment before it runs a command."""
     parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
     return Path(f"/proc/{pid}/cmdline").read_bytes() == Path(f"/proc/{parent}/cmdline").read_bytes()

@@ -75,7 +75,7 @@ def info(
 
 
 def data(epoch: int = 0, mark: int = 0, batches: tuple[Batch, ...] = (), **others: int) -> ReplicaData:
-    """What a leader answers about one partition."""
+    """Return what a leader answers about one partition."""
     return ReplicaData(leader_epoch=epoch, high_watermark=mark, batches=batches, **others)
 
 

@@ -36,7 +36,7 @@ def ask(w: ReplicaWorld, sender: str, body: object) -> object:
 
 
 def told(w: ReplicaWorld) -> list[tuple[str, int]]:
-    """Which brokers are being told, and of which version."""
+    """Return which brokers are being told, and of which version."""
     return [(s.to, s.body.metadata.version) for s in w.waiting(UpdateMetadata)]
 
 

@@ -110,7 +110,7 @@ def test_a_replica_that_fetches_no_more_is_not_asked_back() -> None:
 
 
 def asked(w: ReplicaWorld) -> list[AlterPartition]:
-    """What b1 asks the controller for when it looks for replicas that lag."""
+    """Return what b1 asks the controller for when it looks for replicas that lag."""
     w.brokers["b1"].replication.in_sync.shrink()
     return [s.body for s in w.waiting(AlterPartition)]
 

@@ -93,7 +93,7 @@ def browser(program: Callable[[str], str]) -> Iterator[Browser]:
 
 @pytest.fixture
 def console_errors() -> list[str]:
-    """What the page of this test wrote to the browser's console as an error, and what it threw."""
+    """Return what the page of this test wrote to the browser's console as an error, and what it threw."""
     return []
 
 

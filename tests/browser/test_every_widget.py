@@ -90,7 +90,7 @@ class Desk:
         self.journey.step = step
 
     def stood_at(self, name: str) -> int:
-        """Where the widget says that the cursor is, which is now where the journey here is, too."""
+        """Return where the widget says that the cursor is, which is now where the journey here is, too."""
         self.journey.step = int(self.page.locator(f".klab.{name}").get_attribute("data-step") or -1)
         return int(self.journey.step)
 

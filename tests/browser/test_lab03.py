@@ -73,7 +73,7 @@ def widget(page: Page, open_lab: Callable[[str], Page], console_errors: list[str
 
 
 def screen(widget: Locator) -> dict[str, object]:
-    """What stands on the screen, read from the page."""
+    """Return what stands on the screen, read from the page."""
     return dict(
         widget.evaluate(
             """root => {
@@ -160,7 +160,7 @@ def test_dropping_a_frame_gives_a_new_future_and_undo_the_old_one(
 
 
 def payload_matches(widget: Locator, payload: Payload) -> bool:
-    """Whether the screen shows this run at the step at which it stands."""
+    """Return True if the screen shows this run at the step at which it stands."""
     step = int(widget.get_attribute("data-step") or -1)
     return screen(widget) == twin(payload, step)
 

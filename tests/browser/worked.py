@@ -36,7 +36,7 @@ def choose(page: Page, menu: str, entry: str | re.Pattern[str]) -> None:
 
 
 def complaints(page: Page) -> list[str]:
-    """What cells have written to stderr, which is where a notebook shows an error, too."""
+    """Return what cells have written to stderr, which is where a notebook shows an error, too."""
     return page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]').all_inner_texts()
 
 
@@ -64,7 +64,7 @@ class Desk:
         return next(i for i, cell in enumerate(self.cells) if cell["id"] == cell_id)
 
     def source(self, cell_id: str) -> str:
-        """What stands in a cell of the solution, without its marks."""
+        """Return what stands in a cell of the solution, without its marks."""
         return SOLUTION.sub("", "".join(self.cells[self.place(cell_id)]["source"]))  # type: ignore[arg-type]
 
     def exercises(self) -> list[tuple[str, str]]:

@@ -107,7 +107,7 @@ def equal_batches(profile: str, transactional_id: str | None = None) -> Cluster:
 
 
 def member_that_came_back(profile: str) -> Cluster:
-    """What the first member had read is worked off by the second; then the first gets the partition back."""
+    """Let the second member work off what the first had read; then the first gets the partition back."""
     first = {"transactional_id": "worker-1", "work_ms": 2_000, "polls": 30}
     second = {"transactional_id": "worker-2", "start_after_ms": 10_000, "polls": 25}
     later = {"steps": [["sleep", 64_000], ["send", "in", "c", None, 0], ["flush"]]}

@@ -126,14 +126,14 @@ class Made:
         self._add("labels", Label(name=name, value=value))
 
     def ends_at(self, end_ms: int) -> None:
-        """How long the history lasts."""
+        """Set how long the history lasts."""
         self.label("end_ms", str(end_ms))
 
     def history(self) -> History:
         return History(**{name: tuple(rows) for name, rows in self.rows.items()})
 
     def check(self, name: str) -> Result:
-        """What one check says."""
+        """Return what one check says."""
         return BY_NAME[name](self.history())
 
 

@@ -84,7 +84,7 @@ def interleaved(m: Made, *clients: str) -> None:
 
 
 def two_writers(m: Made, first: str, second: str, outcome: str = "COMMIT") -> None:
-    """Which of a and b comes first on K and on L."""
+    """Add a and b to K and to L, in the orders that the arguments name."""
     for key, order in ((K, first), (L, second)):
         for client in order:
             m.send(client, key, f"{client} to {key}", pid=ord(client), n=1)

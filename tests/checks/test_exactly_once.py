@@ -174,7 +174,7 @@ def only_one_of_two_values(m: Made, lost: str) -> None:
 
 
 def expected(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], None]:
-    """What `build` makes, with labels that say how many effects there should be."""
+    """Return what `build` makes, with labels that say how many effects there should be."""
 
     def act(m: Made) -> None:
         build(m)

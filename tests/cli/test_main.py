@@ -23,7 +23,7 @@ from kafkalab.grading.builder import FIGURE, WIDGET
 
 
 def trusted(notebook: Any) -> bool:
-    """Whether the signature of a notebook is known; the file of signatures is closed again, as Python 3.13 asks."""
+    """Return True if a notebook's signature is known; close the file of signatures again, as Python 3.13 asks."""
     notary = NotebookNotary()
     with closing(notary.store):
         return bool(notary.check_signature(notebook))

@@ -60,7 +60,7 @@ TRANSACTIONAL = "Cannot set a transactional.id without also enabling idempotence
 
 
 def expected(idempotence: bool | None, transactional: bool, retries: Any, acks: Any, in_flight: int) -> Any:
-    """What docs/protocol.md#config-checks say of one combination: the message, or whether idempotence is on."""
+    """Return what docs/protocol.md#config-checks say of one combination: the message, or whether idempotence is on."""
     on = idempotence is not False
     if idempotence and retries == 0:
         return RETRIES

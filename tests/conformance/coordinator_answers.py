@@ -72,7 +72,7 @@ def cells() -> list[Cell]:
 
 
 def answer(cell: Cell, cluster: int, version: int) -> str:
-    """What the handlers answer, in the words of the file."""
+    """Return what the handlers answer, in the words of the file."""
     world = CoordinatorWorld(cluster)
     txn = known(cell.state, timeout_ms=50, client_transaction_version=version if cell.ask == "MARKED" else 0)
     if cell.who == "rotated":
@@ -122,7 +122,7 @@ def _ask(world: CoordinatorWorld, cell: Cell, version: int) -> Any:
 
 
 def differences(cell: Cell) -> list[str]:
-    """What the handlers answer differently, in each version that the cell is about; also what they fail with."""
+    """Return what the handlers answer differently, in each version that the cell is about; also what they fail with."""
     found = []
     for cluster, version in cell.worlds():
         try:

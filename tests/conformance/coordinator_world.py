@@ -74,7 +74,7 @@ class CoordinatorWorld(OneBroker):
 
     @property
     def now_known(self) -> Txn:
-        """What the cache holds for the id."""
+        """The cache's entry of the id."""
         found = self.txn(ID)
         assert found is not None
         return found

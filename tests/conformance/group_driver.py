@@ -28,7 +28,7 @@ G = "g"
 
 
 def wait(promise: Promise[Any]) -> Any:
-    """What the promise brings; the cluster runs until then."""
+    """Return what the promise brings; the cluster runs until then."""
 
     async def awaiting() -> Any:
         return await promise

@@ -185,7 +185,7 @@ class OneBroker:
         return found
 
     def txn(self, transactional_id: str) -> Txn | None:
-        """What the cache holds for the id."""
+        """Return what the cache holds for the id."""
         owned = self.state.transactions.get(transaction_partition(transactional_id))
         return owned.txns.get(transactional_id) if owned else None
 

@@ -73,7 +73,7 @@ class Fed:
         return self
 
     def answer(self, batch: Batch, version: int = 0, guard: int = 0, origin: Origin = Origin.CLIENT) -> Error:
-        """What a leader says to the batch, where no lookup of duplicates comes first."""
+        """Return what a leader says to the batch, where no lookup of duplicates comes first."""
         if batch.control is not None:
             return self.states.marker_error(batch, Origin.COORDINATOR if origin is Origin.CLIENT else origin, version)
         return self.states.data_error(batch, origin, guard)
@@ -102,7 +102,7 @@ def state_of(entry: ProducerEntry) -> tuple[int, int, int, int | None]:
 
 
 def write(log: PartitionLog, batch: Batch, version: int = 0, guard: int = 0) -> Error | CachedBatch:
-    """What a leader does with a batch: a client's data, a coordinator's marker; the answer."""
+    """Return what a leader does with a batch: a client's data, a coordinator's marker; the answer."""
     origin = Origin.CLIENT if batch.control is None else Origin.COORDINATOR
     answer = log.producers.analyze(batch, origin, guard, version)
     if answer is Error.NONE:

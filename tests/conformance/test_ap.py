@@ -66,7 +66,7 @@ def answer(sent: Sent, error: Error = Error.NONE, **others: Error) -> None:
 
 
 def told(asked: Asked, partition: str = "t-0") -> Error | None:
-    """What the client was answered so far."""
+    """Return what the client was answered so far."""
     if asked.response is None:
         return None
     if isinstance(asked.frame.body, TxnOffsetCommit):

@@ -31,7 +31,7 @@ def end(offset: int, control: ControlType) -> Batch:
 
 
 def polled(isolation_level: str, *batches: Batch) -> tuple[list[tuple[int, str]], int]:
-    """What one poll from offset 0 delivers, and the position afterwards; the answer names the transaction at 0."""
+    """Return what a poll from offset 0 delivers, and the position afterwards; the answer names the transaction at 0."""
     last = batches[-1].last_offset
     aborted = AbortedTxn(producer_id=PID, first_offset=0, last_offset=last, last_stable_offset=last + 1)
 

@@ -29,7 +29,7 @@ def holding(state: str, cluster: int = 0) -> CoordinatorWorld:
 
 
 def deliver(world: CoordinatorWorld) -> None:
-    """What b1 asks of itself, in `sent`, arrives and is answered at once."""
+    """Deliver and answer at once what b1 asks of itself, in `sent`."""
     for sent in world.take(AddPartitionsToTxn):
         assert sent.to == "b1"
         sent.answer(world.ask(sent.body, 5).response)

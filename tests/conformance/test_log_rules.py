@@ -53,7 +53,7 @@ def said(answer: Error | CachedBatch) -> Any:
 
 
 def after(*before: Batch, then: Batch, version: int = 0) -> Asking:
-    """What is said of one batch after others; nothing is verified."""
+    """Return what is said of one batch after others; nothing is verified."""
 
     def ask(log: PartitionLog) -> Any:
         for batch in before:

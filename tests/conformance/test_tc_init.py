@@ -215,7 +215,7 @@ def test_over_an_open_transaction_only_the_producer_id_of_an_expectation_counts(
 
 
 def abort(world: CoordinatorWorld, fenced: Txn) -> list[Txn | Error]:
-    """What `abort_fenced` returns, if it has by now."""
+    """Return what `abort_fenced` returns, if it has by now."""
     ended: list[Txn | Error] = []
 
     def run() -> Effects[None]:

@@ -95,7 +95,7 @@ def test_a_wrong_balance_names_its_mutant() -> None:
 
 
 def sinks(batches: exercise_3.Batches) -> dict[str, list[feed.Row]]:
-    """What wrong sinks hold after the stops of the exercise."""
+    """Return what wrong sinks hold after the stops of the exercise."""
     rows = [row for batch in batches for row in batch]
     last = {minute: number for number, batch in enumerate(batches) for minute, _ in batch}
     return {

@@ -21,7 +21,7 @@ PROMISED = {
     "half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45, "an hour": 60, "an hour and a quarter": 75,
 }  # fmt: skip
 BUTTONS = {"What happened?", "Verdict", "Ongoing", "Undo", "PrepareCommit", "CompleteCommit", "Two soups", "LSO"}
-"""What a plan names that is no heading."""
+"""The names in a plan that are no headings."""
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ HANDLERS = (
     "kafkalab/log/producer_state/*.py", "kafkalab/client/transaction_manager/*.py", "kafkalab/client/producer/*.py",
     "kafkalab/client/consumer/*.py",
 )  # fmt: skip
-"""What is mutated: all that brokers and clients do, and the state that they change."""
+"""The modules that are mutated: all that brokers and clients do, and the state that they change."""
 PROGRAMS = (
     two_partition_transactions, two_workers, two_brokers_in_small, processors_in_small, next_transaction_in_small,
     idempotent_produce_in_small,
@@ -84,7 +84,7 @@ USED = KNOWN[:3] + KNOWN[4:9]
 RUNS, RANDOM_FACTOR, SEEDS = 150, 20, (1, 2, 3)
 DRAWING = ("random", "informed")
 TRACED = 40
-"""How many runs of a program say which lines are run."""
+"""The number of runs of a program that tell which lines are run."""
 PACKAGE = "/kafkalab/"
 MOST_SECONDS = 120
 """Of CPU for one mutant: one that never comes to an end is passed over."""
@@ -99,10 +99,10 @@ class Mutant:
     qualname: str
     code: CodeType
     line: int
-    """Which line of the real module it changes; 0 if that is not known."""
+    """The line of the real module that it changes; 0 if that is not known."""
 
     def is_run(self, lines: Lines) -> bool:
-        """Whether the line that it changes, or one right before, is among those."""
+        """Return True if the line that it changes, or one right before, is among those."""
         file = str(ROOT / self.module.replace(".", "/")) + ".py"
         return not self.line or any((file, self.line - back) in lines for back in range(3))
 

@@ -35,7 +35,7 @@ APART = ("search", "draws", "result", "shrink", "explanation", "event_words", "w
 
 @dataclass(slots=True)
 class Extended:
-    """What came of one set of one fault and all that was added to it in one round; number -1: the sets of one."""
+    """The results of one set of one fault and all that was added to it in one round; number -1: the sets of one."""
 
     number: int
     round: int

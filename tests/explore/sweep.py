@@ -40,7 +40,7 @@ class Sweep:
     open_pairs: int = 0
     futures: dict[str, None] = field(default_factory=dict)
     classes: dict[tuple[Class, Class], bool] = field(default_factory=dict)
-    """Which pairs of classes can follow each other, and whether one of them was run."""
+    """The pairs of classes that can follow each other, and whether one of them was run."""
     finds: dict[tuple[str, ...], list[Mishaps]] = field(default_factory=dict)
     alone: dict[Faults, None] = field(default_factory=dict)
     """The mishaps that show something without any other."""
@@ -56,7 +56,7 @@ class Sweep:
 
     @property
     def runs(self) -> int:
-        """How many runs were made: one for each set, and one more for each that was extended."""
+        """The number of runs: one for each set, and one more for each that was extended."""
         return 1 + self.tried.total() + self.again
 
     def run(self, threes: int) -> None:

@@ -71,7 +71,7 @@ OWN = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was found for a rule: in its own programs, the faults taken out, and in a generic program."""
+    """The findings for a rule: in its own programs, the faults taken out, and in a generic program."""
 
     rule: str
     hand: int

@@ -37,7 +37,7 @@ def number(text: str) -> int:
 
 
 def untrue(sentence: Sentence, cluster: Cluster) -> list[str]:
-    """What the sentence says that the trace does not."""
+    """Return what the sentence says that the trace does not."""
     text, frames, events = sentence.text, cluster.trace.frames, cluster.trace.events
     wrong = [name for name in FRAME.findall(text) if name not in frames]
     for answer, sender, request in ANSWER.findall(text):

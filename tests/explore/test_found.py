@@ -26,7 +26,7 @@ from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 ROOT = Path(__file__).parents[2]
 FOUND = [rule for rule in REGISTRY if found_scenario(rule, ROOT) is not None]
 FEWEST = 48
-"""How many rules the search breaks at least."""
+"""The least number of rules that the search breaks."""
 
 
 @pytest.mark.parametrize("rule", FOUND, ids=slug)

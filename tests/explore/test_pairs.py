@@ -35,7 +35,7 @@ def test_a_program_in_small_is_clean_and_has_few_events(make: Callable[..., Scen
 
 
 def acts(scenario: Scenario, *faults: Fault) -> list[tuple[str, str, str]]:
-    """What every node does but sending, receiving and waiting, node by node."""
+    """Return what every node does but sending, receiving and waiting, node by node."""
 
     def row(event: Event) -> tuple[str, str, str]:
         return event.node, event.kind, event.name

@@ -26,7 +26,7 @@ SHARES = {"file": 0.35, "code": 0.2, "message": 0.15, "command": 0.1, "bytes": 0
 
 @dataclass(slots=True)
 class Report:
-    """How many cases ended how; by error and place the first case of each failure; the slowest, and the largest."""
+    """Counts of cases by their end; by error and place the first case of each failure; the slowest, and the largest."""
 
     ended: Counter[str] = field(default_factory=Counter)
     failures: dict[str, tuple[str, Any]] = field(default_factory=dict)

@@ -111,7 +111,7 @@ class Socket(asyncio.Transport):
 
 
 class Lines:
-    """What the server logs; an exception that it logs is raised."""
+    """The lines that the server logs; an exception that it logs is raised."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -37,7 +37,7 @@ EXERCISES = "from kafkalab.course.lab01 import exercise_3\nfrom kafkalab.course.
 )
 LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 ESCAPED = "time.sleep(987654)"
-"""What the process says of itself that escapes; a test looks for it."""
+"""The command line of the process that escapes; a test looks for it."""
 
 ROWS = """import json, os, struct
 rows = [json.dumps({"kind": "check", "exercise": name, "solved": True, "part": 1.0, "reason": "right"}) + "\\n"

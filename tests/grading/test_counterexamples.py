@@ -78,7 +78,7 @@ def test_in_a_notebook_the_run_comes_below_the_error_and_once() -> None:
 
 
 class Display:
-    """What a notebook's display would get."""
+    """The objects that a notebook would display."""
 
     def __init__(self) -> None:
         self.cleared = 0

@@ -30,7 +30,7 @@ children = [start({EATS!r}) for _ in range(3)]
 for child in children: child.start()
 for child in children: child.join()"""
 STAYS = f"time.sleep({600_000 + os.getpid()})"
-"""What a child's command line says of it; a test looks for it."""
+"""The mark in a child's command line; a test looks for it."""
 LEAVES = f"import os, sys; os.setsid(); os.execv(sys.executable, [sys.executable, '-c', 'import time; {STAYS}'])"
 LINGERS = f"{SPAWN}\nchild = start({LEAVES!r})\nchild.start()\ne2 = {{f'process {{child.pid}}': ''}}"
 DIES = f"""{LINGERS}
@@ -46,7 +46,7 @@ time.sleep(600)"""
 
 
 def lives(pid: int) -> bool:
-    """Whether there is such a process, and it is not only waiting to be buried."""
+    """Return True if there is such a process, and it is not only waiting to be buried."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
@@ -54,7 +54,7 @@ def lives(pid: int) -> bool:
 
 
 def until(true: Callable[[], object]) -> bool:
-    """Whether it becomes true within SEEN_WITHIN_S."""
+    """Return True if it becomes true within SEEN_WITHIN_S."""
     end = time.monotonic() + SEEN_WITHIN_S
     while not true():
         if time.monotonic() > end:

@@ -35,7 +35,7 @@ RIGHT = {
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where progress is kept in this test."""
+    """Return where progress is kept in this test."""
     path = tmp_path / "progress.json"
     monkeypatch.setenv(kept.VARIABLE, str(path))
     monkeypatch.setattr(checks, "_session", checks._Session())

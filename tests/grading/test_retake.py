@@ -24,7 +24,7 @@ def code(name: str, source: str, **nbgrader: Any) -> dict[str, Any]:
 
 
 def prose(notebook: dict[str, Any]) -> int:
-    """How many characters its texts have."""
+    """Return how many characters its texts have."""
     return sum(len("".join(c["source"])) for c in notebook["cells"] if c["cell_type"] == "markdown")
 
 

@@ -21,7 +21,7 @@ from tests.history.traces import Traced
 
 
 class Client(Traced):
-    """What one client sends and calls."""
+    """The frames and calls of one client."""
 
     def call(self, name: str, outcome: str = "ok", error: str = "NONE", tid: str = "t") -> None:
         """A call of the library, and its end unless `outcome` is empty."""

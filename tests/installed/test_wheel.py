@@ -74,7 +74,7 @@ def lab(installed: Path, folder: Path, *options: str) -> Iterator[tuple[str, str
 
 
 def answer(address: str, token: str, path: str) -> Any:
-    """What the server answers to GET."""
+    """Return what the server answers to GET."""
     request = urllib.request.Request(f"{address}{path}", headers={"Authorization": f"token {token}"})
     with urllib.request.urlopen(request, timeout=60) as response:
         return json.loads(response.read())

@@ -92,10 +92,3 @@ def test_the_built_files_are_those_of_the_sources(node: str, tmp_path: Path) -> 
     assert sorted(again) == sorted(committed)
     differing = [name for name, data in again.items() if committed[name] != data]
     assert differing == [], "make pictures builds them again"
-
-
-def test_models_and_layouts_hold_without_a_browser(node: str, tmp_path: Path) -> None:
-    tests = [str(path) for path in sorted((PICTURES / "test").glob("*.test.ts"))]
-    how = ("--bundle", "--platform=node", "--format=esm", "--loader:.css=empty", "--out-extension:.js=.mjs")
-    assert run(str(TOOLS / ".bin" / "esbuild"), *tests, *how, f"--outdir={tmp_path}", cwd=PICTURES) == ""
-    assert run(node, "--test", *map(str, tmp_path.glob("*.mjs")), cwd=tmp_path) == ""

@@ -29,7 +29,7 @@ class Row:
 
     @property
     def explained(self) -> bool:
-        """Whether every difference has a reason."""
+        """True if every difference has a reason."""
         return all(self.reasons)
 
 

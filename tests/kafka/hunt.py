@@ -20,9 +20,9 @@ from tests.kafka.script import Answer, Script
 
 AT_ONCE = 30
 SKIPPED = "Couldn't find leader endpoint for partitions"
-"""What a coordinator prints when it takes a partition for deleted and does without its marker."""
+"""The line that a coordinator prints when it takes a partition for deleted and does without its marker."""
 TRIES = 40
-"""How often a difference is run again while it is shrunk."""
+"""The number of times that a difference is run again while it is shrunk."""
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ class KafkaSide:
 
     @property
     def denials(self) -> list[tuple[str, str, str]]:
-        """What the script's address is forbidden, by Kafka's names."""
+        """The operations that the script's address is denied, by Kafka's names."""
         rows = [(operation, *resource.partition(":")) for operation, resource in self.script.get("acls", ())]
         return [
             (self.address, operation, kind + colon + (name if name == "*" else str(self.names.out(name))))
@@ -87,7 +87,7 @@ class KafkaSide:
 
     @property
     def stops(self) -> str:
-        """How the broker is to be stopped next: "clean", "kill" or, if no such step is left, ""."""
+        """The next way to stop the broker: "clean", "kill" or, if no such step is left, ""."""
         found = [s["stop"] for s in self.script["steps"][self.done :] if "stop" in s]
         return str(found[0]) if found else ""
 

@@ -57,7 +57,7 @@ class OldKafka(RunningKafka):
 
 
 class OldCluster(RealCluster):
-    """What the recorder asks of Kafka 1.0.0; it has no topic ids, and shows no leader epochs."""
+    """The recorder's cluster of Kafka 1.0.0; it has no topic ids, and shows no leader epochs."""
 
     def features(self) -> dict[str, int]:
         return {}

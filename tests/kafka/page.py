@@ -13,7 +13,7 @@ from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
 
 PAGE = HERE.parents[1] / "docs" / "compared.md"
 HUNTS = HERE / "hunts.json"
-"""What random scripts found: a row for each hunt, written by `hunt`."""
+"""The findings of random scripts: a row for each hunt, written by `hunt`."""
 CLIENTS = "java-4.3.1-clients"
 FAMILIES = {
     "administration": "topics created, records deleted, transactions and producers described and listed, the cluster",

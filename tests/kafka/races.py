@@ -16,7 +16,7 @@ from tests.kafka.differences import Row
 KNOWS_ABORTABLE = {"Produce": 11, "TxnOffsetCommit": 4}
 """The first version of a request that is verified whose client knows TRANSACTION_ABORTABLE."""
 ERRORS = ("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE")
-"""What a client is told that does not know the error, and one that does."""
+"""The error for a client that does not know the newer one, and the newer one."""
 ADDS = {"Produce": 12, "TxnOffsetCommit": 5}
 """The first version with which a client has the broker add partitions (KIP-890)."""
 THROWN = "UNSUPPORTED_VERSION"
@@ -34,13 +34,13 @@ class Asked:
 
     @property
     def knows(self) -> bool | None:
-        """Whether its client knows TRANSACTION_ABORTABLE; None for a request that no coordinator is asked about."""
+        """True if its client knows TRANSACTION_ABORTABLE; None for a request that no coordinator is asked about."""
         first = KNOWS_ABORTABLE.get(self.api)
         return None if first is None else self.version >= first
 
     @property
     def throws(self) -> bool:
-        """Whether the coordinator threw at it."""
+        """True if the coordinator threw at it."""
         return self.error == THROWN and self.version >= ADDS.get(self.api, 1_000)
 
     def meets(self, other: Asked) -> bool:

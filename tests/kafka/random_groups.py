@@ -11,7 +11,7 @@ class GroupSteps(Steps):
     """Requests of a member, and of those who administer groups."""
 
     def _said(self) -> dict[str, Any]:
-        """What a member says of itself: mostly the truth."""
+        """Return what a member says of itself: mostly the truth."""
         if not self.member:
             return {"member_id": "nobody", "generation_id": 3}
         wrong = {"older": "-1", "newer": "+1"}.get(self.random.choice(("", "", "", "older", "newer")), "")

@@ -15,7 +15,7 @@ WEIGHTS = {
     "delete_records": 2, "produce_of_two": 2, "produce_broken": 2, "verify_several": 2, "retry_end": 3, "find": 1,
     "join": 2, "heartbeat": 3, "sync": 1, "leave": 1, "describe_groups": 2, "delete_offsets": 1, "delete_group": 1,
 }  # fmt: skip
-"""How often each kind of step is taken."""
+"""The weights of each kind of step."""
 
 
 def random_script(seed: int) -> Script:
@@ -47,7 +47,7 @@ class _Writer(GroupSteps):
         return {**script, "producer_epochs": self.epochs} if self.epochs else script
 
     def _deleted(self) -> bool:
-        """Whether records are deleted: after a kill it is chance whether they are back."""
+        """Return True if records are deleted: after a kill it is chance whether they are back."""
         return any(step.get("ask") == "DeleteRecords" for step in self.steps)
 
     # steps

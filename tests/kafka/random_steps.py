@@ -27,7 +27,7 @@ SETTLE_MS = 300
 
 
 class Steps:
-    """What the steps so far have made, as far as it can be known without their answers."""
+    """The things that the steps so far have made, as far as it can be known without their answers."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -41,9 +41,9 @@ class Steps:
         self.epochs = {tid: self.random.choice((32763, 32764, 32765, 32766)) for tid in near_the_end}
         self.held = self.random.random() < 0.1 and not self.stops
         self.member = self.random.random() < 0.4
-        """Whether group g has a member."""
+        """True if group g has a member."""
         self.tv2 = self.random.random() < 0.6
-        """Whether the producers of the script mostly speak as those of transaction.version 2."""
+        """True if the producers of the script mostly speak as those of transaction.version 2."""
 
     def _ask(self, api: str, to: str, version: int, given: dict[str, Any], **more: Any) -> None:
         self.steps.append({"ask": api, "to": to, "with": given, "version": version, **more})

@@ -73,9 +73,9 @@ class RunningKafka:
 
     log4j = f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}"
     mains: Mapping[int, str] = {}
-    """What a node runs, if not kafka.Kafka."""
+    """The main class of a node, if not kafka.Kafka."""
     started: Mapping[int, str] = {}
-    """What a node prints when it has started, if not `STARTED`."""
+    """The line that a node prints when it has started, if not `STARTED`."""
 
     def __init__(self, libs: Path, home: Path, brokers: int = 1, first_port: int = FIRST_PORT, more: str = "") -> None:
         self.libs, self.home, self.brokers, self.more = libs, home, brokers, more

@@ -32,7 +32,7 @@ CODE_LINES, TEXT_CHARACTERS, BYTES = 12, 2000, 250_000
 CHECK = re.compile(r'check\("(L\d+\.E\d+)", \w+\)')
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.S)
 ANSWER_PART = re.compile(r"[\[{](.{20,})[\]}]")
-"""What a list or a dict of a solution holds."""
+"""A part of a solution's list or dict."""
 
 NO_NETWORK = """import sys
 
@@ -58,7 +58,7 @@ def source(cell: dict[str, Any]) -> str:
 
 
 def outputs(cell: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a cell put out, without the numbers that count executions, and without the line that says how to get
+    """Return what a cell put out, without the numbers that count executions, and without the line that says how to get
     Spark's connector, where lab 11 does not find it."""
     found = [o for o in cell.get("outputs", []) if "what a saved run has seen" not in "".join(o.get("text", ""))]
     return [{k: v for k, v in o.items() if k != "execution_count"} for o in found]

@@ -23,7 +23,7 @@ def run(*faults: Fault) -> Cluster:
 
 
 def output(cell: str) -> str:
-    """What the cell's saved run printed or returned."""
+    """Return what the cell's saved run printed or returned."""
     found = next(c for c in read(PATH)["cells"] if c["id"] == cell)
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in found["outputs"])
 

@@ -17,7 +17,7 @@ TERMS = ("leader", "replica", "controller", "min.isr", "`__transaction_state`", 
 
 
 def output(cell: str) -> str:
-    """What the cell's saved run printed or returned."""
+    """Return what the cell's saved run printed or returned."""
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
 
 

@@ -27,7 +27,7 @@ def base() -> Cluster:
 
 
 def output(cell: str) -> str:
-    """What the cell's saved run printed."""
+    """Return what the cell's saved run printed."""
     found = next(c for c in read(PATH)["cells"] if c["id"] == cell)
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in found["outputs"])
 

@@ -17,7 +17,7 @@ TERMS = ("marker", "open", "watermark", "LSO", "position", "lag")
 
 
 def output(cell: str) -> str:
-    """What the cell's saved run printed or returned."""
+    """Return what the cell's saved run printed or returned."""
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
 
 

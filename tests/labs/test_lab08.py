@@ -24,7 +24,7 @@ TEXTS = {c["id"]: "".join(c["source"]) for c in LAB["cells"]}
 
 
 def printed(cell: str) -> str:
-    """What the cell's saved run printed."""
+    """Return what the cell's saved run printed."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in found["outputs"])
 

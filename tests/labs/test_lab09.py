@@ -28,7 +28,7 @@ TORN_FOR_REAL = {"out-0": ("first-a", "second-a"), "out-1": ("first-b",)}
 
 
 def shown(cell: str) -> str:
-    """What the cell's saved run printed or showed."""
+    """Return what the cell's saved run printed or showed."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     texts = [o.get("text") or o["data"]["text/plain"] for o in found["outputs"]]
     return "".join("".join(text) for text in texts)

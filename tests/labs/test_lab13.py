@@ -15,7 +15,7 @@ TERMS = ("throughput", "interval", "latency", "LSO")
 
 
 def output(cell: str) -> str:
-    """What the cell's saved run printed or returned."""
+    """Return what the cell's saved run printed or returned."""
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
 
 

@@ -17,7 +17,7 @@ WORDS_MOST = 1_300
 
 
 def said(cell: str) -> str:
-    """What the cell's saved run said in text."""
+    """Return what the cell's saved run said in text."""
     outputs = CELLS[cell]["outputs"]
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in outputs)
 

@@ -44,7 +44,7 @@ def shown(page: Page, live: LiveCluster, client: Client) -> Live:
 
 
 def grown(live: LiveCluster, shown: Live) -> dict[str, Any]:
-    """What the page is told of the run; the run may have gone on since."""
+    """Return what the page is told of the run; the run may have gone on since."""
 
     def act() -> tuple[dict[str, Any], list[Any]]:
         live.journey._grow()

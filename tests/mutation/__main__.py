@@ -26,7 +26,7 @@ PARTS = Path(__file__).with_name("parts.toml")
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 BUILD = ROOT / "build" / "mutants"
 BESIDE = ("data", "docs")
-"""What tests read: saved runs, and the pages that must be current."""
+"""The files that tests read: saved runs, and the pages that must be current."""
 PYTEST = {
     "pythonpath": ["."],
     "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider"],
@@ -122,7 +122,7 @@ def mutmut(folder: Path, jobs: int, *names: str) -> None:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """How a run ended: the mutants that were run, of how many there are, and those that no test killed."""
+    """The verdicts of a run: the mutants that were run, of how many there are, and those that no test killed."""
 
     run: int
     total: int

@@ -35,7 +35,7 @@ def workers(name: str, *faults: Any) -> Scenario:
 
 
 def output_after_each_crash(name: str) -> set[tuple[str, ...]]:
-    """What is in "out" at the end, for a crash of the first worker after each of its own steps."""
+    """Return what is in "out" at the end, for a crash of the first worker after each of its own steps."""
     whole = Cluster(workers(name))
     whole.run()
     steps = [e.step for e in whole.trace.events if e.node == "w1" and e.at_ms < 20_000]

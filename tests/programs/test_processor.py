@@ -41,14 +41,14 @@ def run(
 
 
 def broken(cluster: Cluster) -> list[Any]:
-    """What is lost, doubled or out of order; empty if all is right."""
+    """Return what is lost, doubled or out of order; empty if all is right."""
     outcome = cluster.outcome()
     found: list[Any] = [(p, outcome.committed[p]) for p, values in WANTED.items() if outcome.committed[p] != values]
     return found + ([outcome.offsets] if outcome.offsets != {"in-0": 3, "in-1": 2} else [])
 
 
 def ended(cluster: Cluster, node: str = "app") -> tuple[str, bool, bool]:
-    """How it ended, whether it aborted anything, whether it made new producers."""
+    """Return how it ended, whether it aborted anything, whether it made new producers."""
     result = cluster.results[node]
     return result["end"], result["aborted"] > 0, result["rebuilt"] > 0
 

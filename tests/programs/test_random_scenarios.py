@@ -25,7 +25,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 
 CAMPAIGN = int(os.environ.get("KAFKALAB_SCENARIOS", "300"))
-"""How many the long campaign draws; `python -m tests.benchmarks.campaign` is for thousands, in several processes."""
+"""The size of the long campaign; `python -m tests.benchmarks.campaign` is for thousands, in several processes."""
 T = TypeVar("T")
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 COMMON: dict[str, Any] = {"database": None, "derandomize": True, "deadline": None, "suppress_health_check": QUIET}

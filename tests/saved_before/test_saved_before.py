@@ -52,7 +52,7 @@ ANSWERS = {"torn": ("Zoë", Delay("EndTxn#1", 31_500)), "twice": ("Bo", Drop("Pr
 
 
 def outcome(path: Path) -> tuple[object, str]:
-    """What became of the saved run."""
+    """Return what became of the saved run."""
     cluster = Cluster(Scenario.load(path))
     return type(_ended(cluster)), cluster.trace.digest()
 

@@ -71,7 +71,7 @@ def run(profile: str, seed: int, *faults: Fault, keep: bool = True) -> Cluster:
 
 
 def broken_promises(cluster: Cluster) -> list[str]:
-    """What does not hold after the run; empty if everything does. Reads with real consumers, in the same cluster."""
+    """Return what does not hold after the run, read by real consumers in the same cluster; empty if all does."""
     wrong = []
     reading = cluster.spawn("reader", read_all, partitions=["accounts-0", "accounts-1"])
     asking = cluster.spawn("asker", committed_offsets, group=GROUP, partitions=["transfers-0"])

@@ -46,7 +46,7 @@ def test_nor_does_one_at_any_hidden_frame(pool: ProcessPoolExecutor, profile: st
 
 
 def promises_without(rules: tuple[Rule, ...], fault: Fault, profile: str = "4.x/TV1") -> list[str]:
-    """What the same experiment reports when the broker lacks these rules."""
+    """Return what the same experiment reports when the broker lacks these rules."""
     scenario = replace(lab03(profile).with_faults(fault), rules_off=tuple(r.name for r in rules))
     cluster = Cluster(scenario)
     cluster.run()

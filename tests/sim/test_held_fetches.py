@@ -27,12 +27,12 @@ def ran(scenario: Scenario, *faults: Fault) -> Cluster:
 
 
 def timeouts(cluster: Cluster) -> list[int]:
-    """When a replica gave its fetch up."""
+    """Return when a replica gave its fetch up."""
     return [e.at_ms for e in cluster.trace.of("timer", "request timeout") if e.data["request"] == "ReplicaFetch"]
 
 
 def acknowledged_after(cluster: Cluster) -> list[int]:
-    """How long each record took, in ms."""
+    """Return how long each record took, in ms."""
     sent = [f.sent_ms for f in cluster.trace.frames.values() if f.name == "Produce"]
     answered = [f.received_ms for f in cluster.trace.frames.values() if f.name == "ProduceResponse"]
     return [b - a for a, b in zip(sent, answered, strict=True)]

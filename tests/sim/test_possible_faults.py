@@ -69,7 +69,7 @@ def run(scenario: Scenario, watch: object = None, limit: int = 5_000) -> Cluster
 
 
 def watched(scenario: Scenario, steps: list[int]) -> tuple[dict[int, Possible], Cluster]:
-    """What was possible at each of these steps, and the cluster after its run."""
+    """Return what was possible at each of these steps, and the cluster after its run."""
     noted: dict[int, Possible] = {}
 
     def watch(cluster: Cluster) -> None:

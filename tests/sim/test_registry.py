@@ -33,7 +33,7 @@ PROCESSES = {
 
 
 def printed(code: str) -> str:
-    """What a fresh process prints."""
+    """Return what a fresh process prints."""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -17,7 +17,7 @@ NEVER: Any = "has not ended"
 
 
 class Ended:
-    """How a request ended: the response, or None for a broken connection, when, and the event that caused it."""
+    """The end of a request: the response, or None for a broken connection, when, and the event that caused it."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire

@@ -32,7 +32,7 @@ SAID_THERE = {("09_torn_transaction", "live"): "a browser opens no sockets"}
 
 
 def _as_said(name: str, cell: str, want: list[dict[str, Any]], got: list[dict[str, Any]]) -> bool:
-    """Whether the browser's outputs are the file's, but for the sentence that the cell has to say there."""
+    """Return True if the browser's outputs are the file's, but for the sentence that the cell has to say there."""
     says = SAID_THERE.get((name, cell))
     told = [one["text"] for one in got if one.get("name") == "stderr"]
     return says is not None and says in "".join(told) and [one for one in got if one.get("name") != "stderr"] == want

@@ -53,13 +53,13 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """Where the site is served, as it is."""
+    """Return where the site is served, as it is."""
     with served(site) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def with_answers(site: Path) -> Iterator[str]:
-    """Where the site is served with the solutions in the places of the learners' notebooks."""
+    """Return where the site is served with the solutions in the places of the learners' notebooks."""
     with solved(site) as address:
         yield address

@@ -22,14 +22,14 @@ from tests.browser.worked import RAN, choose, complaints
 
 ROOT = Path(__file__).resolve().parents[2]
 Way = Literal["link", "first page"]
-"""How a lab is opened: by its address alone, or after the site's first page, which isolates the labs' pages."""
+"""The way to open a lab: by its address alone, or after the site's first page, which isolates the labs' pages."""
 READY_MS, LAB_MS = 180_000, 600_000
 """Patience on a busy machine, not a goal."""
 ENDED = """() => {
   const cells = jupyterapp.shell.currentWidget.content.widgets.map(one => one.model).filter(one => one.type === "code");
   return cells.some(one => one.executionCount) && cells.every(one => one.executionState !== "running");
 }"""
-"""Whether some cells have run and none waits, also of those that are not drawn yet. After an error none waits."""
+"""True if some cells have run and none waits, also of those that are not drawn yet. After an error none waits."""
 ISOLATES = """async () => {
   while ((await navigator.serviceWorker.getRegistration("jupyter/"))?.active?.state !== "activated")
     await new Promise(done => setTimeout(done, 50));

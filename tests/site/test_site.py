@@ -196,7 +196,7 @@ def test_when_the_storage_is_full_it_is_said_and_what_was_saved_is_kept(browser:
 
 
 def packed(site: Path) -> dict[str, bytes]:
-    """What the site's archive of packages lays into a kernel's file system, by the path within it."""
+    """Return what the site's archive of packages lays into a kernel's file system, by the path within it."""
     whole = gzip.decompress((site / PYTHON / "packages.packed").read_bytes())
     at = 4 + int.from_bytes(whole[:4], "little")
     found = {}

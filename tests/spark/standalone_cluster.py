@@ -29,7 +29,7 @@ from kafkalab.spark.session.java import java_home
 HOST = "127.0.0.1"
 DAEMON_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
 PACKAGES = str(Path(__file__).resolve().parents[2])
-"""Where the executors' Pythons find this kafkalab."""
+"""The path on which the executors' Pythons find this kafkalab."""
 
 
 class ClusterError(RuntimeError):
@@ -46,7 +46,7 @@ class Daemon:
 
     @property
     def runs(self) -> bool:
-        """Whether it is still there."""
+        """True if it is still there."""
         return self.process.poll() is None
 
     def kill(self) -> None:
@@ -56,7 +56,7 @@ class Daemon:
         self.process.wait(timeout=60)
 
     def last_line(self) -> str:
-        """What it said last."""
+        """Return what it said last."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), "it said nothing")
 
@@ -71,7 +71,7 @@ class Standalone:
     page: str = ""
 
     def alive(self) -> int:
-        """How many workers the master counts on."""
+        """Return how many workers the master counts on."""
         with urllib.request.urlopen(f"{self.page}/json/", timeout=10) as answer:
             return int(json.load(answer)["aliveworkers"])
 
@@ -144,7 +144,7 @@ def free_ports(number: int) -> list[int]:
 
 @contextmanager
 def _daemons() -> Iterator[list[Daemon]]:
-    """What is started in here is killed at the end, the last first."""
+    """Kill at the end what is started in here, the last first."""
     started: list[Daemon] = []
     try:
         yield started
@@ -197,7 +197,7 @@ def _listens(port: int) -> bool:
 
 
 def _wait(daemons: list[Daemon], ready: Callable[[], bool], timeout_s: float) -> None:
-    """Return when it is ready; ClusterError if a process ends before, or time is up."""
+    """Wait until it is ready; ClusterError if a process ends before, or time is up."""
     until = time.monotonic() + timeout_s
     while True:
         for daemon in daemons:

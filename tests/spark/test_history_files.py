@@ -58,7 +58,7 @@ def rows(frame: Any) -> Counter[str]:
 
 
 def refused(folder: Path) -> str:
-    """What is said of the folder, without its path."""
+    """Return what is said of the folder, without its path."""
     with pytest.raises(HistoryError) as caught:
         files_of(folder)
     assert "\n" not in str(caught.value)
@@ -114,7 +114,7 @@ def test_all_rows_of_a_key_lie_in_one_bucket(written: Path, table: str) -> None:
 
 
 def _together(row: dict[str, str]) -> str:
-    """What brings a row into its bucket: a send lies with its key's log, other operations with their client's."""
+    """Return what a row's bucket follows from: a send's key, or the client of another operation."""
     return row["key"] if row.get("function", "send") == "send" else row["client"]
 
 
@@ -335,7 +335,7 @@ def test_a_folder_of_version_3_has_no_headers_and_its_effects_are_unknown(spark:
 
 
 def test_a_label_names_inputs_from_which_no_output_was_made(spark: SparkSession, tmp_path: Path) -> None:
-    """What `kafka_lab.pipeline` declares; without the label nothing is known of these inputs."""
+    """`kafka_lab.pipeline` declares them; without the label nothing is known of these inputs."""
     from kafkalab.checks.all import BY_NAME
     from kafkalab.checks.exactly_once import INPUT
     from kafkalab.history.schema import Label

@@ -43,7 +43,7 @@ def made() -> list[History]:
 
 
 def by_hand() -> list[History]:
-    """What the checks of reads are tested with."""
+    """Return what the checks of reads are tested with."""
     found = [Made() for _ in CASES]
     for history, (_, build, _) in zip(found, CASES, strict=True):
         build(history)
@@ -53,7 +53,7 @@ def by_hand() -> list[History]:
 def rows(
     histories: list[History], first: int = 0, folder: Path | None = None, names: tuple[str, ...] = ONE_KEY
 ) -> list[dict[str, Any]]:
-    """What the pass gives for audits of these names, from the columns that they need."""
+    """Return what the pass gives for audits of these names, from the columns that they need."""
     runs = list(enumerate(histories, first))
     given = ("operations", "log", "reads", "polls", "watermarks", "transactions", "frames")
     whole = {name: pa.Table.from_batches([arrow_batch(name, runs)]) for name in given}

@@ -40,7 +40,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def names() -> dict[str, Any]:
-    """What the solution's cells define."""
+    """Return what the solution's cells define."""
     found: dict[str, Any] = {"__name__": "__main__"}
     exec("from pyspark.sql import functions as F, Window", found)
     for number in range(1, 5):

@@ -44,7 +44,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def expected(broken: str) -> list[Finding]:
-    """What the pure-Python checks find in the same runs."""
+    """Return what the pure-Python checks find in the same runs."""
     runs = Runs.of(SEEDS, scenario=broken)
     found = []
     for seed in runs.seeds:
@@ -82,7 +82,7 @@ def driver(
 
 
 def findings(process: subprocess.Popen[str]) -> list[Finding]:
-    """What the driver prints until it ends."""
+    """Return what the driver prints until it ends."""
     out, _ = process.communicate(timeout=10 * MINUTES)
     *lines, last = out.splitlines()
     assert last == "ends"

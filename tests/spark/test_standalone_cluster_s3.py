@@ -41,7 +41,7 @@ def store(java: str) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, java: str) -> list[Row]:
-    """What the audits find in the same history in a folder."""
+    """Return what the audits find in the same history in a folder."""
     rows = without_scratch(audited(LOCAL, str(tmp_path_factory.mktemp("here") / "night"), records=RECORDS))
     for way in WAYS:
         assert set(PLANTED) <= {row[3] for row in rows if row[:2] == [way, "found"]}
@@ -73,7 +73,7 @@ def run(*words: str, env: Mapping[str, str] = {}, **more: Any) -> subprocess.Com
 def audited(
     master: str, place: str, settings: Mapping[str, str] = {}, env: Mapping[str, str] = {}, records: int = 0
 ) -> list[Row]:
-    """What a driver of its own prints."""
+    """Return what a driver of its own prints."""
     words = ["tests.spark.elsewhere", master, place, *([str(records)] if records else [])]
     done = run(*words, env={**env, "SETTINGS": json.dumps(settings)})
     assert done.returncode == 0, done.stderr[-3000:]

@@ -39,5 +39,5 @@ def expected(shape: Shape) -> Counter[Found]:
 
 
 def found(report: Report) -> Counter[Found]:
-    """What checks found."""
+    """Return what checks found."""
     return Counter((f.anomaly, f.policy, f.keys, f.offsets, f.steps) for f in report.findings)

@@ -69,7 +69,7 @@ LOOK = """() => {
 
 
 def bare_actions(payload: dict[str, Any]) -> dict[str, Any]:
-    """What a kernel would note of a run of which nobody noted it: only which node is down."""
+    """Return what a kernel would note of a run of which nobody noted it: only which node is down."""
     reasons: dict[str, list[list[Any]]] = {}
     for event in payload["events"]:
         for op in event["patch"]:
@@ -142,6 +142,6 @@ def show(
 
 
 def look(page: Page) -> dict[str, Any]:
-    """What stands on the screen, as data."""
+    """Return what stands on the screen, as data."""
     seen: dict[str, Any] = page.evaluate(LOOK)
     return seen

@@ -53,7 +53,7 @@ class Live:
         return json.loads(json.dumps(state))  # type: ignore[no-any-return]
 
     def _heard(self, which: str, content: Any, dirty: dict[str, dict[str, Any]]) -> list[Any]:
-        """What a message from the browser led to: the state of every model, and what was sent back."""
+        """Return what a message from the browser led to: the state of every model, and what was sent back."""
         widget, self._told = self._all()[which], []
         for place, values in dirty.items():
             for name, value in values.items():
@@ -67,7 +67,7 @@ class Live:
         self.page.evaluate("(told) => told.forEach(([to, content]) => models[to].fire('msg:custom', content))", told)
 
     def push(self) -> None:
-        """What Python has set since is in the page."""
+        """Bring what Python has set since into the page."""
         forget = "for (const one of Object.values(models)) one.dirty = {};"
         states = {i: self.state(w) for i, w in self._all().items()}
         self.page.evaluate(f"(states) => {{ {forget} take(states); }}", states)

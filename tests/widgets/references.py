@@ -125,7 +125,7 @@ def _compare() -> Compare:
 
 
 def _costs() -> CostMeter:
-    """What two transactions have cost, by API."""
+    """Return what two transactions have cost, by API."""
     meter = CostMeter(lab13(), size_of=frame_bytes)
     meter.press("end")
     return meter

@@ -29,7 +29,7 @@ TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.g
 
 
 def about(details: dict[str, Any]) -> str:
-    """What tells two buttons of the same action and target apart."""
+    """Return what tells two buttons of the same action and target apart."""
     return detail_of("elect" if "broker" in details else "crash", details)
 
 
@@ -56,7 +56,7 @@ def compare(page: Page, panel: FaultPanel) -> None:
 
 
 def offered(payload: dict[str, Any], action: str, target: str, details: dict[str, Any]) -> bool:
-    """Whether the panel has this button: none for the controller's process, and none after a frame sent earlier."""
+    """Return True if the panel has this button: none for the controller's process, or after a frame sent earlier."""
     if action == "reorder":
         frames = payload["frames"]
         return not frames[details["after"]]["copy_of"] and frames[details["after"]]["sent"] > frames[target]["sent"]

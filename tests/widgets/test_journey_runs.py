@@ -116,7 +116,7 @@ def test_a_journey_shows_what_was_recorded_once_a_frame_has_passed() -> None:
     known = Known(cluster.controller.metadata, ("app",), ("b1", "b2", "b3"), "4.x/TV2")
 
     class Tap:
-        """What gives a recording of the frames by now."""
+        """A tap that gives a recording of the frames by now."""
 
         def __init__(self, trace: Trace) -> None:
             self.trace = trace

@@ -34,7 +34,7 @@ CONTENTS: list[Any] = [
 
 
 def told_to(widget: Any, msg: Any) -> list[Any]:
-    """What the widget answers to a message."""
+    """Return what the widget answers to a message."""
     widget.sent.clear()
     widget._handle_msg(msg)
     return list(widget.sent)

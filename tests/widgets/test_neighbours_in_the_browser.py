@@ -30,7 +30,7 @@ def drawn_as(text: str, kind: str) -> str:
 
 
 def same(page: Page, view: Neighbours) -> None:
-    """What is on the screen is what the panels say at the moment."""
+    """Assert that the screen shows what the panels say at the moment."""
     expect(page.locator(".neighbours")).to_have_attribute("data-place", view.place)
     expect(page.locator(".neighbours")).to_have_attribute("data-pressed", view.pressed)
     expect(page.locator(".neighbours .now")).to_have_text(view.head())
@@ -81,7 +81,7 @@ ROWS = """() => ({
     return boxes.filter((b) => b.left < room.right && b.top >= room.top - 1 && b.bottom <= room.bottom + 1).length;
   }),
 })"""
-"""What has a scroll bar, and of each machine how many rows are seen whole."""
+"""The elements with a scroll bar, and the number of rows of each machine that are seen whole."""
 
 
 @pytest.mark.parametrize("press", NAMES)

@@ -25,7 +25,7 @@ SEEN = """names => {
     return [name, [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3)];
   }));
 }"""
-"""What a browser draws in each of these colours: red, green and blue."""
+"""The red, green and blue that a browser draws for each of these colours."""
 
 
 def pictures() -> list[str]:
@@ -51,7 +51,7 @@ def live(root: Path, theme: str) -> dict[str, str]:
 
 
 def pairs(root: Path) -> Iterator[tuple[str, str, str]]:
-    """What words are drawn in and on: a name, both colours. Signs are also filled, with the page's colour on them."""
+    """Return what words are drawn in and on: a name, both colours. Signs are also filled, with the page's colour."""
     static = ("DARK", "DIM", "GREEN", "RED", "AMBER", "BLUE", "VIOLET", "GREY", "CLIENT")
     for name in static:
         yield from ((f"static {name} on {on}", getattr(palette, name), on) for on in ("#ffffff", palette.PALE))

@@ -27,7 +27,7 @@ def sent_at(widget: Sequence, frame: str) -> int:
 
 
 def answers(widget: Sequence, monkeypatch: pytest.MonkeyPatch, content: Any) -> list[Any]:
-    """What the browser is told when it sends this message."""
+    """Return what the browser is told when it sends this message."""
     told: list[Any] = []
     journey = widget.journey
     monkeypatch.setattr(journey, "send", lambda content, buffers=None: told.append(content))

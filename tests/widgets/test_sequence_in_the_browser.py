@@ -26,7 +26,7 @@ ALL_GROUPS = ("transaction", "verification", "replication", "metadata")
 
 
 def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
-    """What `look` should see at a step, from the Python fold."""
+    """Return what `look` should see at a step, from the Python fold."""
     shown, places = fold(payload, step), stops(payload, groups)
     touched = [op[1] for e in payload["events"][: step + 1] for op in e["patch"] if op[0] == "txn"]
     known = shown.transactions[touched[-1]] if touched else {"state": "", "pending": ""}

@@ -43,7 +43,7 @@ def test_each_step_gives_a_picture_with_the_facts_of_that_step(lab_run: dict[str
 
 
 def last(seen: list[str], text: str) -> int:
-    """Where a text stands for the last time; the end for none."""
+    """Return where a text stands for the last time; the end for none."""
     return max((i for i, t in enumerate(seen) if t == text), default=len(seen))
 
 

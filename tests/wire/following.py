@@ -47,7 +47,7 @@ def stop(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def state(folder: Path) -> dict[str, Any]:
-    """What the capture in the folder notes; an empty one where there is none yet."""
+    """Return what the capture in the folder notes; an empty one where there is none yet."""
     file = folder / CAPTURE
     return dict(json.loads(file.read_text())) if file.exists() else {"whole": 0, "chunks": 0, "partitions": {}}
 

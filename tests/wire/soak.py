@@ -25,7 +25,7 @@ ABORTS, OFFSETS = 10, 5
 """Every so many transactions one is aborted, one commits an offset of a group."""
 MOST_LINES, MOST_ITEMS = 14, 1_500
 GROWTH_MB = 10
-"""What memory may grow from the end of the warm-up on: the index of older batches takes 0.2 KB a transaction."""
+"""The MB that memory may grow from the end of the warm-up on: the index of older batches takes 0.2 KB a transaction."""
 QUIET = {"log_level": 0, "linger.ms": 0}
 
 

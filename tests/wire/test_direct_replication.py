@@ -121,7 +121,7 @@ class Session:
         self.producers.pop(tid)  # sequences are of one partition
 
     def logs(self) -> dict[str, Any]:
-        """What every replica has."""
+        """Return what every replica has."""
         self.brokers["b1"].replication.settle()
         return {
             f"{name} {partition}": (

@@ -121,7 +121,7 @@ class ClassicGroup:
         return member
 
     def all_joined(self) -> bool:
-        """Whether every member waits for the join phase to end, and nobody was asked to come back with its id."""
+        """Return True if every member waits for the join phase to end, and none was asked to return with its id."""
         return all(m.awaiting_join for m in self.members.values()) and not self.pending
 
     @property
@@ -142,7 +142,7 @@ class ClassicGroup:
     # protocols
 
     def supports(self, protocol_type: str, protocols: Subscriptions) -> bool:
-        """Whether somebody with these protocols can be a member besides the present ones."""
+        """Return True if somebody with these protocols can be a member besides the present ones."""
         if protocol_type == "" or not protocols:
             return False
         if not self.members:
@@ -173,14 +173,14 @@ class ClassicGroup:
         self.move(answer.state, now)
 
     def subscribed_to(self, topic: str) -> bool:
-        """Whether a member of a consumer group wants the topic: its offsets do not expire then."""
+        """Return True if a member of a consumer group wants the topic: its offsets do not expire then."""
         wanted = (t for m in self.members.values() for t in m.protocols.get(self.protocol, ()))
         return self.protocol_type == "consumer" and topic in wanted
 
     # the record
 
     def entry(self, assignments: dict[str, tuple[str, ...]] | None = None) -> GroupEntry:
-        """What is written of the group, with these assignments, or the present ones."""
+        """Return what is written of the group, with these assignments, or the present ones."""
         members = tuple(
             MemberEntry(
                 member_id=m.member_id,

@@ -95,7 +95,7 @@ def check_join(broker: BrokerState, group: ClassicGroup, request: JoinGroup) -> 
 
 
 def _has_room(group: ClassicGroup, member_id: str, most: int) -> bool:
-    """Whether group.max.size has room: in a join phase, among those who have joined already."""
+    """Return True if group.max.size has room: in a join phase, among those who have joined already."""
     member = group.members.get(member_id)
     if group.state is GroupState.EMPTY:
         return True

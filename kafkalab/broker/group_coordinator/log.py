@@ -1,4 +1,4 @@
-"""How a group coordinator reads and writes its partition of `__consumer_offsets`: groups, offsets, tombstones."""
+"""A group coordinator's reads and writes of its partition of `__consumer_offsets`: groups, offsets, tombstones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafkalab.protocol.rules import GROUP_LOG_WAITS
 
 
 def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
-    """What the group's partition of `__consumer_offsets` says, as far as it is replicated."""
+    """Return what the group's partition of `__consumer_offsets` says, as far as it is replicated."""
     return broker.offsets.get(offsets_partition(group)) or GroupOffsets()
 
 

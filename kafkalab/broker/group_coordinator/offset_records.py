@@ -11,7 +11,7 @@ from kafkalab.protocol.records import Batch, Record
 
 
 class Committing(Protocol):
-    """What OffsetCommit and TxnOffsetCommit have in common."""
+    """The fields that OffsetCommit and TxnOffsetCommit have in common."""
 
     @property
     def group_id(self) -> str: ...

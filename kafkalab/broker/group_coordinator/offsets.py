@@ -105,11 +105,11 @@ class GroupOffsets:
                 self.committed[key] = stored
 
     def is_unstable(self, group: str, partition: str) -> bool:
-        """Whether an undecided transaction has committed an offset for this partition."""
+        """Return True if an undecided transaction has committed an offset for this partition."""
         return any((group, partition) in offsets for offsets in self.pending.values())
 
     def has_open_transaction(self, group: str) -> bool:
-        """Whether an undecided transaction has committed any offset of the group."""
+        """Return True if an undecided transaction has committed any offset of the group."""
         return any(key[0] == group for offsets in self.pending.values() for key in offsets)
 
     def offsets_of(self, group: str) -> dict[str, StoredOffset]:

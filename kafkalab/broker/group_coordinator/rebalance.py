@@ -1,4 +1,4 @@
-"""How a classic group rebalances: sessions, the join phase, generations (`GroupMetadataManager`, the classic part).
+"""The rebalance of a classic group: sessions, the join phase, generations (`GroupMetadataManager`, the classic part).
 
 Timers are background: they do not keep a run going.
 """
@@ -221,7 +221,7 @@ def answer_syncs(broker: BrokerState, group: ClassicGroup, error: Error = Error.
 
 
 def synced_response(group: ClassicGroup, member: Member, error: Error = Error.NONE) -> SyncGroupResponse:
-    """What the member shall read."""
+    """Return what the member shall read."""
     assignment = member.assignment if error is Error.NONE else ()
     return SyncGroupResponse(
         error=error, protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment

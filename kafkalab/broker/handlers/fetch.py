@@ -41,7 +41,7 @@ def _refused(broker: BrokerState, request: Fetch, header: Header) -> dict[str, P
 
 
 def _enough(broker: BrokerState, fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
-    """Whether the answer need not wait for more: there is enough, or an error, or a segment was read to its end
+    """Return True if the answer need not wait for more: there is enough, or an error, or a segment was read to its end
     (`DelayedFetch`)."""
     if any(f.error is not Error.NONE for f in fetched.values()):
         return True
@@ -59,7 +59,7 @@ def _reads_older_segment(broker: BrokerState, partition: str, offset: int, isola
 
 
 def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) -> int:
-    """Where a consumer's reading ends: the high watermark, or the last stable offset (docs/protocol.md#fetch)."""
+    """Return the end of a consumer's reading: high watermark or last stable offset (docs/protocol.md#fetch)."""
     if isolation_level == READ_COMMITTED and broker.rules.on(LSO_BOUND):
         return log.last_stable_offset
     return log.high_watermark if broker.rules.on(HIGH_WATERMARK) else log.log_end_offset

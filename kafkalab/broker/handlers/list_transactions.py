@@ -12,7 +12,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactions, ListTransactionsResponse
 
 NOT_IN_RE2 = re.compile(r"\(\?(=|!|<=|<!|>|\(|#)|\\[1-9]|[*+?}]\+")
-"""What Python's expressions have and RE2/J, which Kafka uses, refuses: looking around, back references, possession."""
+"""Constructs of Python that Kafka's RE2/J refuses: looking around, back references, possession."""
 
 
 def handle(broker: BrokerState, request: ListTransactions, header: Header) -> ListTransactionsResponse:

@@ -35,7 +35,7 @@ _BEFORE_THE_LOG = (
     Error.MESSAGE_TOO_LARGE,
     Error.CORRUPT_MESSAGE,
 )
-"""What is answered without the log's start offset (`ReplicaManager.appendToLocalLog`)."""
+"""The errors that are answered without the log's start offset (`ReplicaManager.appendToLocalLog`)."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class _Work:
                 self.answers[partition] = PartitionProduced(error=error)
 
     def response(self) -> ProduceResponse | None:
-        """What every partition has got; nothing for a producer that does not wait for it."""
+        """Return what every partition has got; nothing for a producer that does not wait for it."""
         if self.request.acks == 0:
             return None
         return ProduceResponse(partitions={p: self.answers[p] for p in self.request.batches})
@@ -82,7 +82,7 @@ def handle(broker: BrokerState, request: Produce, header: Header) -> Effects[Pro
 
 
 def _request_error(broker: BrokerState, request: Produce, header: Header) -> Error:
-    """Why nothing of the request is looked at: no right to write under the id, or transactional records of nobody.
+    """Return why the whole request is refused: no right to write under the id, or transactional records without an id.
 
     Up to 2.7 idempotent records needed IDEMPOTENT_WRITE here too.
     """
@@ -98,7 +98,7 @@ def _request_error(broker: BrokerState, request: Produce, header: Header) -> Err
 
 
 def _records_error(broker: BrokerState, partition: str, batch: Batch, header: Header) -> Error:
-    """Why a partition's part is not even verified (`KafkaApis`, `ProduceRequest.validateRecords`)."""
+    """Return why a partition's part is not even verified (`KafkaApis`, `ProduceRequest.validateRecords`)."""
     if broker.acls and broker.denies(header.sender, WRITE, TOPIC, topic_of(partition)):
         return Error.TOPIC_AUTHORIZATION_FAILED
     if partition not in broker.metadata.partitions:
@@ -179,7 +179,7 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
 
 
 def _is_valid(batch: Batch) -> bool:
-    """Whether a client may write such a batch (`LogValidator`): its records count as its offsets say; no marker."""
+    """Return True if a client may write the batch (`LogValidator`): as many records as offsets; no marker."""
     if not batch.records or batch.offset_delta != len(batch.records) - 1 or batch.control is not None:
         return False
     return batch.producer_id < 0 or batch.base_sequence >= 0

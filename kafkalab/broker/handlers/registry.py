@@ -14,7 +14,7 @@ Handler = Callable[[BrokerState, Any, Header], Any]
 """`handle(broker, request, header)` returns the response, or a generator of effects that returns it (`effects`)."""
 
 ELSEWHERE = ("ReplicaFetch", "UpdateMetadata", "AlterPartition", "AllocateProducerIds", "BrokerRegistration")
-"""What brokers send each other and the controller: `Replication`, `Leadership` and `Controller` serve it."""
+"""The messages between brokers, and to the controller: `Replication`, `Leadership` and `Controller` serve it."""
 
 
 def _handler_of(request: type) -> Handler:

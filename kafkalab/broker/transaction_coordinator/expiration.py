@@ -1,4 +1,4 @@
-"""What a coordinator does by the clock: abort what is open too long, forget ids at rest too long
+"""A coordinator's work by the clock: abort what is open too long, forget ids at rest too long
 (docs/protocol.md#timeout)."""
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def expected_epoch(broker: BrokerState, request: InitProducerId) -> int | None:
 
 
 def check_batch(broker: BrokerState, header: Header) -> Error:
-    """Whether the sender may speak a version that is for brokers."""
+    """Check that the sender may speak a version that is for brokers."""
     denied = header.version > CLIENTS_UP_TO and broker.denies(header.sender, CLUSTER_ACTION, CLUSTER)
     return Error.CLUSTER_AUTHORIZATION_FAILED if denied else Error.NONE
 
@@ -160,7 +160,7 @@ def check_partitions(broker: BrokerState, request: AddPartitionsToTxn, header: H
 
 
 def check_add_offsets(broker: BrokerState, request: AddOffsetsToTxn, header: Header) -> Error:
-    """Whether the sender may write under the id, and read the group."""
+    """Check that the sender may write under the id, and read the group."""
     if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
         return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     denied = broker.denies(header.sender, READ, GROUP, request.group_id)

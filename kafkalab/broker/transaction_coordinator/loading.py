@@ -41,7 +41,7 @@ def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effect
 
 
 def _loaded(broker: BrokerState, txn: Txn) -> Txn:
-    """What is not in the record is forgotten: the last epoch."""
+    """Forget what is not in the record: the last epoch."""
     txn = txn.loaded()
     return txn if broker.rules.on(ROTATION_LOGGED) else replace(txn, prev_producer_id=-1, next_producer_id=-1)
 

@@ -1,4 +1,4 @@
-"""How a coordinator writes `__transaction_state`: pend, append, apply once durable
+"""A coordinator's writes to `__transaction_state`: pend, append, apply once durable
 (docs/protocol.md#pending-states)."""
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def complete(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None
 
 
 def send_before_the_decision(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None]:
-    """What a Kafka without a log of decisions would do: queue the markers while the decision is still in the air."""
+    """Queue the markers before the decision is durable, as a Kafka without a log of decisions would."""
     completed = _completed(txn, broker.now)
     progress = MarkerProgress(txn, completed, owned.coordinator_epoch, list(txn.partitions), logged=False)
     owned.markers[txn.transactional_id] = progress
@@ -115,7 +115,7 @@ def send_queued(broker: BrokerState) -> Effects[None]:
 
 
 def _send(broker: BrokerState, to: str, queued: list[QueuedMarkers]) -> Effects[None]:
-    """What each transaction of the request learns: partitions done, partitions to try again, or the end."""
+    """Send the request; tell its transactions the result: partitions done, partitions to try again, or the end."""
     request = WriteTxnMarkers(markers=tuple(_entry(q) for q in queued))
     response: WriteTxnMarkersResponse | None = yield Send(to, request)
     for one in queued:
@@ -171,7 +171,7 @@ def _done(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, 
 
 
 def _owns(broker: BrokerState, progress: MarkerProgress) -> bool:
-    """Whether this broker still coordinates the transaction, under the coordinator epoch of its markers."""
+    """Return True if this broker still coordinates the transaction, under the coordinator epoch of its markers."""
     tid = progress.txn.transactional_id
     owned = broker.coordinates(tid)
     if isinstance(owned, Error) or owned.coordinator_epoch != progress.coordinator_epoch:

@@ -71,7 +71,7 @@ VALID_PREVIOUS: dict[TxnState, tuple[TxnState, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Txn:
-    """What the coordinator knows of one transactional id. `partitions` is sorted.
+    """A coordinator's knowledge of one transactional id. `partitions` is sorted.
 
     `start_ms` is -1 in Empty; CompleteCommit and CompleteAbort keep that of the transaction which they ended.
 
@@ -101,7 +101,7 @@ class Txn:
 
     @property
     def logged_partitions(self) -> tuple[str, ...] | None:
-        """What the log value holds: null for Empty, an empty array for Complete*
+        """The partitions in the log value: null for Empty, an empty array for Complete*
         (docs/protocol.md#transaction-state-records)."""
         return None if self.state is TxnState.EMPTY else self.partitions
 

@@ -94,7 +94,7 @@ def table_of(version: int) -> dict[TxnState, Row]:
 
 
 def goes_to(version: int, state: TxnState, ask: Ask) -> TxnState | None:
-    """Where a transaction goes whose coordinator asks itself (MARKED, TIMEOUT); None for nowhere.
+    """Return where a transaction goes whose coordinator asks itself (MARKED, TIMEOUT); None for nowhere.
 
     InvariantError: the cell refuses, and there is nobody to hear it.
     """

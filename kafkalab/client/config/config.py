@@ -83,7 +83,7 @@ class ProducerConfig:
 
     @property
     def legacy(self) -> bool:
-        """Whether the producer is older than KIP-360 and KIP-588: it cannot raise an epoch, and error 47 fences it."""
+        """True if the producer is older than KIP-360 and KIP-588: it cannot raise an epoch, and error 47 fences it."""
         return self.version != TODAY
 
     def _set(self, name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Who a consumer is in its group: state, generation, member id (`AbstractCoordinator.Generation` and `MemberState`)."""
+"""A consumer's membership: state, generation, member id (`AbstractCoordinator.Generation` and `MemberState`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION)
 
 
 class MemberState(Enum):
-    """Where a member is between two assignments."""
+    """The states of a member between two assignments."""
 
     UNJOINED = "unjoined"
     JOINING = "joining"
@@ -22,7 +22,7 @@ class MemberState(Enum):
 
 
 class Membership:
-    """What the group member, its heartbeats and its commits share.
+    """The state that a group member, its heartbeats and its commits share.
 
     `metadata` is what the last successful join returned; it does not change when the group drops the member, so that an
     older transaction names the older generation (KIP-447). `heartbeat_round` changes when heartbeats begin or end.

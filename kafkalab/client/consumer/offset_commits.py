@@ -180,7 +180,7 @@ class OffsetCommits:
 
     @property
     def automatic(self) -> bool:
-        """Whether enable.auto.commit is in force: it needs a group."""
+        """True if enable.auto.commit is in force: it needs a group."""
         return self.config.enable_auto_commit and self.config.group_id is not None
 
     def commit_if_due(self) -> None:

@@ -1,4 +1,4 @@
-"""What an application does when partitions are revoked or assigned (`ConsumerRebalanceListener`)."""
+"""An application's callbacks for when partitions are revoked or assigned (`ConsumerRebalanceListener`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer reads: topics or partitions, positions, pauses, the listener (Kafka: `SubscriptionState`)."""
+"""A consumer's subscription: topics or partitions, positions, pauses, the listener (Kafka: `SubscriptionState`)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SubscriptionState:
 
     @property
     def empty(self) -> bool:
-        """Whether neither topics nor partitions were named."""
+        """True if neither topics nor partitions were named."""
         return not self.topics and not (self.by_hand and self.assigned)
 
     def check(self, partition: str) -> None:

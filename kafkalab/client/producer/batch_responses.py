@@ -1,4 +1,4 @@
-"""What becomes of a batch that a leader answered, or that has expired (docs/protocol.md#batch-retries;
+"""The fate of a batch that a leader answered, or that has expired (docs/protocol.md#batch-retries;
 `Sender.completeBatch`)."""
 
 from __future__ import annotations

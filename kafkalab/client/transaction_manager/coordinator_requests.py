@@ -30,7 +30,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 
 FIRST_PARTITION_BACKOFF_MS = 20
 NO_TIMEOUT_MS = 2**31 - 1
-"""What InitProducerId says of an idempotent producer's transactions, which it does not have."""
+"""The time-out in the InitProducerId of an idempotent producer, which has no transactions."""
 ASKED_AGAIN = (TransactionalIdAuthorizationError, ClusterAuthorizationError)
 """After these errors of InitProducerId the producer is UNINITIALIZED once more (`shouldHandleAuthorizationError`)."""
 

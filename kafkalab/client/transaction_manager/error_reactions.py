@@ -1,4 +1,4 @@
-"""What a producer does with each error on each API: one total table (docs/protocol.md#producer-reactions;
+"""A producer's reaction to each error of each API: one total table (docs/protocol.md#producer-reactions;
 `TransactionManager`'s handlers)."""
 
 from __future__ import annotations

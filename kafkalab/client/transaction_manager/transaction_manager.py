@@ -81,17 +81,17 @@ class TransactionManager:
 
     @property
     def failed(self) -> bool:
-        """Whether the application must deal with an error."""
+        """True if the application must deal with an error."""
         return self.state in ERRORS
 
     @property
     def brokers_add_partitions(self) -> bool:
-        """Whether the client sends neither AddPartitionsToTxn nor AddOffsetsToTxn (KIP-890 part 2)."""
+        """True if the client sends neither AddPartitionsToTxn nor AddOffsetsToTxn (KIP-890 part 2)."""
         return self.transaction_version >= 2
 
     @property
     def bumps_by_request(self) -> bool:
-        """Whether a new epoch takes an InitProducerId of this client; with transaction version 2 EndTxn returns it."""
+        """True if a new epoch takes an InitProducerId of this client; with transaction version 2 EndTxn returns it."""
         return self.port.coordinator_bumps_epoch and self.transaction_version < 2
 
     # the application's calls and the sender's events

@@ -69,7 +69,7 @@ class Happening(Enum):
 
 
 class Action(Enum):
-    """What a cell says. A refusal changes nothing; POISON is of events only, and ends the producer."""
+    """The action in a cell. A refusal changes nothing; POISON is of events only, and ends the producer."""
 
     MOVE = "go to the target"
     STAY = "accepted, in the same state"

@@ -14,12 +14,12 @@ ORDER = "soup"
 
 
 def copies(cluster: Cluster) -> int:
-    """How often the order stands in the log."""
+    """Return how often the order is in the log."""
     return [r.value for b in cluster.log_of(PARTITION).batches for r in b.records].count(ORDER)
 
 
 def served(cluster: Cluster) -> int:
-    """How often the kitchen was given the order."""
+    """Return how often the kitchen was given the order."""
     result = cluster.results.get("kitchen")
     return result.count(ORDER) if isinstance(result, list) else 0
 

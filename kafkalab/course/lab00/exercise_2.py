@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def row(frame: Frame) -> Row:
-    """What stands on the outside of a frame."""
+    """Return what is on the outside of a frame."""
     return {name: getattr(frame, name) for name in OUTSIDE}
 
 

@@ -89,7 +89,7 @@ def scenario(of_seed: int = LEARNER_SEED, rows: int = 9) -> Scenario:
 
 @cache
 def truth(of_seed: int) -> dict[int, str]:
-    """What the leader does with each row, as the run's log and answers have it."""
+    """Return what the leader does with each row, as the run's log and answers have it."""
     cluster = ran(scenario(of_seed))
     errors = [error for api, error in cluster.results["by hand"] if api == "Produce"]
     written = [r.value for b in cluster.log_of(PARTITION).batches for r in b.records]

@@ -30,7 +30,7 @@ Decision = tuple[int, str]
 
 
 def reference(state: State, batch: dict[str, int]) -> Decision:
-    """What a leader with this memory does, asked of the code that the brokers of this package run."""
+    """Return what a leader with this memory does, by the code that the brokers of this package run."""
     states = ProducerStates()
     entry = ProducerEntry(producer_epoch=state["epoch"])
     for first, last in state["batches"]:

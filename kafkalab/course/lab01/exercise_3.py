@@ -33,7 +33,7 @@ def evening(of_seed: int) -> tuple[list[str], list[str], list[str]]:
 
 
 def check(answer: Any) -> str:
-    """How many of how many orders stand twice, if they are those whose answer was lost, and counted; else why not."""
+    """Return how many orders of how many are there twice, if those with a lost answer are and counted; else why not."""
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not callable(answer):

@@ -21,7 +21,7 @@ WORDS = ("NONE", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR
 FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "NONE", 2: ...}}'
 CRASH_MS = 200
 LOAD_MS = 1_000
-"""How long a new coordinator of these runs reads its log."""
+"""The time that a new coordinator of these runs takes to read its log."""
 
 FIND: Step = {"ask": "FindCoordinator", "to": "b1", "with": {"key": TRANSACTIONAL_ID, "key_type": 1}}
 

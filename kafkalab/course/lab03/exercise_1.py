@@ -118,7 +118,7 @@ def pasteable(number: int) -> str:
 
 
 def check(answer: Any) -> str:
-    """How many rows are right, if all are; WrongAnswer names the first that is not, and the run that shows it."""
+    """Return how many rows are right, if all are; WrongAnswer names the first wrong one, and the run that shows it."""
     given = cells(answer, tuple(range(1, len(ROWS) + 1)), WORDS, FORM, "row")
     if not any(given.values()):
         raise BlankAnswer(f"All rows are still blank. Give {FORM}.")

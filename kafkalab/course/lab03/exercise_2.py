@@ -63,7 +63,7 @@ def deciding(cluster: Cluster) -> int:
 
 
 def truth() -> dict[str, str]:
-    """What the coordinator does with EndTxn(COMMIT) of transaction version 1, in each state that is written."""
+    """Return what the coordinator does with EndTxn(COMMIT) of transaction version 1, in each written state."""
     return {state.label: _word(state) for state in TABLES["TV1"]}
 
 
@@ -75,7 +75,7 @@ def _word(state: TxnState) -> str:
 
 
 def check(answer: Any) -> str:
-    """How many cells are right, if all are; WrongAnswer names the first state that is not, and how to find out."""
+    """Return how many cells are right, if all are; WrongAnswer names the first wrong state, and how to find out."""
     given = cells(answer, STATES, WORDS, FORM, "state")
     if not any(given.values()):
         raise BlankAnswer(f"All cells are still blank. Give {FORM}.")

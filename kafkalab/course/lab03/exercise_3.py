@@ -23,14 +23,14 @@ RUNS, ABORTED = 7, (3, 6)
 """So many runs at least; in these of them app calls abort_transaction()."""
 
 SETTLED_MS = 1_000
-"""What was under way when its sender crashed has arrived by then, or never will; no new coordinator is elected yet."""
+"""The time by which a crashed sender's frames have arrived or never will; no new coordinator is elected yet."""
 
 Facts = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What the learner's function is told, the run with these crashes, and what became of the transaction in it."""
+    """The arguments of the learner's function, the run with these crashes, and the outcome of its transaction."""
 
     facts: Facts
     scenario: Scenario
@@ -52,7 +52,7 @@ class _Whole:
 
     @property
     def replicas(self) -> tuple[str, ...]:
-        """Who has a copy of the coordinator's log; the first is the coordinator."""
+        """The brokers with a copy of the coordinator's log; the first is the coordinator."""
         return tuple(self.cluster.controller.metadata.partitions[self.log].replicas)
 
     def first(self, found: Callable[[Event], bool]) -> int:
@@ -166,7 +166,7 @@ def decided(
     any_prepare: bool = False,
     complete: bool = True,
 ) -> str:
-    """What becomes of the transaction, with some of the rules switched; with none it is what the runs show."""
+    """Return the transaction's outcome with some of the rules switched; with none it is what the runs show."""
     crashed, replicas = moment["crashed"], moment["replicas"]
     living = [node for node in replicas if node not in crashed]
     words = ["PrepareCommit", "CompleteCommit"] if complete else ["PrepareCommit"]
@@ -230,7 +230,7 @@ MUTANTS = (
 
 
 def truth(of_seed: int) -> Callable[[Facts], str]:
-    """What became of each moment in its run."""
+    """Return the outcome of each moment in its run."""
     return lambda facts: _moment_of(of_seed, facts).truth
 
 

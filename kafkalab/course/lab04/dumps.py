@@ -20,7 +20,7 @@ STEP_MS = 100
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is written: (producer or None, keys), or (producer, True or False) for a marker; and how it is cleaned."""
+    """A log's writes: (producer or None, keys), or (producer, True or False) for a marker; and how it is cleaned."""
 
     written: tuple[tuple[int | None, Any], ...]
     cleaned: str

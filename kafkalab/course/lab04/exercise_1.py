@@ -56,7 +56,7 @@ def run_of(seen: Seen) -> Cluster:
 
 
 def measured(seen: Seen) -> dict[str, int]:
-    """What the group's consumer and the tool say in a run."""
+    """Return what the group's consumer and the tool say in a run."""
     result: dict[str, int] = run_of(seen).results["books"]
     return result
 

@@ -26,7 +26,7 @@ PATIENCE_MS, PAUSE_MS = 20_000, 2_500
 BUSY_MS, EVERY_MS = 3_000, 50
 """For how long somebody goes on writing, and how often."""
 ENDS = ("COMMIT", "ABORT", "empty transaction", "plain", "open", "nothing", "start", "slow", "busy")
-"""What is last in the log, or else special about it."""
+"""The last entry of the log, or what else is special about it."""
 LOGS = 4 * len(ENDS)
 Drained = Callable[..., Any]
 
@@ -75,7 +75,7 @@ def nights(of_seed: int) -> tuple[Night, ...]:
 
 
 def readable(night: Night) -> list[str]:
-    """What a read_committed consumer can read when the tool begins, of a log that still has its first segment."""
+    """Return what a read_committed consumer can read when the tool begins, of a log with its first segment."""
     upper = stable_offset(night.log, len(night.log))
     return delivered(night.log[:upper], aborted_of(night.log, 0, upper))
 

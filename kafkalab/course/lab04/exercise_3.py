@@ -48,7 +48,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
 
 
 def truth(rows: list[Row]) -> Counts:
-    """What consumers read in the runs from which this dump is."""
+    """Return what consumers read in the runs that this dump comes from."""
     return next(counts for known, counts, _ in _told(seed()) if known == rows)
 
 

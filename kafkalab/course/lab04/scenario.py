@@ -11,7 +11,7 @@ from kafkalab.sim.scenario_names import named, variant
 ORDERS, PRICES = "orders", "prices"
 TABLES = (("tea", "bun"), ("cake",), ("soup",))
 LEAVES = "cake"
-"""What the table has ordered that leaves without paying."""
+"""The orders of the table that leaves without paying."""
 
 
 def _till(transactions: bool) -> list[list[Any]]:

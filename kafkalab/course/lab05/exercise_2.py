@@ -75,7 +75,7 @@ MUTANTS = (
 
 @cache
 def cases(of_seed: int) -> tuple[Case, ...]:
-    """What a broker sends of a log up to its last stable offset: the rows, and the aborted transactions."""
+    """Return what a broker sends of a log up to its last stable offset: the rows, and the aborted transactions."""
     random = random_for("L5.E2", of_seed)
     found: list[Case] = []
     while len(found) < LOGS:

@@ -11,13 +11,13 @@ from kafkalab.sim.faults import Delay, Drop
 
 
 def seen(cluster: Cluster, look: int) -> list[str]:
-    """What the reader saw at its first look (0) or at its second (1)."""
+    """Return what the reader saw at its first look (0) or at its second (1)."""
     result = cluster.results.get("reader")
     return [value for _, value in result[look]] if isinstance(result, list) and len(result) > look else []
 
 
 def reached(cluster: Cluster) -> bool:
-    """Whether the first look shows one half and the second one both."""
+    """Return True if the first look shows one half and the second one both."""
     return len(seen(cluster, 0)) == 1 and sorted(seen(cluster, 1)) == ["+10", "-10"]
 
 

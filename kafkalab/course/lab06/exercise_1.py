@@ -30,7 +30,7 @@ Name = Callable[[Facts], str]
 
 
 def facts_of(random: Random, environment: str = "production", instance: int = 0) -> Facts:
-    """What an instance knows of itself when it starts. Host and start are others after every restart."""
+    """Return what an instance knows of itself when it starts. Host and start are others after every restart."""
     return {
         "app": "billing",
         "environment": environment,
@@ -143,7 +143,7 @@ def _charged_again(cluster: Cluster, value: str) -> int:
 
 
 def _still_hidden(cluster: Cluster) -> int:
-    """How many offsets of the charges lie between last stable offset and high watermark at PROMPT_MS."""
+    """Return how many offsets of the charges lie between last stable offset and high watermark at PROMPT_MS."""
     partition = f"{CHARGES}-0"
     leader = cluster.controller.metadata.leader(partition)
     known = [e.data for e in cluster.trace.of("state", "watermark") if e.at_ms <= PROMPT_MS and e.node == leader]

@@ -34,7 +34,7 @@ def with_epochs(answer: Any) -> Cluster:
 
 
 def twice(cluster: Cluster) -> bool:
-    """Whether a charge is committed twice."""
+    """Return True if a charge is committed twice."""
     charges = cluster.outcome().committed[f"{CHARGES}-0"]
     return len(set(charges)) < len(charges)
 

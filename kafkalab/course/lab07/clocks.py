@@ -30,14 +30,14 @@ def _asked_again() -> int:
 
 
 def _given_up() -> int:
-    """How long a record was tried: the counter is cut off before it sends the second one."""
+    """Return how long a record was tried: the counter is cut off before it sends the second one."""
     cluster = ran(shelf(*cut_off(1_500, 200_000), work_ms=1_000, transaction_timeout_ms=900_000))
     assert cluster.results["counter"] == ["send: KafkaTimeoutError"]
     return told(cluster).at_ms - cluster.trace.frames["Produce#2"].sent_ms
 
 
 def _blocked() -> int:
-    """How long a blocking call waited: the counter is cut off from the beginning."""
+    """Return how long a blocking call waited: the counter is cut off from the beginning."""
     cluster = ran(shelf(*cut_off(500, 200_000), work_ms=1_000))
     assert cluster.results["counter"] == ["init_transactions: KafkaTimeoutError"]
     return told(cluster).at_ms - [e.at_ms for e in cluster.trace.of("invoke") if e.node == "counter"][-1]

@@ -90,7 +90,7 @@ def alone(letter: str, s: Settings) -> Scenario:
 
 
 def broken(letter: str, cluster: Cluster) -> bool:
-    """Whether the run ended otherwise than the settings meant; for E, whether the client was not the first to act."""
+    """Return True if the run ended otherwise than the settings meant; for E, if the client was not the first to act."""
     if letter != "E":
         return bool(cluster.results["counter"] != ["committed"])
     aborts = [e.at_ms for e in cluster.trace.of("state", "transaction") if _is_abort(e.data)]

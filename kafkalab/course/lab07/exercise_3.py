@@ -25,12 +25,12 @@ WHO = {
     "CommitFailedError": "group",
     "InvalidPidMappingError": "cleaner",
 }
-"""Whose clock is behind an error; in these runs there is only one counter, so nobody else can have fenced it."""
+"""The owner of the clock that caused an error; these runs have one counter, so no other client can have fenced it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What happens to the counter, and what is believed about it."""
+    """The events of the counter's run, and what is believed about it."""
 
     says: str
     look: str
@@ -118,7 +118,7 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 
 
 def whose(cluster: Cluster) -> str:
-    """Whose clock is behind the first error of the counter; nobody's if it has committed."""
+    """Return whose clock caused the counter's first error; nobody's if it has committed."""
     first = cluster.results["counter"][0]
     return "nobody" if first == "committed" else WHO[first.split(": ")[1]]
 

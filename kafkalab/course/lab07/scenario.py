@@ -15,7 +15,7 @@ from kafkalab.trace import Event
 BROKERS = ("b1", "b2", "b3")
 SLOW_MS, SECOND_MS, DAY_MS = 75_000, 1_000, 86_400_000
 AWAY_MS = 5 * SECOND_MS
-"""When a week passes, between the first shelf and the second, which is counted at twice that time."""
+"""The time at which a week passes, between the first shelf and the second, which is counted at twice that time."""
 
 
 def shelf(

@@ -26,12 +26,12 @@ class Bar:
     limit_ms: int = 0
     says: str = ""
     struck: bool = False
-    """Whether it ended badly."""
+    """True if it ended badly."""
     asleep: bool = False
 
     @property
     def due_ms(self) -> int:
-        """When its limit is reached; its end if it has none or ended before."""
+        """The time at which its limit is reached; its end if it has none or ended before."""
         return min(self.end_ms, self.start_ms + self.limit_ms) if self.limit_ms else self.end_ms
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Lane:
 
     @property
     def says(self) -> str:
-        """How it ended: what the first bar that ended badly says, and the last one if it did not."""
+        """Its end in words: what the first bar that ended badly says, and the last one if it did not."""
         awake = [bar for bar in self.bars if not bar.asleep]
         bad = [bar.says for bar in awake if bar.struck][:1]
         return ", then ".join([*bad, *(bar.says for bar in awake[-1:] if bar.says and not bar.struck)])

@@ -14,7 +14,7 @@ from kafkalab.widgets.payload.payload import payload_of
 HALVES = (f"{ACCOUNTS}-0", f"{ACCOUNTS}-1")
 COORDINATOR = "b3"
 WORDS = re.compile(rf"{PAYMENTS}: |, producer.*?}}(?= to)| at offset \d+")
-"""What of an event's sentence a line has no room for."""
+"""The parts of an event's sentence for which a line has no room."""
 
 
 def crash_points() -> Iterator[str]:
@@ -34,6 +34,6 @@ def crash_points() -> Iterator[str]:
 
 
 def visible_ms(cluster: Cluster, partition: str) -> int:
-    """When a read_committed reader could read the partition's first record; -1 for never."""
+    """Return when a read_committed reader could read the partition's first record; -1 for never."""
     marks = (e for e in cluster.trace.of("state", "watermark") if e.data["partition"] == partition)
     return next((e.at_ms for e in marks if e.data["last_stable_offset"] > 0), -1)

@@ -30,7 +30,7 @@ def scenario(of_seed: int = 1) -> Scenario:
 
 
 def hangs(cluster: Cluster) -> bool:
-    """Whether the account has an open transaction though the run has ended: what a coordinator would end is ended."""
+    """Return True if the account has an open transaction at the end: what a coordinator would end is ended by then."""
     log = cluster.log_of(PARTITION)
     return log.last_stable_offset < log.high_watermark
 

@@ -19,7 +19,7 @@ from kafkalab.sim.scenario import Program, Scenario
 WORDS = ("both", "only a", "only b", "none")
 FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "both", 2: ...}}'
 PRODUCER = {"producer_id": 2000, "producer_epoch": 0, "coordinator_epoch": 0}
-"""What the producer of payments-0 is in all these runs; a test asks them."""
+"""The id and epoch of the producer of payments-0 in all these runs; a test compares."""
 A, B = (["send", ACCOUNTS, "a", None, 0], ["flush"]), (["send", ACCOUNTS, "b", None, 1], ["flush"])
 BEGIN, COMMIT = ["begin_transaction"], ["commit_transaction"]
 WRITTEN_MS, ADMIN_MS = 1_000, 500
@@ -140,7 +140,7 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 
 
 def visible(cluster: Cluster) -> str:
-    """Which of the values a read_committed reader finds in the end."""
+    """Return which of the values a read_committed reader finds in the end."""
     seen = {value for values in cluster.outcome().committed.values() for value in values} & {"a", "b"}
     return "both" if len(seen) == 2 else f"only {seen.pop()}" if seen else "none"
 

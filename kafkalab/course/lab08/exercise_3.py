@@ -29,7 +29,7 @@ FIRST, SECOND = "WriteTxnMarkers#1", "WriteTxnMarkers#2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What goes wrong: frames lost or doubled, a request whose answer is lost, nodes that crash right after an event.
+    """A run's faults: frames lost or doubled, a request whose answer is lost, nodes that crash right after an event.
 
     Nobody is started again.
     """
@@ -165,7 +165,7 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 
 
 def markers(cluster: Cluster) -> str:
-    """How many COMMIT markers each account's log has in the end: "2 + 1"."""
+    """Return how many COMMIT markers each account's log has in the end: "2 + 1"."""
     logs = (cluster.log_of(f"{ACCOUNTS}-{place}") for place in (0, 1))
     return " + ".join(str(sum(b.control is ControlType.COMMIT for b in log.batches)) for log in logs)
 

@@ -30,7 +30,7 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the tools print of a run at a moment, and what `find-hanging` says of it."""
+    """The tools' output on a run at a moment, and the verdict of `find-hanging`."""
 
     case: Case
     truth: list[tuple[str, int]]
@@ -110,7 +110,7 @@ def _run_up_to(of: Scenario, at_ms: int) -> Cluster:
 
 
 def _driven(cluster: Cluster, ask: Callable[[App], Coroutine[Any, Any, Any]]) -> Any:
-    """What the administrator is answered; the cluster goes on until then."""
+    """Return the administrator's answer; the cluster goes on until it has come."""
 
     async def program(app: App) -> Any:
         return await ask(app)
@@ -145,7 +145,7 @@ def judged(
     nameless_hangs: bool = True,
     closed_too: bool = False,
 ) -> list[tuple[str, int]]:
-    """Which of the open transactions hang, with some of the rules switched; with none it is what the tool says."""
+    """Return the open transactions that hang, with some of the rules switched; with none it is what the tool says."""
     found = []
     for row in producers:
         if row["start_offset"] is None and not closed_too:
@@ -200,7 +200,7 @@ MUTANTS = (
 
 
 def truth(of_seed: int) -> Callable[..., list[tuple[str, int]]]:
-    """What `find-hanging` said at each moment."""
+    """Return what `find-hanging` said at each moment."""
     return lambda *case: _moment_of(of_seed, case).truth
 
 

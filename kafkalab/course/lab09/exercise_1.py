@@ -32,7 +32,7 @@ def scenario(of_seed: int = 1) -> Scenario:
 
 
 def shown_by(cluster: Cluster) -> tuple[str, ...]:
-    """What happened to the orders: a cancelled one is read, a committed one is lost in part, one is torn."""
+    """Return what happened to the orders: a cancelled one is read, a committed one is lost in part, one is torn."""
     seen = cluster.outcome().committed
     orders: list[str] = cluster.scenario.programs[0].args["orders"]
     cancelled: list[str] = cluster.scenario.programs[0].args["cancelled"]
@@ -43,7 +43,7 @@ def shown_by(cluster: Cluster) -> tuple[str, ...]:
 
 
 def shows(cluster: Cluster, wanted: str) -> bool:
-    """Whether the shop came to its end, and this happened; "torn" counts only alone."""
+    """Return True if the shop came to its end, and this happened; "torn" counts only alone."""
     if cluster.results.get("shop") != "booked":
         return False
     return shown_by(cluster) == (TORN,) if wanted == TORN else wanted in shown_by(cluster)
@@ -56,7 +56,7 @@ def late(cluster: Cluster) -> tuple[Frame, ...]:
 
 
 def _ended_something(cluster: Cluster) -> bool:
-    """Whether a decision of the coordinator goes back to a late EndTxn."""
+    """Return True if a decision of the coordinator goes back to a late EndTxn."""
     decisions = [e for e in cluster.trace.of("state", "transaction") if e.data["state"].startswith("Prepare")]
     return not {_cause(cluster, e.step) for e in decisions}.isdisjoint({f.id for f in late(cluster)})
 
@@ -72,13 +72,13 @@ def _cause(cluster: Cluster, step: int) -> str:
 
 
 def _step(cluster: Cluster) -> int:
-    """Where the first late EndTxn arrives, or the first of all, -1 for none."""
+    """Return the step at which the first late EndTxn arrives, or the first of all; -1 for none."""
     ends = late(cluster) or tuple(f for f in cluster.trace.frames.values() if f.name == "EndTxn")
     return ends[0].received_step if ends else -1
 
 
 def _waited(cluster: Cluster) -> bool:
-    """Whether no EndTxn was sent again: the shop had its answer in time."""
+    """Return True if no EndTxn was sent again: the shop had its answer in time."""
     return not any(f.name == "EndTxn" and f.attempt > 1 for f in cluster.trace.frames.values())
 
 

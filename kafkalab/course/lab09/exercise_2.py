@@ -29,7 +29,7 @@ NAMES = ("tea", "jam", "pot", "cup", "oil", "figs", "rice", "salt")
 ORDERS = 4
 
 Schedule = tuple[str, tuple[Fault, ...]]
-"""What happens, in words, and its faults."""
+"""A schedule: its title in words, and its faults."""
 
 
 def orders_of(random: Random) -> tuple[list[str], list[str]]:

@@ -40,7 +40,7 @@ def seen_early() -> Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What is claimed, of how many faults of which kinds in which scenario; and a run that may refute it."""
+    """A claim on a number of faults of some kinds in a scenario; and a run that may refute it."""
 
     says: str
     scenario: Callable[[], Scenario]
@@ -53,28 +53,28 @@ class Claim:
 
     @property
     def covered(self) -> bool:
-        """Whether the lab's search is about this, and the part of it that is about this finds nothing."""
+        """True if the lab's search covers this claim, and that part of it finds nothing."""
         if self.finds not in LOOKED_FOR or self.faults > MOST or self.scenario() != _v2():
             return False
         return explore(self.scenario(), find=self.finds, most_faults=self.faults, kinds=self.kinds).verdict == NONE
 
     @property
     def truth(self) -> str:
-        """What the runs say."""
+        """The answer of the runs."""
         if self.against is not None and _shows(self.against(), self.finds):
             return REFUTED
         return SHOWN if self.covered else OPEN
 
 
 def _shows(scenario: Scenario, anomaly: str) -> bool:
-    """Whether the run shows the anomaly, once every topic was read to its end."""
+    """Return True if the run shows the anomaly, once every topic was read to its end."""
     cluster = ran(scenario)
     read_to_the_end(cluster)
     return _step(anomaly, cluster) >= 0
 
 
 def _step(anomaly: str, cluster: Cluster) -> int:
-    """Where the run shows the anomaly first, -1 if it does not."""
+    """Return the step at which the run shows the anomaly first, -1 if it does not."""
     if anomaly == TWICE:
         leader = cluster.controller.metadata.leader("payments-0")
         logged = [e for e in cluster.trace.of("append", "payments-0") if e.node == leader and not e.data.control]

@@ -47,7 +47,7 @@ def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1
 
 
 def librdkafka_session() -> Scenario:
-    """What librdkafka 2.16 sent, and when, while its first EndTxn waited at the gate (data/torn_for_real.klab)."""
+    """Return what librdkafka 2.16 sent, and when, while its first EndTxn was held (data/torn_for_real.klab)."""
     return _saved("librdkafka")
 
 

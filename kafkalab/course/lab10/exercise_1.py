@@ -166,7 +166,7 @@ def _mistake(cluster: Cluster, else_: str) -> str:
 
 
 def _reads_again(cluster: Cluster, offsets: Mapping[str, int]) -> bool:
-    """Whether the group's committed offset is that of an order that is packed already, and not the one behind it."""
+    """Return True if the group's committed offset is that of an order that is packed already, not the one after it."""
     parcels = cluster.outcome().committed[f"{PARCELS}-0"]
     orders = {_place(cluster, value): value for value in parcels}
     return any((partition, offset) in orders for partition, offset in offsets.items())
@@ -238,7 +238,7 @@ def check(answer: Any) -> str:
 
 
 def _is_untouched(answer: Any) -> bool:
-    """Whether the answer does in the first schedule what the loop of the notebook does."""
+    """Return True if the answer does in the first schedule what the loop of the notebook does."""
     first = next(scenarios(seed()))
     try:
         given = ran(with_program(first, answer))

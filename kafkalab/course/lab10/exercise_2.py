@@ -23,7 +23,7 @@ PLACE = {value: place for place, values in enumerate((FIRST, NEXT, LAST)) for va
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What a packer does with the transaction that it has begun, and after it."""
+    """A packer's steps in the transaction that it has begun, and after it."""
 
     says: str
     look: str

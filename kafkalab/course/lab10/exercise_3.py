@@ -35,7 +35,7 @@ def with_members(answer: Any) -> Cluster:
 
 
 def twice(cluster: Cluster) -> bool:
-    """Whether an order has two committed parcels."""
+    """Return True if an order has two committed parcels."""
     parcels = cluster.outcome().committed[f"{PARCELS}-0"]
     return len(set(parcels)) < len(parcels)
 
@@ -45,18 +45,18 @@ def _asked(cluster: Cluster, node: str, name: str) -> list[Frame]:
 
 
 def _was_done(cluster: Cluster) -> bool:
-    """Whether anna had asked for her commit before ben came."""
+    """Return True if anna had asked for her commit before ben came."""
     return any(f.sent_ms < JOINS_MS for f in _asked(cluster, "anna", "EndTxn"))
 
 
 def _had_to_wait(cluster: Cluster) -> bool:
-    """Whether ben was told that the offset is pending."""
+    """Return True if ben was told that the offset is pending."""
     answers = (f for f in cluster.trace.frames.values() if f.name == "OffsetFetchResponse" and f.receiver == "ben")
     return any(f.error == "UNSTABLE_OFFSET_COMMIT" for f in answers)
 
 
 def _asked_in_vain(cluster: Cluster) -> bool:
-    """Whether ben found everything packed, or nothing to read."""
+    """Return True if ben found everything packed, or nothing to read."""
     result = cluster.results.get("ben")
     return isinstance(result, dict) and not result["packed"]
 

@@ -134,7 +134,7 @@ def _written(cluster: Cluster, value: str) -> int:
 
 
 def _is_untouched(answer: Any) -> bool:
-    """Whether the answer sends nothing at all in the first schedule."""
+    """Return True if the answer sends nothing at all in the first schedule."""
     cluster = Cluster(with_program(next(scenarios(seed())), answer))
     try:
         cluster.run()

@@ -27,7 +27,7 @@ BLOCKED_MS = 2_600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What happens to a transaction that is written, and prepared if `two_phase`."""
+    """The fate of a transaction that is written, and prepared if `two_phase`."""
 
     says: str
     look: str

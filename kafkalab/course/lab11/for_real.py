@@ -60,7 +60,7 @@ def saved() -> Seen:
 
 
 def sink_session() -> Scenario:
-    """What Spark's sink sent in that run, and when (data/spark_sink.klab)."""
+    """Return what Spark's sink sent in that run, and when (data/spark_sink.klab)."""
     text = (files(__package__) / "spark_sink.json").read_text(encoding="utf-8")
     session = Scenario.from_json(json.loads(text), "spark_sink")
     return replace(session, title="Spark's Kafka sink, and a task that is tried again")

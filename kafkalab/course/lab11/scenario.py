@@ -12,7 +12,7 @@ from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 
 AGAIN_MS = 30_000
-"""When the second booker starts: the first one's session is over."""
+"""The time at which the second booker starts: the first one's session is over."""
 GAPS = (1, 2, 3, 4, 5, 6)
 OK, LOST, DUP = WORDS = ("ok", "lost", "dup")
 PAYMENT = "ann 10"
@@ -73,7 +73,7 @@ def verdict(cluster: Cluster, pattern: str) -> str:
 
 
 TWO_PHASE = {"transaction_two_phase_commit_enable": True, "unstable_api_versions_enable": True}
-"""What a cluster needs for KIP-939: the broker's setting, and the API version that Kafka 4.3 and 4.4 call unstable."""
+"""The settings for KIP-939: the broker's, and the API version that Kafka 4.3 and 4.4 call unstable."""
 PREPARED_MS, CLAIM_MS = 1_500, 10_000
 
 

@@ -1,4 +1,4 @@
-"""What Spark does in lab 11, in a process of its own: `python -m kafkalab.course.lab11.spark_job JARS SERVERS FOLDER`.
+"""Spark's part of lab 11, in a process of its own: `python -m kafkalab.course.lab11.spark_job JARS SERVERS FOLDER`.
 
 It reads one name of a step a line, and answers each with a line of JSON. Steps: `write`, `written`, `default`, `copy`.
 """

@@ -33,7 +33,7 @@ CONFIGURATIONS: dict[str, dict[str, str]] = {
 LEVELS = ("read_committed", "read_uncommitted")
 FATES = ("lost", "once", "more", "unfinished")
 READER = "final-"
-"""How the names of the nodes begin that read everything at the end of a run."""
+"""The prefix of the names of nodes that read everything at the end of a run."""
 
 
 class Input(NamedTuple):
@@ -56,7 +56,7 @@ class Read(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How far the group has committed an input at the end of a run: it goes on reading at `committed`."""
+    """The group's position in an input at the end of a run: it goes on reading at `committed`."""
 
     configuration: str
     run: int
@@ -65,7 +65,7 @@ class Position(NamedTuple):
 
 
 class Fates(NamedTuple):
-    """How many inputs of a run had which fate, for a reader with this isolation level."""
+    """The number of inputs of a run by their fate, for a reader with this isolation level."""
 
     configuration: str
     isolation_level: str

@@ -19,7 +19,7 @@ NAMES = ("duplicate", "G1a", "lost-write", "poll-skip")
 COLUMNS = ("key", "offset")
 FORM = f"a dict with an SQL query for each of {', '.join(NAMES)}; each has the columns key and offset"
 OTHER = 1000
-"""What is added to the seed for the second history: a query must be right there, too, where no rows are known."""
+"""The number added to the seed for the second history: a query must be right there, too, where no rows are known."""
 
 MISTAKES = {
     "duplicate": {
@@ -75,7 +75,7 @@ def _check(name: str, query: str, here: Shape, where: str, right: int) -> None:
 
 
 KNOWN = ("value", "transaction", "polls that went over it", "reads of it")
-"""What `known` says of a row."""
+"""The four facts that `known` states of a row."""
 
 
 def known(here: Shape, row: tuple[str, int]) -> tuple[str, str, str, str]:

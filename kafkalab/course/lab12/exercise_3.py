@@ -75,7 +75,7 @@ def attempts(given: Any, rows: Sequence[int], fails: Mapping[int, int]) -> Table
 
 
 def topic(random: Random) -> tuple[list[tuple[str, int, int, int]], list[str]]:
-    """What the topic holds after a job in which tasks failed, and the values that it ought to hold.
+    """Return what the topic holds after a job in which tasks failed, and the values that it ought to hold.
 
     Some values are there twice by right: the application has two rows with that value.
     """
@@ -136,7 +136,7 @@ def places(rows: list[tuple[str, int, int, int]], value: Any) -> str:
 
 
 def _miss(given: Counter[str] | None, rows: list[tuple[str, int, int, int]], truth: list[str]) -> str:
-    """Which of the known mistakes gives these values."""
+    """Return which of the known mistakes gives these values."""
     known = {
         "nothing removed": Counter(row[0] for row in rows),
         "by value": Counter(set(truth)),

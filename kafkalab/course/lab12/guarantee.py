@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Tables(NamedTuple):
-    """What readers got of what was to be copied.
+    """The records that readers got of those to be copied.
 
     inputs (configuration, run, key, offset, value), reads (configuration, run, isolation_level, value), positions
     (configuration, run, key, committed): see the rows of `configurations`.

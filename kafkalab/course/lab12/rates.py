@@ -1,4 +1,4 @@
-"""How often inputs went wrong, with the interval in which the share lies: a table and a bar chart.
+"""The rates at which inputs went wrong, with their intervals: a table and a bar chart.
 
 The interval comes from resampling whole runs. The inputs of a run share its faults, so they are no independent draws:
 one crash doubles several of them at once.

@@ -12,14 +12,14 @@ from kafkalab.grading.exercise import BlankAnswer, WrongValue
 from kafkalab.grading.tables import Table
 
 SHOWN, ROWS = 3, 8
-"""How many rows of a difference are named of each kind, and how many are shown as a table."""
+"""The numbers of rows of a difference that are named of each kind, and that are shown as a table."""
 
 Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What is wrong with a learner's rows. It is false if nothing is; `str()` shows some of each kind of row."""
+    """The difference of a learner's rows from the right ones; false if there is none. `str()` shows some rows."""
 
     columns: tuple[str, ...]
     right: int

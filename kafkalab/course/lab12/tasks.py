@@ -1,4 +1,4 @@
-"""What lab 12's checks let Spark do with a learner's query or function: in the notebook's process, on files.
+"""The tasks of lab 12's checks, for Spark, with a learner's query or function: in the notebook's process, on files.
 
 Each task returns data, which `kafkalab.course.lab12.spark_exercise.rows_of` reads.
 """

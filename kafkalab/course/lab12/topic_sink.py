@@ -21,7 +21,7 @@ COLUMNS = "value string, task int, attempt int, place int"
 
 
 class TaskLostError(RuntimeError):
-    """What a task dies of here, when it is told to; Spark tries it again."""
+    """The error by which a task fails here on demand; Spark tries it again."""
 
 
 def deliver(frame: DataFrame, topic: str | Path, fails: Mapping[int, int] | None = None, *, idempotent: bool) -> None:
@@ -43,7 +43,7 @@ def deliver(frame: DataFrame, topic: str | Path, fails: Mapping[int, int] | None
 
 
 def delivered(spark: SparkSession, topic: str | Path) -> DataFrame:
-    """What the topic holds: value, task, attempt (0 is the first), place among the rows of that attempt."""
+    """Return what the topic holds: value, task, attempt (0 is the first), place among the rows of that attempt."""
     return spark.read.schema(COLUMNS).json(str(Path(topic).absolute()))
 
 

@@ -8,7 +8,7 @@ PART = 0.05
 
 
 def close(value: float, truth: float, least_ms: float) -> bool:
-    """Whether a time is within 5 % of the truth, or within `least_ms`."""
+    """Return True if a time is within 5 % of the truth, or within `least_ms`."""
     return abs(value - truth) <= max(PART * truth, least_ms)
 
 

@@ -19,7 +19,7 @@ FORM = "a function waits(interval_ms, every_ms, commit_ms) that returns (shortes
 INTERVALS, EVERY_MS = (200, 250, 400, 500, 800, 1_000, 2_000), 50
 COUNT, NAMES = 5, ("shortest", "mean", "longest")
 LEAST_MS = (12, 16, 28)
-"""How far each of the three may be off, if 5 % of it is less: what the delays of single frames make of it."""
+"""The distance by which each of the three may be off if 5 % of it is less: the delays of single frames cause it."""
 Waits = tuple[float, float, float]
 
 

@@ -18,7 +18,7 @@ MOST = 3
 
 @cache
 def question(of_seed: int) -> dict[str, Any]:
-    """How many participants there are, and the moment at which the coordinator must not crash."""
+    """Return the number of participants, and the moment at which the coordinator must not crash."""
     random = random_for("L14.E2", of_seed)
     return {"participants": random.randint(2, 4), "not at": random.choice(("prepared", "decided"))}
 
@@ -33,7 +33,7 @@ def both(presses: Sequence[Press], of_seed: int) -> tuple[Run, Run]:
 
 
 def reached(one: Run, kafka: Run) -> bool:
-    """Whether a part of two-phase commit waits for ever, and every part in Kafka is decided."""
+    """Return True if a part of two-phase commit waits for ever, and every part in Kafka is decided."""
     return bool(one.waiting) and set(kafka.parts.values()) <= {"committed", "aborted"}
 
 

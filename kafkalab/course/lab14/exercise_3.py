@@ -18,7 +18,7 @@ Facts: TypeAlias = dict[str, Any]
 
 
 def reference(version: Facts, snapshot: Facts, status: dict[int, str]) -> bool:
-    """What the table of kafkalab/neighbours/mvcc.py shows."""
+    """Return what the table of kafkalab/neighbours/mvcc.py shows."""
     taken = Snapshot(snapshot["xmax"], tuple(snapshot["running"]), snapshot["own"])
     return visible(Version("row", 0, version["xmin"], version["xmax"]), taken, status)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Write = Callable[[DataFrame, int, str], Any]
 
 FILES = 3
-"""How many files a plain write of a micro-batch makes."""
+"""The number of files that a plain write of a micro-batch makes."""
 
 
 class StoppedError(Exception):

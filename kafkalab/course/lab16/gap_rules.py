@@ -15,7 +15,7 @@ Gap = tuple[str, int, int, int]
 
 
 class Rules(NamedTuple):
-    """What is taken into account; each `False` is a mistake."""
+    """The rules that are taken into account; each `False` is a mistake."""
 
     key: bool = True
     epoch: str = "leader"

@@ -1,4 +1,4 @@
-"""How many rows each task of a query reads: measured in a run of it, not guessed from its plan."""
+"""The number of rows that each task of a query reads, measured in a run, not guessed from its plan."""
 
 from __future__ import annotations
 

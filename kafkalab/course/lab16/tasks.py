@@ -1,4 +1,4 @@
-"""What lab 16's checks let Spark do with a learner's functions and SQL: in the notebook's process, on files."""
+"""The tasks of lab 16's checks, for Spark, with a learner's functions and SQL: in the notebook's process, on files."""
 
 from __future__ import annotations
 

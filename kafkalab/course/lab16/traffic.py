@@ -51,7 +51,7 @@ class Send(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What happened: the rows of all logs, in the order of offsets by key, and what producers sent."""
+    """The traffic of a night: the rows of all logs, in the order of offsets by key, and what producers sent."""
 
     log: tuple[Record, ...]
     sends: tuple[Send, ...]
@@ -66,7 +66,7 @@ class _Producer:
     keys: list[str] = field(default_factory=list)
     """The keys of its open transaction."""
     batches: int = 0
-    """How many it still sends before its transaction ends."""
+    """The number that it still sends before its transaction ends."""
     newest: dict[str, list[Record]] = field(default_factory=dict)
     """By key, its last batch in this transaction."""
     known: set[str] = field(default_factory=set)

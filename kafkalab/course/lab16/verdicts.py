@@ -21,7 +21,7 @@ LIKE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an exercise asks of the traffic.
+    """An exercise's question about the traffic.
 
     `task` runs an answer; `columns` are those of its rows, `find` the true ones, `beside` what explains one, in a
     column of this name. `fails` and `blank` say of an answer that it fails, or is blank.

@@ -34,7 +34,7 @@ VERSION_UNKNOWN = -1
 
 
 class Origin(Enum):
-    """Who appends (`AppendOrigin`): all is checked of a client, no sequence of a coordinator, little of a leader."""
+    """An append's origin (`AppendOrigin`): checks all of a client, no sequence of a coordinator, little of a leader."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -97,7 +97,7 @@ def sequence_error(current: ProducerEntry, verification: Verification | None, ba
 
 
 def _written_before(current: ProducerEntry, batch: Batch) -> bool:
-    """What 1.0 took for a duplicate: a remembered batch, or one that ends before all remembered ones begin."""
+    """Return what 1.0 took for a duplicate: a remembered batch, or one that ends before all remembered ones begin."""
     if not current.batches or current.cached(batch) is not None:
         return bool(current.batches)
     oldest = current.first_sequence

@@ -105,7 +105,7 @@ class ProducerStates:
         return marker_error(self.entries.get(batch.producer_id), batch, origin, version, self.rules)
 
     def has_ongoing(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether this producer has an open transaction here under this epoch."""
+        """Return True if this producer has an open transaction here under this epoch."""
         entry = self.entries.get(producer_id)
         return entry is not None and entry.txn_first_offset is not None and entry.producer_epoch == producer_epoch
 
@@ -188,7 +188,7 @@ class ProducerStates:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the earliest transaction begins that is open, or whose marker is not yet replicated."""
+        """The offset at which the earliest transaction begins that is open, or whose marker is not yet replicated."""
         first = next(iter(self.ongoing.values()), None)
         for completed in self.unreplicated:
             if first is None or completed.first_offset < first:

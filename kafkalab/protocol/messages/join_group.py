@@ -48,7 +48,7 @@ class JoinGroup:
 
     @property
     def request_timeout_ms(self) -> int:
-        """How long its sender waits: the answer may take as long as the rebalance does, and 5 s more."""
+        """The time that its sender waits: the answer may take as long as the rebalance does, and 5 s more."""
         return max(30_000, self.rebalance_timeout_ms + 5_000)
 
 

@@ -23,7 +23,7 @@ class OffsetCommit:
     metadata: dict[str, str] = field(default_factory=dict)
     leader_epochs: dict[str, int] = since(6, {})
     retention_time_ms: int = since(2, -1, until=4)
-    """How long the offsets shall be kept, -1 for as long as the broker says."""
+    """The time for which the offsets shall be kept, -1 for as long as the broker says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ class ReplicaFetch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaData:
-    """What a follower shall do with one partition: truncate to `diverging_offset` (if not -1), or append `batches`.
+    """The order to a follower for one partition: truncate to `diverging_offset` (if not -1), or append `batches`.
 
     It truncates further if its own part up to `diverging_epoch` ends earlier (KIP-279). A follower that ends before
     `log_start_offset` begins anew there.

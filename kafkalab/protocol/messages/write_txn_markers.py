@@ -10,7 +10,7 @@ from kafkalab.protocol.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnMarkers:
-    """How one transaction ended, for the partitions of it that the asked broker leads."""
+    """The end of one transaction, for the partitions of it that the asked broker leads."""
 
     producer_id: int
     producer_epoch: int

@@ -53,7 +53,7 @@ class Task:
 
     @property
     def live(self) -> bool:
-        """Whether the process that began this task still runs."""
+        """True while the process that began this task runs."""
         return self.node.alive and self.node.incarnation == self.incarnation
 
     def resume(self) -> None:

@@ -17,8 +17,8 @@ from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
 STATIC, PICTURES, ELEMENT = "_static", "pictures", "kafka_run"
-OF_THE_THEME = ("_sources", "genindex.html", "_static/*.html", "_static/**/*.map", "_static/scripts/fontawesome.js", "_static/locales")
-"""What Sphinx and its theme write, and no page needs."""
+UNUSED = ("_static/*.html", "_static/**/*.map", "_static/scripts/fontawesome.js", "_static/locales")
+"""Files of Sphinx and its theme that no page needs."""
 
 
 def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), url: str = "") -> None:
@@ -36,7 +36,7 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), 
     command = ["-q", "-b", "html", *strict, *named, "-c", HERE, "-d", sources / ".doctrees", sources, site]
     if build_main(list(map(str, command))):
         raise CannotBuildError("Sphinx could not build the book")
-    for path in [path for pattern in OF_THE_THEME for path in site.glob(pattern)]:
+    for path in [path for pattern in UNUSED for path in site.glob(pattern)]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     write_pictures(site / STATIC)
 

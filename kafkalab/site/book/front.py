@@ -42,7 +42,7 @@ HERE = Path(__file__).parent
 
 
 def write_front(root: Path, folder: Path, picture: str, documents: Iterable[str]) -> None:
-    """Write the first page, with its picture and the navigation to the labs in the folder and to the documents, and the glossary."""
+    """Write the first page and the glossary. The navigation leads to the labs in the folder, and to the documents."""
     there = {path.stem for path in (folder / LABS).glob("*.ipynb")}
     cells = {cell["id"]: "".join(cell["source"]) for cell in read(root / START)["cells"]}
     links = Links(root, START, "")
@@ -67,14 +67,15 @@ def _card(lab: CourseLab) -> str:
 def _navigation(labs: Set[str], documents: Iterable[str]) -> Iterator[str]:
     """Yield the lists of pages, each below its caption, for the left of every page."""
     course = {f"{LABS.as_posix()}/{lab.name}": f"Lab {lab.number}: {lab.title}" for lab in COURSE if lab.name in labs}
-    others = sorted(labs - {lab.name for lab in COURSE})
+    collections = sorted(labs - {lab.name for lab in COURSE})
     listed = {
         "Labs": course,
-        "Collections": {f"{LABS.as_posix()}/{name}": "" for name in others},
+        "Collections": {f"{LABS.as_posix()}/{name}": "" for name in collections},
         **NAVIGATION,
     }
     named = {name for pages in NAVIGATION.values() for name in pages}
-    listed["About"] = NAVIGATION["About"] | {name: "" for one in documents if (name := one.removesuffix(".md")) not in named}
+    others = {one.removesuffix(".md"): "" for one in documents}
+    listed["About"] = NAVIGATION["About"] | {name: "" for name in others if name not in named}
     for caption, pages in listed.items():
         lines = [f"{title} <{name}>" if title else name for name, title in pages.items()]
         yield "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *lines, "```"])

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from kafkalab.course.glossary import terms
 from kafkalab.reference.bug import anchor_of
 
-LINK = re.compile(r"(?P<code>^```.*?^```|`[^`\n]*`)|(?<!!)\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<to>[^)\s]+)\)", re.M | re.S)
+CODE = r"^```.*?^```|`[^`\n]*`"
+LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", re.M | re.S)
 INTO_A_PICTURE = re.compile(r"#([A-Z]\w*#\d+|chapter:[\w-]+|show:.+)")
 SCHEME = re.compile(r"[a-z][a-z+.-]*:|//")
 START = "labs/00_start.ipynb"
@@ -38,7 +39,7 @@ class Links:
 
     def for_sphinx(self, markdown: str) -> str:
         """Return the Markdown with its links as HTML, which Sphinx leaves alone. A link to a folder becomes plain."""
-        return LINK.sub(lambda found: found[0] if found["code"] else self._link(found["words"], found["to"]), markdown)
+        return LINK.sub(lambda found: found[1] or self._link(found[2], found[3]), markdown)
 
     def _link(self, words: str, to: str) -> str:
         file, _, place = to.partition("#")

@@ -10,9 +10,11 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,23 +22,23 @@ from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
-from kafkalab.site.book import recorder
-from kafkalab.site.book.links import CELL, Links
+from kafkalab.site.book.links import CELL, START, Links
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
 from kafkalab.site.notebooks import NEEDS_MORE
 
 PACKAGE = Path(kafkalab.__file__).parent
+SITE = PACKAGE / "site"
 CACHE = Path("build", "solutions")
-"""Where what the solutions gave is kept, below the project's folder."""
+"""The folder that keeps the outputs of the solutions, below the project's folder."""
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
-START = "00_start.ipynb"
-"""The one notebook that is no article: the book has its first page and its glossary instead."""
 SPARK_RUNS = bool(find_spec("pyspark") and shutil.which("java"))
+FIRST_HEADING = re.compile(r"\A(?:#.*\n?)?")
 PREAMBLE_ID = "record-pictures"
 ELEMENT = (
-    '<kafka-run src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" height="{height}" '
-    'loading="lazy"></kafka-run>'
+    '<kafka-run id="{id}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
+    'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
+    "<pre>{words}</pre></details></noscript>"
 )
 
 
@@ -51,10 +53,10 @@ def run_solutions(paths: Sequence[Path], cache: Path) -> Iterator[Notebook]:
 
 
 def _digest_of_sources() -> bytes:
-    """Return a digest of all that a solution's outputs depend on beside its own text."""
-    digest = hashlib.sha256(Path(recorder.__file__).read_bytes())
+    """Return a digest of all that a solution's outputs depend on beside its own text: of the site only the recorder."""
+    digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        if not path.is_relative_to(PACKAGE / "site"):
+        if SITE not in path.parents or path.name == "recorder.py":
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -81,17 +83,13 @@ def run_solution(path: Path) -> Notebook:
     return ran
 
 
-def article_of(solution: Notebook, copy: Notebook, links: Links, place: Path) -> Notebook:
-    """Return the learner's copy with the outputs of its solution; write the data of its pictures into `place`."""
+def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links: Links) -> Notebook:
+    """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
-    cells = []
+    before = Shown()
     for cell in copy["cells"]:
-        anchor = f'<div id="{CELL}{cell["id"]}"></div>\n'
         if cell["cell_type"] != "code":
-            text = links.for_sphinx("".join(shown[cell["id"]]["source"]))
-            heading, rest = text.split("\n", 1) if text.startswith("#") and "\n" in text else ("", text)
-            cell["source"] = f"{heading}\n\n{anchor}\n{rest}" if heading else f"{anchor}\n{text}"
-            cells.append(cell)
+            cell["source"] = links.for_sphinx("".join(shown[cell["id"]]["source"]))
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
@@ -99,30 +97,58 @@ def article_of(solution: Notebook, copy: Notebook, links: Links, place: Path) ->
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
             if kept := data.get(KEPT):
-                name = cell["id"] + (f"-{number}" if number else "")
-                output["data"] = {"text/html": write_picture(place / name, "../", kept, data)}
-        cells += [{"cell_type": "markdown", "id": f"at-{cell['id']}", "metadata": {}, "source": anchor}, cell]
-    return {**copy, "cells": cells}
+                place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
+                output["data"] = {"text/html": write_picture(place, "../", kept, data, before)}
+    return copy
 
 
-def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any]) -> str:
-    """Write a picture's data and its static form; return its element. A run that several have is written once.
+@dataclass(slots=True)
+class Shown:
+    """What an article has shown already: the name of a picture by its data, the short id of a journey by its state."""
 
-    `place` is below the site's folder of runs, and `up` leads from the element's page to the site's folder.
+    pictures: dict[bytes, str] = field(default_factory=dict)
+    journeys: dict[str, str] = field(default_factory=dict)
+
+
+def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown: Shown | None = None) -> str:
+    """Write a picture's data and its static form; return its element, whose id is the name of `place`.
+
+    `place` is below the site's folder of runs, and `up` leads from the element's page to the site's folder. A run that
+    several pictures have is written once; so is a picture that the article has twice.
     """
+    shown = Shown() if shown is None else shown
     place.parent.mkdir(parents=True, exist_ok=True)
     for model in kept["models"].values():
         if payload := model["values"].pop("payload", ""):
             model["run"] = write_packed(place.parents[1] / "payloads", payload)
-    place.with_name(f"{place.name}.packed").write_bytes(pack(_with_short_ids(kept)))
-    svg = "".join(data[FIGURE])
-    place.with_name(f"{place.name}.svg").write_text(svg, encoding="utf-8")
+    packed, svg = pack(_with_short_ids(kept, shown.journeys)), "".join(data[FIGURE])
+    name = shown.pictures.setdefault(packed, place.name)
+    if name == place.name:
+        place.with_name(f"{name}.packed").write_bytes(packed)
+        place.with_name(f"{name}.svg").write_text(svg, encoding="utf-8")
     width, height = svg.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
-    alt = "".join(data["text/plain"]).partition("\n")[0]
-    where = f"{up}{(FOLDER / place.parent.name / place.name).as_posix()}"
+    words = "".join(data["text/plain"])
+    where = f"{up}{(FOLDER / place.parent.name / name).as_posix()}"
     return ELEMENT.format(
-        data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", alt=escape(alt), width=width, height=height
-    )
+        id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
+        alt=escape(words.partition("\n")[0]), words=escape(words),
+    )  # fmt: skip
+
+
+def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
+    """Return the picture with short ids for its models, in place of those that each run draws anew.
+
+    A journey has the same id in all pictures of the article that show the same of its runs.
+    """
+    text = json.dumps(kept)
+    for number, (model_id, model) in enumerate(kept["models"].items()):
+        short = f"m{number}"
+        if "run" in model:
+            state = json.dumps([model_id, model["run"], model["values"]["tree"], model["values"]["place"]])
+            short = journeys.setdefault(state, f"j{len(journeys) + 1}")
+        text = text.replace(model_id, short)
+    short_ids: Kept = json.loads(text)
+    return short_ids
 
 
 def write_packed(folder: Path, text: str) -> str:
@@ -138,13 +164,19 @@ def pack(value: Any) -> bytes:
     return gzip.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
 
 
-def _with_short_ids(kept: Kept) -> Kept:
-    """Return the picture with the ids of its models, which each run draws anew, as numbers."""
-    text = json.dumps(kept)
-    for number, model in enumerate(kept["models"]):
-        text = text.replace(model, f"m{number}")
-    short: Kept = json.loads(text)
-    return short
+def with_anchors(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Yield the cells with an id for each, which links name as in the notebook; below a heading, which stays the first.
+
+    A cell that is the article's own has none.
+    """
+    for cell in cells:
+        anchor = f'<div id="{CELL}{cell["id"]}"></div>\n'
+        if cell["cell_type"] == "code":
+            yield {"cell_type": "markdown", "id": f"at-{cell['id']}", "metadata": {}, "source": anchor}
+            yield cell
+            continue
+        heading = FIRST_HEADING.findall(cell["source"])[0]
+        yield {**cell, "source": f"{heading}\n{anchor}\n{cell['source'][len(heading) :]}"}
 
 
 def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = ()) -> list[Links]:
@@ -153,14 +185,15 @@ def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = (
     Where Spark cannot run, its labs have the outputs that are saved in their solutions.
     """
     (folder / LABS).mkdir(parents=True, exist_ok=True)
-    paths = [path for path in sources(root) if path.name.startswith(tuple(only) or "") and path.name != START]
+    wanted = [path for path in sources(root) if path.name.startswith(tuple(only) or "")]
+    paths = [path for path in wanted if path.name != Path(START).name]
     runs = [path for path in paths if SPARK_RUNS or path.stem not in NEEDS_MORE]
     ran = dict(zip(runs, run_solutions(runs, root / CACHE), strict=True))
     found = []
     for path in paths:
         name = (LABS / path.name).as_posix()
         found.append(Links(root, name))
-        solution = ran.get(path) or read(path)
-        article = article_of(solution, read(root / name), found[-1], site / FOLDER / path.stem)
+        article = article_of(path.stem, ran.get(path) or read(path), read(root / name), site, found[-1])
+        article["cells"] = list(with_anchors(article["cells"]))
         (folder / name).write_text(json.dumps(article, ensure_ascii=False), encoding="utf-8")
     return found

@@ -12,7 +12,10 @@ from ipywidgets import Widget, widget_serialization
 
 from kafkalab.sim.codec import code_of
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.parts import Part
+from kafkalab.widgets.views.predict import ASKED, RIGHT, WRONG, Predict
+from kafkalab.widgets.views.predict import KEPT as ANSWERED
 from kafkalab.widgets.views.view import Picture
 
 KEPT = "application/vnd.kafkalab.picture+json"
@@ -47,11 +50,15 @@ def _collect(widget: Widget, models: dict[str, Kept]) -> None:
         return
     if isinstance(widget, Journey):
         widget.known_report()
+    elif isinstance(widget, Compare):
+        widget.known_verdicts()
     state = widget.get_state()
     values = {name: value for name, value in state.items() if not name.startswith("_") and name not in OF_WIDGETS}
     models[widget.model_id] = {"values": values}
     if isinstance(widget, Journey):
         models[widget.model_id]["code"] = _code_of(widget)
+    elif isinstance(widget, Predict):
+        models[widget.model_id]["card"] = _card_of(widget)
     for child in _named_in(values):
         _collect(child, models)
 
@@ -72,3 +79,8 @@ def _code_of(journey: Journey) -> str:
         return code_of(journey.scenario)
     except ValueError:
         return ""
+
+
+def _card_of(card: Predict) -> dict[str, str]:
+    """Return the card's answer, sealed, and its sentences."""
+    return {"sealed": card.sealed(), "asked": ASKED, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG}

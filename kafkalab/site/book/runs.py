@@ -1,7 +1,7 @@
 """The runs of the reference: each bug, rule and error opens its own below its entry, at the step that decides.
 
-That is where the promise breaks, where the run first differs from the one with the cure, or where the client is answered
-with the error.
+That is where the promise breaks, where the run first differs from the one with the cure, or where the client is
+answered with the error.
 """
 
 from __future__ import annotations
@@ -122,12 +122,20 @@ def with_runs(root: Path, site: Path, first: str) -> Callable[[str, str], str]:
         for one in own:
             element = element_of(Sequence(opened(one)), site / FOLDER / one.kind / one.file, "../")
             run = f'<details class="run"><summary>Open the run</summary>\n{element}\n</details>\n'
-            entry = rf"(^##+ {re.escape(one.heading)}\n.*?)(?=^##+ |\Z)"
-            text, count = re.subn(entry, lambda found, run=run: f"{found[1].rstrip()}\n\n{run}\n", text, flags=re.M | re.S)
-            assert count == 1, f"{name} has {count} entries {one.heading!r}"
+            text = _at_the_end_of(one.heading, run, text)
         return text
 
     return add
+
+
+def _at_the_end_of(heading: str, more: str, text: str) -> str:
+    """Return the text with `more` below all that stands below the heading. ValueError if it has no such heading."""
+    begin = re.search(rf"^##+ {re.escape(heading)}\n", text, re.M)
+    if begin is None:
+        raise ValueError(f"no heading says {heading!r}")
+    following = re.compile(r"^##+ ", re.M).search(text, begin.end())
+    end = following.start() if following else len(text)
+    return f"{text[:end].rstrip()}\n\n{more}\n{text[end:]}"
 
 
 def _with_a_section_for_each_rule(text: str, rules: list[Recorded]) -> str:

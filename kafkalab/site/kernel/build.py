@@ -15,7 +15,7 @@ WORKERS = ("coincident", "comlink")
 """JupyterLite's two workers: with memory that page and worker share, and without."""
 EXTENSION = Path("extensions", "@jupyterlite", "pyodide-kernel-extension", "static")
 IMPATIENT, PATIENT = "AbortSignal.timeout(2000)", "AbortSignal.timeout(120000)"
-"""How long anywidget waits for a picture's module before it refuses, for ever, what Python tells that picture."""
+"""The times that anywidget waits for a picture's module before it refuses, for ever, what Python tells that picture."""
 
 
 def write_kernel(jupyter: Path, python: Path, node: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from kafkalab.widgets.payload.text import Payload
 from kafkalab.widgets.views.view import View
 
 Subjects = dict[str, str]
-"""What of a run a picture may be of: a name for addresses and for Python, and the words that a reader chooses."""
+"""The subjects of a run for a picture: a name for addresses and for Python, and the words that a reader chooses."""
 WHOLE: Subjects = {"": ""}
 """A picture of all of a run."""
 MACHINES = {

@@ -1,4 +1,4 @@
-"""What the audits say of histories: a table, verdicts, findings as a DataFrame, and a picture with its words."""
+"""The summary of audits of histories: a table, verdicts, findings as a DataFrame, and a picture with its words."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ WAYS = {
     CHECKS: "run by run, by the Python checks in Spark's tasks",
     KEY_PASS: "by passes over keys, clients and inputs in Spark's tasks",
 }
-"""How audits may be done, in words."""
+"""The ways to audit, in words."""
 
 INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
 LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
 BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da", UNKNOWN: "#6e7781"}
 LINE, LEFT, WIDTH, TOP = 22, 16, 760, 44
 VERDICT, LETTERS = 238, 108
-"""Where the verdicts begin; the letters of a line that is as wide as the picture."""
+"""The column where the verdicts begin; the letters of a line that is as wide as the picture."""
 FAMILY = "system-ui, -apple-system, Segoe UI, sans-serif"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """What one audit found: the number of its findings by policy; and the needed tables that a history lacks."""
+    """The result of one audit: the number of its findings by policy; and the needed tables that a history lacks."""
 
     anomaly: str
     policy: str

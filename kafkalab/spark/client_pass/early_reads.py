@@ -1,4 +1,4 @@
-"""What was read of transactions too early, or although their clients had aborted them."""
+"""Records of transactions that were read too early, or although their clients had aborted them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _read_committed(split: Split) -> Flags:
 
 
 def _had_outcome(split: Split, *outcomes: str) -> Flags:
-    """Whether what was read ended in one of these ways."""
+    """Return the condition that the record's transaction ended in one of these ways."""
     names = split.names
     found: Flags = np.isin(names.codes(split.seen.column("outcome")), [names.number(one) for one in outcomes])
     return found

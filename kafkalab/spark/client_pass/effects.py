@@ -1,4 +1,4 @@
-"""What was made of inputs: numpy counts the committed outputs of each; the check judges those without exactly one."""
+"""The outputs of inputs: numpy counts the committed outputs of each; the check judges those without exactly one."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Made:
         return found | {(run, key) for run, key in there if (run, topic_of(key)) in declared}
 
     def _clear(self) -> Flags:
-        """Whether all outputs of an input have one value, one topic and one maker, and as many are committed as should.
+        """Return a mask of inputs whose outputs have one value, topic and maker, as many committed as should be.
 
         Then every way of counting gives that number.
         """

@@ -1,4 +1,4 @@
-"""How transactions ended: which of them, which markers and which decisions the checks have to look at."""
+"""The transactions, markers and decisions that the checks of endings have to look at."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafkalab.spark.client_pass.views import add_entries, by_run, entries_at, ju
 from kafkalab.spark.key_pass.arrays import Longs, groups, per_run, starts
 
 Judged = tuple[Iterable[tuple[int, Finding]], dict[int, int]]
-"""What a check finds in which run, and in each run how many things there were to look at."""
+"""The findings of a check with their runs, and for each run how many things it examined."""
 
 
 def torn(split: Split) -> Judged:

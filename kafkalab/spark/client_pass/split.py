@@ -67,18 +67,18 @@ class Split:
         self.many = int(code.max(initial=-1)) + 1
 
     def is_outcome(self, *names: str) -> Flags:
-        """Whether a record ended in one of these ways."""
+        """Return a mask of the records that ended in one of these ways."""
         found: Flags = np.isin(self.outcome, [self.names.number(name) for name in names])
         return found
 
     @property
     def ended(self) -> Flags:
-        """Whether a record's transaction has ended."""
+        """A mask of the records whose transaction has ended."""
         return self.is_outcome(COMMITTED, ABORTED)
 
     @cached_property
     def owned(self) -> Flags:
-        """Whether a record belongs to a transaction of a client."""
+        """A mask of the records that belong to a transaction of a client."""
         found: Flags = self.names.codes(self.records.column("client")) != self.names.number("")
         return found
 
@@ -117,7 +117,7 @@ class Split:
 
 
 class Clients:
-    """What the clients of transactions called and were told, by the number of the transaction."""
+    """The calls of the clients of transactions and their answers, by the number of the transaction."""
 
     def __init__(self, split: Split) -> None:
         calls, txn, names = split.calls, split.call_txn, split.names

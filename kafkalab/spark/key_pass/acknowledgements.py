@@ -1,4 +1,4 @@
-"""What one bucket's sends, reads and log say together: what clients were told, and what nobody was given."""
+"""One bucket's sends, reads and log compared: the answers to clients, and the records that no consumer was given."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def per_run(run: Longs) -> dict[int, int]:
 
 
 def starts(group: Longs) -> Flags:
-    """Whether a row is the first of its group; rows of a group stand together."""
+    """Return a mask of the rows that are the first of their group; rows of a group are adjacent."""
     first = np.ones(len(group), np.bool_)
     first[1:] = group[1:] != group[:-1]
     return first
@@ -171,20 +171,20 @@ class Log:
         return self.table.take(pa.array(self.at[places]))
 
     def of_topics(self, *topics: str) -> Flags:
-        """Whether a record lies in one of these topics."""
+        """Return a mask of the records in one of these topics."""
         numbers = [n for n, text in enumerate(self.names.texts) if topic_of(text) in topics]
         found: Flags = np.isin(self.key, numbers)
         return found
 
     @cached_property
     def data(self) -> Flags:
-        """Whether a record is no marker, and of a topic that is not internal."""
+        """A mask of the records that are no markers, and of a topic that is not internal."""
         found: Flags = ~self.marker & ~self.of_topics(*INTERNAL_TOPICS)
         return found
 
     @cached_property
     def keyed(self) -> Flags:
-        """Whether a record has a key of its own."""
+        """A mask of the records that have a key of their own."""
         found: Flags = self.names.codes(self.table.column("record_key"))[self.at] != self.names.number("")
         return found
 

@@ -1,4 +1,4 @@
-"""Who wrote before whom in the logs of one bucket: the edges of G0, by numpy."""
+"""The order of the writers in the logs of one bucket: the edges of G0, by numpy."""
 
 from __future__ import annotations
 

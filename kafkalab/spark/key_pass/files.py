@@ -43,7 +43,7 @@ FEW_TEXTS = {
 
 
 def columns_for(names: Iterable[str], whole: bool = False) -> dict[str, tuple[str, ...]]:
-    """What these audits read of each table; everything with `whole`."""
+    """Return the columns of each table that these audits read; all columns with `whole`."""
     wanted = set(names)
     return {
         table: tuple(

@@ -1,4 +1,4 @@
-"""What the key pass hands to the client pass: its tables, split so that a client's transactions come together."""
+"""The tables that the key pass hands to the client pass, split so that a client's transactions come together."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def in_form(table: pa.Table, name: str) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Where the tables go: `folder` is one that all workers see."""
+    """The destination of the tables: `folder` is one that all workers see."""
 
     folder: Path | Place
     splits: Splits

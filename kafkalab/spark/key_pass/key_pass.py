@@ -129,7 +129,7 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
 def _worker(
     layout: Layout, labels: Labels, names: tuple[str, ...], into: Handover | None
 ) -> Callable[[int], Iterator[pa.RecordBatch]]:
-    """What a task does with the number of its work: first the buckets, then the files of the transaction log."""
+    """Return the function that does the work of a number: first the buckets, then the transaction log's files."""
     files, buckets = layout.files, list(layout.rows)
     entries = paths_of(files, "transactions")
 

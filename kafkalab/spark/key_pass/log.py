@@ -1,4 +1,4 @@
-"""What one bucket's log, reads and watermarks show by themselves: copies, sequences, aborted reads, stable offsets."""
+"""The audits of one bucket's log, reads and watermarks alone: copies, sequences, aborted reads, stable offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where one bucket's consumers were before each poll, and where they may have jumped."""
+"""The positions of one bucket's consumers before each poll, and the jumps that they may have made."""
 
 from __future__ import annotations
 

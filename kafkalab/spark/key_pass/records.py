@@ -1,4 +1,4 @@
-"""What the pass leaves for audits of more than one key: View.records and View.seen, a file of each for each split.
+"""The files of the pass for audits of more than one key: View.records and View.seen, a file of each for each split.
 
 These are Arrow's own files: what is read once is written in a fifth, and read in a tenth, of the time of Parquet.
 """

@@ -14,7 +14,7 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS
 from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs
 
 OFFSETS, SENT, UNCLAIMED = 0, 1, 2
-"""What made a record its transaction's, in the order in which transactions take them."""
+"""The evidence that a record is its transaction's, in the order in which transactions take them."""
 Decisions = Callable[[list[int]], pa.Table]
 """The PREPARE entries of these producer ids: run, producer_id, step."""
 
@@ -143,7 +143,7 @@ class Owners:
             self._by_decisions(rest, decisions(np.unique(log.pid[rest]).tolist()))
 
     def _by_offsets(self, rows: Longs, asked: pa.Table) -> Longs:
-        """What transactions committed of consumers' positions: of equal commits the one that explains a record best."""
+        """Return the positions that transactions committed: of equal commits the one that explains a record best."""
         log, names = self.log, self.names
         held = log.table.select(["record_key", "value"]).take(pa.array(log.at[rows]))
         what, asked_what = value_codes(held.column("record_key"), asked.column("record_key"))

@@ -40,7 +40,7 @@ KEPT: dict[str, tuple[tuple[str, ...], pc.Expression]] = {
         (pc.field("removed") != "truncated") & pc.field("state").isin(["PrepareCommit", "PrepareAbort"]),
     ),
 }
-"""What every bucket needs of all files of a table, its columns and rows: commits that clients were told, decisions."""
+"""The columns and rows of a table that every bucket needs of all files: acknowledged commits, decisions."""
 Node = tuple[int, str | int]
 
 

@@ -1,4 +1,4 @@
-"""What numpy suspects in a bucket, as small views that the checks of `kafkalab.checks` judge.
+"""The suspects that numpy finds in a bucket, as small views that the checks of `kafkalab.checks` judge.
 
 Numpy selects what breaks a necessary condition of a rule, with the rows that the rule looks at, and counts what was
 examined. Rules and sentences are stated in the checks alone.

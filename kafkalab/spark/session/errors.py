@@ -1,4 +1,4 @@
-"""What Spark says when something goes wrong, in one line and without Java."""
+"""Spark's error messages in one line, without Java."""
 
 from __future__ import annotations
 

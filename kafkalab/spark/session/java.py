@@ -26,7 +26,7 @@ class JavaMissingError(RuntimeError):
         super().__init__(HOW_TO_GET_ONE + (f" Found but too old: {', '.join(found)}." if found else ""))
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows."""
+        """Return the lines that a notebook shows."""
         return [str(self)]
 
 

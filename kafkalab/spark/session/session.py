@@ -29,7 +29,7 @@ LEAN_JVM = (
 )
 """Java takes of its heap what it needs, and gives back what it does not need any more."""
 PAGE = "2m"
-"""What every small hash table takes at least: Spark's own choice for this heap is 16 MB, and plans have dozens."""
+"""The least that every small hash table takes: Spark's own choice for this heap is 16 MB, and plans have dozens."""
 BRIEF_JVM = "-XX:TieredStopAtLevel=1 -Xmn48m"
 """One compiler, and a small space for new objects: plans make few, and what Java has once taken it keeps."""
 

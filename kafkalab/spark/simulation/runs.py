@@ -1,4 +1,4 @@
-"""Which simulations a workload consists of: seeds, a profile, rules switched off; a scenario, clients, or by chance."""
+"""The simulations of a workload: seeds, a profile, rules switched off; a scenario, clients, or by chance."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Runs:
         return range(self.first, self.last + 1)
 
     def scenario_of(self, seed: int) -> Scenario:
-        """What the seed runs."""
+        """Return the scenario that the seed runs."""
         if self.scenario:
             return Scenario.load(self.scenario).with_seed(seed)
         if self.clients:

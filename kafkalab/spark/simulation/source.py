@@ -82,7 +82,7 @@ class KafkalabSource(DataSource):
 
 
 class _Rows:
-    """What both readers do: split seeds among tasks, simulate, hand over batches."""
+    """The common part of both readers: split seeds among tasks, simulate, hand over batches."""
 
     def __init__(self, table: str, runs: Runs, partitions: int) -> None:
         self.table, self.runs, self.tasks = table, runs, partitions

@@ -1,4 +1,4 @@
-"""What a worker does with its part of a table: Parquet files, one for each bucket of keys.
+"""Writing a worker's part of a table: Parquet files, one for each bucket of keys.
 
 Rows go from the worker to the disk, and only what was written is told. Spark's own writer would sort all rows first,
 and would start a process for every file.
@@ -22,7 +22,7 @@ from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.storage.tasks import give_back
 
 WRITTEN = "path string, bytes bigint, rows bigint"
-"""What is told of a file: how long it is was counted while it was written."""
+"""The columns that describe a written file; its length was counted while it was written."""
 AT_ONCE = 250_000
 """A worker holds so many rows before it writes the largest part of them: row groups are large, memory is not."""
 

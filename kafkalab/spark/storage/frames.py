@@ -40,11 +40,11 @@ class Histories:
         return frame
 
     def records(self) -> int:
-        """How many records and markers the logs have, or nearly so where counting would mean to make them first."""
+        """Return the number of records and markers in the logs; an estimate if counting would make them first."""
         return self.log.count()
 
     def through(self, name: str, work: Work, schema: str) -> DataFrame:
-        """What `work` gives, with this schema, for the Arrow batches of a table; the executors' Python does it."""
+        """Return a DataFrame of this schema: what `work` returns for the Arrow batches in the executors' Python."""
         return self.table(name).mapInArrow(work, schema)
 
     @classmethod

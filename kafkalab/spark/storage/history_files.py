@@ -266,7 +266,7 @@ def _column_with_nulls(found: Place, table: str, metadata: pq.FileMetaData) -> s
 
 
 def _difference(table: str, schema: pa.Schema, version: int) -> str:
-    """How the columns of a file or a DataFrame differ from those of its table in this version; empty if they do not."""
+    """Return how the columns of a file or DataFrame differ from those of its table in this version; empty if not."""
     wanted = arrow_schema(table)
     for field in wanted:
         at = schema.get_field_index(field.name)
@@ -285,7 +285,7 @@ def _plain(kind: pa.DataType) -> str:
 
 
 def _foreign(folder: Place, path: str, listed: list[File]) -> str:
-    """What to say of a file that nobody listed: a copy of one that was, or not of this history."""
+    """Return the words for a file that is not listed: a copy of one that was, or not of this history."""
     content = (folder / path).open().read()
     for file in listed:
         if file.bytes == len(content) and (folder / file.path).open().read() == content:

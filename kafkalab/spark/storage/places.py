@@ -37,7 +37,7 @@ REMEDIES = {
     "NETWORK_CONNECTION": "check the host in endpoint_override, or the network",
     "Unable to load lib": "hdfs needs Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME and CLASSPATH",
 }
-"""What helps, by a part of what a file system says."""
+"""The remedies, by a part of the file system's message."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

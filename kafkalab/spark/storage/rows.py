@@ -23,7 +23,7 @@ ORDER = {
     "leaders": ("step", "key"),
     "labels": (),
 }
-"""What sorts the rows of a table as a run would have written them."""
+"""The sort keys that order the rows of a table as a run would have written them."""
 
 
 def histories_from(tables: Mapping[str, pa.Table]) -> Iterator[tuple[int, History]]:

@@ -36,6 +36,6 @@ def in_tasks(
 
 
 def give_back() -> None:
-    """What is free goes back to the machine: a worker waits for its next task for a while, and others need the room."""
+    """Return free memory to the machine: a worker may wait long for its next task, and others need the room."""
     pool: Any = pa.default_memory_pool()
     pool.release_unused()

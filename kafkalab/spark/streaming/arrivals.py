@@ -119,5 +119,5 @@ def _same(kind: Any, row: Any) -> dict[str, Any]:
 
 
 def place_of(row: Any) -> tuple[int, int, str, int]:
-    """Where an arrival stands in the order of its run."""
+    """Return the place of an arrival in the order of its run."""
     return row.step, row.rank, row.key, row.offset

@@ -16,7 +16,7 @@ COPIES_KEPT = 16
 
 
 class Duplicate:
-    """How often each producer id sent the value, and where its copies are."""
+    """The number of times that each producer id sent the value, and the places of its copies."""
 
     def __init__(self, limits: Limits, lacks: Sequence[str] = (), kept: Any = None) -> None:
         self.sent: dict[str, int] = kept[0] if kept else {}

@@ -1,4 +1,4 @@
-"""What is watched together, and how that goes on after a restart: a share of the producers, a share of the keys, or one
+"""The group of rows that is watched together, and its restart: a share of the producers, a share of the keys, or one
 value of one key. A run has a fixed number of shares, so what is kept does not grow with what has passed."""
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Group:
         self.watches = self._watches(kept)
 
     def take(self, rows: Iterable[Any]) -> Iterator[Finding]:
-        """What these rows, in any order, make certain; they all come after the rows of the calls before."""
+        """Return the findings that these rows, in any order, make certain; they follow the rows of previous calls."""
         for row in sorted(rows, key=place_of):
             if row.kind == "lacks":
                 yield from self._lack(row.value)

@@ -26,11 +26,11 @@ STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvide
 """The only state store that keeps what such a query remembers."""
 USUAL = Limits()
 LOOK = "1 second"
-"""How often a query that waits for more asks its source; Spark's own pace is a hundred times a second."""
+"""The interval at which a waiting query polls its source; Spark's own pace is a hundred times a second."""
 
 
 def findings(arrivals: DataFrame, limits: Limits = USUAL) -> DataFrame:
-    """What the streaming audits find in the arrivals, a batch of them or a stream: the columns of a finding, and `run`.
+    """Return the findings of the streaming audits in the arrivals, a batch or a stream: a finding's columns, and `run`.
 
     Rows of one run come in the order of their steps, micro-batch after micro-batch; inside one, in any order.
     """

@@ -1,4 +1,4 @@
-"""Where a stream puts what it finds: a file for each micro-batch, named by its number, so that a batch counts once."""
+"""The sink of a stream's findings: a file for each micro-batch, named by its number, so that a batch counts once."""
 
 from __future__ import annotations
 

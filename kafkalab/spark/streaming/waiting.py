@@ -1,4 +1,4 @@
-"""What waits for longer than anybody means to wait: open transactions, and readers behind a last stable offset.
+"""The audits of what waits too long: open transactions, and readers behind a last stable offset.
 
 "Open too long" counts what a broker's metric PartitionsWithLateTransactionsCount counts, with a limit of its own.
 "LSO stuck" is a last stable offset that stays, while records behind it are replicated and wait.
@@ -16,7 +16,7 @@ OPEN_TOO_LONG, LSO_STUCK = "open too long", "LSO stuck"
 
 
 class Waiting:
-    """What waits, by name: the offset, the time and the step at which waiting began, and whether it was told.
+    """The waiting things by name: the offset, the time and the step at which waiting began, and whether it was told.
 
     A name ends with the key. `limit` is the field of `Limits` that says how long is too long.
     """
@@ -35,7 +35,7 @@ class Waiting:
         self.note(row)
 
     def kept(self) -> Any:
-        """What waits."""
+        """Return what waits, by name."""
         return self.waiting
 
     def note(self, row: Any) -> None:

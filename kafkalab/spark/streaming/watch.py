@@ -1,4 +1,4 @@
-"""What a streaming audit says, and the parts that all of them share: what they take, keep, and how they are kept."""
+"""The protocol of a streaming audit, and the parts that all of them share: what they take and keep."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Watch(Protocol):
     """One audit of one group of arrivals: what it has seen so far, as far as it still matters."""
 
     def take(self, row: Any) -> Iterator[Finding]:
-        """What this row (an `Arrival`, or a Spark row of one) makes certain. Each finding comes once."""
+        """Return the findings that this row (an `Arrival`, or a Spark row of one) makes certain, each once."""
         ...
 
     def kept(self) -> Any:
-        """What to remember until the next row, as JSON knows it: `restored(kept())` goes on as this one would."""
+        """Return the state to remember until the next row, as JSON: `restored(kept())` goes on as this one would."""
         ...

@@ -65,7 +65,7 @@ def synthetic(
 
 
 def labels_of(shape: Shape) -> list[dict[str, object]]:
-    """What is true of the whole history."""
+    """Return the labels: what is true of the whole history."""
     pairs = [("title", "A synthetic history"), ("profile", shape.profile), ("seed", str(shape.seed))]
     pairs += [("injected", f"{name}={rate:g}") for name, rate in shape.inject]
     return [{"run": shape.seed, "name": n, "value": v} for n, v in [*pairs, ("end_ms", str(shape.end_ms))]]

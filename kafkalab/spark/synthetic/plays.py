@@ -32,7 +32,7 @@ from kafkalab.sim.scenario import Program, Scenario
 SLOT_MS = 1_000
 READ = "committed0 poll out-0 out-1"
 READ_ALL = f"{READ}; un{READ}"
-"""How every scene ends, so that the two readers of out-0 and out-1 have read everything."""
+"""The end of every scene, so that the two readers of out-0 and out-1 have read everything."""
 POLLS = 3
 """So many calls make a poll of the script: one may bring no more than the end of an aborted transaction."""
 
@@ -168,4 +168,4 @@ def _mark(key: str, control: str, producer_id: str, epoch: str) -> steps.Step:
 
 
 RAW: dict[str, Callable[..., steps.Step]] = {"init": steps.init, "append": _append, "mark": _mark}
-"""What `admin` can do."""
+"""The steps that `admin` can do."""

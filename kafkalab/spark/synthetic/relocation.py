@@ -128,12 +128,12 @@ STARTS_OF = {
     **dict.fromkeys(OF_LANE, Start.LANE),
     **dict.fromkeys((*names.REQUEST.values(), *names.REPLY.values()), Start.FRAME),
 }
-"""Where the numbers in texts begin, by their space; where it is not said, at `Start.NUMBER`."""
+"""The starts of numbers in texts, by their space; `Start.NUMBER` for a space that is not here."""
 AT_OFFSETS = ("offset", "start", "end", "high_watermark", "last_stable_offset")
 
 
 class _Places:
-    """What the numbers and texts of one history count from."""
+    """The starts that the numbers and texts of one history count from."""
 
     def __init__(self, history: History) -> None:
         sends: list[Any] = [o for o in history.operations if o.function == "send"]

@@ -160,7 +160,7 @@ def polls(block: Block) -> list[Columns]:
 
 
 def reads(block: Block) -> list[Columns]:
-    """What those polls returned."""
+    """Return the reads that those polls returned."""
     records, width = Records(block), len(block.keys)
     lane = sum(records.sizes[:2])
     key, offset, value = (records.key[:lane] & names.NUMBER) - block.keys.start, records.offset[:lane], records.value

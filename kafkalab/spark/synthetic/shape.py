@@ -1,4 +1,4 @@
-"""How large a synthetic history is, and how it falls into blocks that can be made one by one, in any order.
+"""The size of a synthetic history, and its blocks, which can be made one by one, in any order.
 
 Partitions are dealt out to lanes; a block is a stretch of one lane's time. A block knows where its offsets, steps and
 numbers begin from its own number alone, so every executor can make any block.
@@ -24,7 +24,7 @@ EPOCHS = 32_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What `synthetic` was asked for. Shares and rates are between 0 and 1; ValueError for what cannot be.
+    """The parameters of `synthetic`. Shares and rates are between 0 and 1; ValueError for what cannot be.
 
     `records` is about how many records and markers the topics have, `txn_size` the mean of records in a transaction,
     `idempotent` the share of records outside transactions, `transform` the share of transactions that consume,

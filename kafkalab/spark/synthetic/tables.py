@@ -35,7 +35,7 @@ TRUTH = pa.schema(
 MAKERS: dict[str, Callable[[Block], list[Columns]]] = {
     maker.__name__: maker for maker in (operations, log, reads, polls, frames, watermarks, leaders)
 }
-"""What a block leaves in each table but that of transactions."""
+"""The makers of a block's rows in each table but that of transactions."""
 
 
 def batch_of(shape: Shape, cell: int, table: str) -> pa.RecordBatch:
@@ -150,7 +150,7 @@ def _by_window(block: Block) -> Iterator[tuple[Window, Ints]]:
 
 
 def _places(block: Block) -> Ints:
-    """Where the numbers of each window of the block start: one row for each, one column for each `Start`."""
+    """Return the starts of each window of the block: one row for each, one column for each `Start`."""
     shape, count = block.shape, len(block.windows)
     numbers = np.array([shape.window_number(block.cell, i) for i in range(count)])
     places = np.zeros((count, STARTS), np.int64)

@@ -21,7 +21,7 @@ COMMITS_KEY = name_of(offsets_partition("app"))
 
 
 class Start(IntEnum):
-    """What the numbers of a window count from, different for each place where it is injected."""
+    """The starts that a window's numbers count from, different for each place where it is injected."""
 
     ZERO = 0
     STEP = 1

@@ -1,4 +1,4 @@
-"""Which frame in flight arrives first: the faults that keep the others on their way until it has arrived."""
+"""The order in which frames in flight arrive: the faults that keep the others on their way until it has arrived."""
 
 from __future__ import annotations
 
@@ -114,6 +114,6 @@ def with_frame_fault(scenario: Scenario, fault: FrameFault, sent: int) -> Scenar
 
 
 def arrived_first(trace: Trace, target: str, others: Sequence[str]) -> bool:
-    """Whether `target` arrived, and none of the `others` before it."""
+    """Return True if `target` arrived, and none of the `others` before it."""
     step = trace.frames[target].received_step
     return step >= 0 and not any(0 <= trace.frames[name].received_step < step for name in others)

@@ -1,4 +1,4 @@
-"""Why each button would change nothing, by step: noted while a run goes on, looked up by Python and by the browser."""
+"""The reasons why a button would change nothing, by step: noted during a run, looked up by Python and the browser."""
 
 from __future__ import annotations
 

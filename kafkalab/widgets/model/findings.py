@@ -1,4 +1,4 @@
-"""What the checks say of a run that is shown: verdicts, and findings each with the step that proves it."""
+"""The report of the checks on a run that is shown: verdicts, and findings each with the step that proves it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def report_of(cluster: Cluster, whole: bool = True) -> dict[str, Any]:
 
 
 def findings_at(report: dict[str, Any], step: int) -> list[dict[str, Any]]:
-    """What a picture of `step` shows of a report: the findings that are true by then, each with its "name".
+    """Return what a picture of `step` shows of a report: the findings that are true by then, each with its "name".
 
     What Kafka does not promise to prevent is shown only where it lies in a log.
     """
@@ -71,7 +71,7 @@ def findings_at(report: dict[str, Any], step: int) -> list[dict[str, Any]]:
 
 
 def lines_at(report: dict[str, Any], step: int) -> list[str]:
-    """What the checks say of the run up to a step, in lines; none without a report."""
+    """Return what the checks say of the run up to a step, in lines; none without a report."""
     if not report:
         return []
     until = findings_at(report, step)

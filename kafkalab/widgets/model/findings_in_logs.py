@@ -1,4 +1,4 @@
-"""Where a finding lies in the logs that are shown, and from which step on it is seen there."""
+"""The place of a finding in the logs that are shown, and the step from which on it is seen there."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def in_order(tree: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
 
 
 def label_of(entry: dict[str, Any]) -> str:
-    """What made the run: "Drop('EndTxn#1')"; "the scenario" of the first."""
+    """Return the fault that made the run: "Drop('EndTxn#1')"; "the scenario" of the first."""
     return str(entry["label"]).replace("(frame=", "(") or "the scenario"
 
 

@@ -129,7 +129,7 @@ def with_rule(scenario: Scenario, rule: Rule, on: bool) -> Scenario:
 
 
 def agreement(a: Trace, b: Trace) -> int:
-    """How many events, from the first on, are the same in both."""
+    """Return how many events, from the first on, are the same in both."""
     pairs = zip(a.events, b.events, strict=False)
     return sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
 
@@ -143,14 +143,14 @@ def _same(a: Event, b: Event) -> bool:
 
 
 def _told(data: Any) -> Any:
-    """What an event says when it happens: of a frame all but its future."""
+    """Return what an event says when it happens: of a frame all but its future."""
     if isinstance(data, Frame):
         return data.receiver, data.version, data.body
     return data if isinstance(data, dict) else plain(data)
 
 
 def idle_rule(base: Cluster, rule: Rule, on: bool) -> str:
-    """Why switching the rule on or off would change nothing in this run; "" if it would."""
+    """Return why switching the rule on or off would change nothing in this run; "" if it would."""
     if isinstance(base, Recording):
         return base.why
     scenario = base.scenario

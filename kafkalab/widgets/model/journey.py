@@ -113,7 +113,7 @@ class Journey(Walking):
         return self.cluster.scenario
 
     def report(self) -> dict[str, Any]:
-        """What all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
+        """Return what all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
 
         It is `verdict` from then on, which the browser has; a browser asks for it when a run has been painted.
         """

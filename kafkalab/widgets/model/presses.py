@@ -29,7 +29,7 @@ RULE_PRESSES = ("rule_off", "rule_on")
 ACTIONS = (*MOVES, *FAULTS, "next", *RULE_PRESSES, *TRAVELS, "name", "hide", "show", *WALKS)
 DELAY_MS, ADVANCE_MS = 1_000, 10_000
 DETAILS = ("delay_ms", "after", "ms", "broker", "unclean", "sent")
-"""What a press may say beside its target."""
+"""The details that a press may have beside its target."""
 Payload = dict[str, Any]
 
 
@@ -63,7 +63,7 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
 
 
 def why(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> str:
-    """Why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
+    """Return why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     if len(target) > QUOTE and action not in ("cut", "heal"):
         return f"no target {quoted(target)} in this run"
     if action not in FAULTS:
@@ -90,7 +90,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
 
 
 def _why_sent(payload: Payload, at: int, node: str) -> str:
-    """Why no frame of the node leaves at this step: a crash that lets it arrive is a crash like any other."""
+    """Return why no frame of the node leaves at this step: a crash that lets it arrive is a crash like any other."""
     event = payload["events"][at]
     if (event["kind"], event["node"]) == ("send", node):
         return ""
@@ -134,7 +134,7 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
 
 
 def _unknown(payload: Payload, action: str, target: str, details: dict[str, Any]) -> str:
-    """Why no button has this target; "" if one has."""
+    """Return why no button has this target; "" if one has."""
     if action in FRAME_FAULTS:
         frames = payload["frames"]
         if target and (target not in frames or frames[target]["copy_of"]):
@@ -214,6 +214,6 @@ def checked(wanted: str, known: Sequence[str], wrong: str) -> str:
 
 
 def near(wrong: str, known: Iterable[str]) -> str:
-    """What was meant perhaps, as the end of a sentence; "" where nothing is like it."""
+    """Return the name that was meant perhaps, as the end of a sentence; "" where nothing is like it."""
     close = difflib.get_close_matches(wrong, list(known), 1) if len(wrong) <= QUOTE else []
     return f"; did you mean {close[0]!r}?" if close else ""

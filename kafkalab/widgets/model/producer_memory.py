@@ -1,4 +1,4 @@
-"""What each replica remembers of its producers, step by step: the batches by which it recognises a retry (KIP-98)."""
+"""Each replica's memory of its producers, step by step: the batches by which it recognises a retry (KIP-98)."""
 
 from __future__ import annotations
 

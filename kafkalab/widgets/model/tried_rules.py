@@ -1,4 +1,4 @@
-"""Why switching a rule of the protocol would leave a run as it is: found by running it again, when it is asked for."""
+"""The reasons why switching a rule would leave a run as it is: found by running it again, when it is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if it broke here? For each step of the run shown, what becomes of it after each of four mishaps, as strips."""
+"""Strips of "What if it broke here?": the outcome of each of four mishaps at each step of the run shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes in a picture: a batch with all its fields, in-sync sets, cuts, kept frames, what leaves a log."""
+"""The changes of a picture: a batch with all its fields, in-sync sets, cuts, kept frames, what leaves a log."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class InSync:
 
 
 def storage_changes(event: Event) -> list[Op]:
-    """What a state event of a log's storage changes: where the log begins, what compaction left."""
+    """Return what a state event of a log's storage changes: where the log begins, what compaction left."""
     data, node = event.data, event.node
     if event.name == "log start":
         partition = data["partition"]
@@ -149,7 +149,7 @@ def storage_changes(event: Event) -> list[Op]:
 
 
 def fault_changes(event: Event) -> list[Op]:
-    """What a fault changes: walls between nodes, frames kept on their way, nodes that are paused."""
+    """Return what a fault changes: walls between nodes, frames kept on their way, nodes that are paused."""
     match event.name:
         case "Cut" | "Heal":
             return [["cut", a, b, event.name == "Cut"] for a, b in event.data["pairs"]]

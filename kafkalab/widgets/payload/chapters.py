@@ -51,7 +51,7 @@ FAULTS = {
     "Heal": "network healed",
     "AdvanceClock": "clocks jump",
 }
-"""What the chapter says that a fault begins; any other fault by its own name."""
+"""The title of the chapter that a fault begins; any other fault has its own name there."""
 OF_EVERY_NODE = ("AdvanceClock",)
 
 
@@ -183,7 +183,7 @@ class Chapters:
         return self.ending.get(who, "commit") if api == "EndTxn" else REQUESTS.get(api, ""), who
 
     def _is_elsewhere(self) -> bool:
-        """Whether clients run outside: of a live cluster, or before a running Kafka."""
+        """Return True if clients run outside: of a live cluster, or before a running Kafka."""
         return bool(self.payload.get("live")) or self.payload.get("seed", 0) is None
 
     def _state(self, event: dict[str, Any]) -> tuple[str, str]:

@@ -17,7 +17,7 @@ def labels_of(payload: Payload) -> dict[str, str]:
 
 
 def coordinated(payload: Payload, shown: Shown, node: str) -> list[str]:
-    """What a broker coordinates that anybody has asked about by now: "payments-0", "group payments"."""
+    """Return what a broker coordinates of what clients have asked about by now: "payments-0", "group payments"."""
     homes = payload["homes"]
     asked = {*shown.transactions, *(tid for _, tid in shown.producers)}
     found = [tid for tid, home in homes["ids"].items() if shown.leaders.get(home) == node and tid in asked]
@@ -44,7 +44,7 @@ def node_words(payload: Payload, shown: Shown, node: dict[str, str]) -> str:
 
 
 def replica_word(shown: Shown, partition: str, node: str) -> str:
-    """What a broker is to a partition: leader, in sync, out of sync, or "–"."""
+    """Return what a broker is to a partition: leader, in sync, out of sync, or "–"."""
     if shown.leaders.get(partition) == node:
         return "leader"
     if node not in shown.replicas.get(partition, []):
@@ -53,7 +53,7 @@ def replica_word(shown: Shown, partition: str, node: str) -> str:
 
 
 def end_of(shown: Shown, partition: str, node: str) -> int:
-    """Where a replica's log ends, as far as the picture knows."""
+    """Return the end of a replica's log, as far as the picture knows."""
     batches = shown.logs.get((node, partition), [])
     floor = max(shown.marks.get((which, node, partition), 0) for which in ("start", "hw"))
     return max(floor, int(batches[-1]["last"]) + 1 if batches else 0)
@@ -99,6 +99,6 @@ def cluster_text(payload: Payload, step: int, flying: list[dict[str, Any]], node
 
 
 def home_of(payload: Payload, partition: str) -> str:
-    """What the leader of an internal partition coordinates by it: "payments-0"; "" for other partitions."""
+    """Return what the leader of an internal partition coordinates by it: "payments-0"; "" for other partitions."""
     kind = {TRANSACTION_TOPIC: "ids", OFFSETS_TOPIC: "groups"}.get(topic_of(partition), "")
     return ", ".join(name for name, home in payload["homes"].get(kind, {}).items() if home == partition)

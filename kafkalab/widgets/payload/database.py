@@ -10,7 +10,7 @@ from kafkalab.widgets.payload.text import TABLE
 
 Op = list[Any]
 SQLITE = "SQLite"
-"""Where the tables' strips say that they are."""
+"""The place that the tables' strips name."""
 SAYS = f", {SQLITE}: "
 """In a sentence, between the process and its statement."""
 
@@ -29,7 +29,7 @@ def tables_of(trace: Trace) -> list[str]:
 
 
 class Tables:
-    """What the strips show by now, as lists of rows."""
+    """The rows that the strips show by now, as lists."""
 
     def __init__(self) -> None:
         self.shown: dict[str, list[str]] = {}

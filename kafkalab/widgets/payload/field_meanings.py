@@ -1,4 +1,4 @@
-"""What each field of a frame is for, in one sentence; a test holds the table against the schemas of all APIs."""
+"""The meaning of each field of a frame, in one sentence; a test compares the table with the schemas of all APIs."""
 
 from __future__ import annotations
 

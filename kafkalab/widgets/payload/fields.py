@@ -18,7 +18,7 @@ from kafkalab.protocol.source_header import header_texts
 from kafkalab.trace import Frame, plain
 
 OF_GROUP = "group "
-"""How a group's entry of `__consumer_offsets` begins, when it is decoded."""
+"""The beginning of a group's decoded entry of `__consumer_offsets`."""
 ERRORS = {
     "CONCURRENT_TRANSACTIONS": "Not yet: the previous step of this transactional id is still being completed. "
     "The asker comes back.",
@@ -159,7 +159,7 @@ def txn_text(txn: Txn) -> str:
 
 
 def decoded(partition: str, batch: Batch) -> str:
-    """What a batch says: the decoded entries of an internal topic, or the values."""
+    """Return the contents of a batch: the decoded entries of an internal topic, or the values."""
     if partition.startswith("__"):
         return "; ".join(f"{r.key}: removed" if r.value is None else _value(r.value) for r in batch.records)
     return ", ".join(str(r.value) for r in batch.records)

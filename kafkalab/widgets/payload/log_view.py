@@ -83,19 +83,19 @@ def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]
 
 
 def positions_at(payload: Payload, shown: Shown, partition: str) -> list[tuple[str, int, str]]:
-    """Where each client's consumer reads the partition next: its name, the offset, its level."""
+    """Return each client's position in the partition: its name, the offset that it reads next, its level."""
     known = shown.positions.get(partition, {})
     return [(n["label"], *known[n["id"]]) for n in payload["nodes"] if n["id"] in known]
 
 
 def lag_of(replica: Replica, offset: int, level: str) -> int:
-    """How far a position is behind the end that its isolation level sees, as the consumer's metric records-lag says."""
+    """Return a position's distance to the end that its isolation level sees, like the metric records-lag."""
     end = replica.high_watermark if level == LEVELS[0] else replica.last_stable_offset
     return max(0, end - offset)
 
 
 def given(replica: Replica, batch: Batch, outcome: str, level: str) -> str:
-    """What a consumer of an isolation level has of a batch: gets, skips, waits, held, never, gone.
+    """Return what a consumer of an isolation level has of a batch: gets, skips, waits, held, never, gone.
 
     "held" is an aborted batch behind the last stable offset: read_committed waits there, and is never given it.
     """

@@ -1,4 +1,4 @@
-"""Where each transactional id, producer and group of a run stands at a step, for the state charts."""
+"""The state of each transactional id, producer and group of a run at a step, for the state charts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a subject is from a step on. `via` is the state it came from, "" where no arrow led here."""
+    """The state of a subject from a step on. `via` is the state it came from, "" where no arrow led here."""
 
     step: int
     subject: str
@@ -82,7 +82,7 @@ def _via(before: Place | None, state: str, pending: str, node: str, arrows: set[
 
 
 def place_at(found: list[Place], step: int, subject: str) -> Place | None:
-    """Where the subject is at a step; with "" the one that changed last; None before anything has."""
+    """Return the subject's place at a step; with "" the one that changed last; None before anything has."""
     until = [p for p in found if p.step <= step and subject in ("", p.subject)]
     return until[-1] if until else None
 

@@ -1,4 +1,4 @@
-"""What a picture of a run needs besides the events: a few words for each event on its lane, and where frames end."""
+"""The marks that a picture needs besides the events: a few words for each event on its lane, and where frames end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ends_of(payload: Payload) -> dict[str, int]:
 
 
 def _is_down(payload: Payload, node: str, step: int, crashes: dict[str, list[int]]) -> bool:
-    """Whether the node is down at a step: it has crashed before and not been started again since."""
+    """Return True if the node is down at a step: it has crashed before and not been started again since."""
     last = max((s for s in crashes.get(node, []) if s <= step), default=-1)
     if last < 0:
         return False

@@ -15,7 +15,7 @@ END = "end"
 PLACES = (*MOMENTS, END)
 KAFKA_FRAMES = ("Produce", "EndTxn", "WriteTxnMarkers")
 REPEATED = 4
-"""How many of the first and of the last frames of a client that tries again are drawn."""
+"""The number of first and of last frames that are drawn of a client that tries again."""
 RECORDS = ("update", "proposal")
 """The kinds of a model's entries that the transaction writes; the others say how far it has come."""
 SIGN = {"commit": "✓", "abort": "✕"}
@@ -74,7 +74,7 @@ def _places(run: Run, rows: list[Row]) -> dict[str, tuple[int, bool]]:
 
 
 def _down(run: Run, step: int) -> list[str]:
-    """Who is down at a step."""
+    """Return the nodes that are down at a step."""
     down: dict[str, bool] = {}
     for e in run.trace.events[: step + 1]:
         if e.kind in ("crash", "recover"):

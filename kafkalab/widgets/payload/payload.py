@@ -170,7 +170,7 @@ class PayloadMaker:
                 return self._completed(event)
 
     def _waited(self, event: Event) -> str:
-        """How long the request that times out has been under way: it has the same cause as its time-out."""
+        """Return how long the request that times out has been under way: it has the same cause as its time-out."""
         for earlier in reversed(self.trace.events[: event.step]):
             if (earlier.kind, earlier.node, earlier.cause) == ("send", event.node, event.cause):
                 waited_ms = event.at_ms - earlier.at_ms
@@ -303,6 +303,6 @@ def internal_order(partition: str) -> tuple[bool, int]:
 
 
 def meanings_of(frames: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """What the fields are for, of the frames that flew."""
+    """Return the meanings of the fields of the frames that were sent."""
     flown = {(frame["name"], path_of(name)) for frame in frames.values() for name, _ in frame["fields"]}
     return {key: MEANINGS[key] for key in sorted({key_of(*field) for field in flown})}

@@ -90,7 +90,7 @@ def _data(one: dict[str, Any], other: dict[str, Any], said: tuple[dict[str, Any]
 
 
 def _facts(op: Sequence[Any]) -> dict[str, Any]:
-    """What a change says, by name: the fields of a batch, of its entries or of a state, but no times; else a value."""
+    """Return what a change says, by name: the fields of a batch, its entries or a state, but no times; else a value."""
     if not op:
         return {}
     known = op[-1]

@@ -20,7 +20,7 @@ from kafkalab.widgets.payload.fields import ERRORS
 MACHINES = ("coordinator", "producer", "group")
 BY_ITSELF = (Ask.MARKED, Ask.TIMEOUT, GroupAsk.JOINED, GroupAsk.NOBODY, GroupAsk.ASSIGNED, GroupAsk.EXPIRE)
 ANY = "any"
-"""Where the one arrow to FATAL_ERROR begins: from every state there is one."""
+"""The start of the one arrow to FATAL_ERROR, which stands for an arrow from every state."""
 
 STATES: dict[str, dict[str, str]] = {
     "coordinator": {
@@ -81,7 +81,7 @@ SHORT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """What a question gets in a state. `to` is the state that follows, "" for the same; `kind`: go, same, wait, refuse.
+    """The answer to a question in a state. `to` is the next state, "" for the same; `kind`: go, same, wait, refuse.
 
     `why` explains an error, where there is one to explain.
     """
@@ -113,7 +113,7 @@ class Machine:
 
     @property
     def states(self) -> dict[str, str]:
-        """What each state means, by its name."""
+        """The meaning of each state, by its name."""
         return STATES[self.name]
 
     def edges(self) -> list[tuple[str, str, str]]:

@@ -97,7 +97,7 @@ class Shown:
         gone.sort(key=lambda b: int(b["base"]))
 
     def strip(self, partition: str) -> tuple[str, list[dict[str, Any]], int, int]:
-        """What the strip of a partition shows: its leader, the leader's batches, high watermark, last stable offset."""
+        """Return what a partition's strip shows: its leader and batches, high watermark, last stable offset."""
         node = self.leaders.get(partition, "")
         batches = self.logs.get((node, partition), [])
         mark, stable = (self.marks.get((which, node, partition), 0) for which in ("hw", "lso"))
@@ -151,7 +151,7 @@ def stops(payload: Payload, groups: tuple[str, ...], hidden: Iterable[str] = ())
 
 
 def is_shown(payload: Payload, event: dict[str, Any], hidden: Collection[str]) -> bool:
-    """Whether an event, or its frame, has nothing to do with what is hidden. Faults are always shown."""
+    """Return True if an event, or its frame, has nothing to do with what is hidden. Faults are always shown."""
     if event["kind"] in ALWAYS:
         return True
     if event["txn"] in hidden:
@@ -163,7 +163,7 @@ def is_shown(payload: Payload, event: dict[str, Any], hidden: Collection[str]) -
 
 
 def hideable(payload: Payload) -> list[str]:
-    """What can be hidden in this run: nodes, APIs, transactional ids."""
+    """Return what can be hidden in this run: nodes, APIs, transactional ids."""
     apis = sorted({f["name"].removesuffix("Response") for f in payload["frames"].values()})
     return [*(n["id"] for n in payload["nodes"]), *apis, *payload["transactions"]]
 
@@ -262,7 +262,7 @@ def group_line(name: str, known: dict[str, Any]) -> str:
 
 
 def memory_lines(partition: str, shown: Shown) -> list[str]:
-    """What the leader of a partition remembers of each producer, a line each; none where transactions are held."""
+    """Return what a partition's leader remembers of each producer, a line each; none where transactions are held."""
     known = {} if shown.transactions else shown.memory.get((shown.leaders.get(partition, ""), partition), {})
     what = f"{partition} remembers of producer"
     return [

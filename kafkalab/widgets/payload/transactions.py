@@ -1,4 +1,4 @@
-"""Which transactional id each frame and each event of a run belongs to; "" where it belongs to none."""
+"""The transactional id that each frame and each event of a run belongs to; "" where it belongs to none."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Batch(TypedDict):
 
 
 class Transaction(TypedDict):
-    """What a coordinator holds of a transactional id."""
+    """A coordinator's entry of a transactional id."""
 
     state: str
     pending: str
@@ -45,7 +45,7 @@ class Transaction(TypedDict):
 
 
 class Client(TypedDict, total=False):
-    """What has changed of a client: the last call, or the state of its producer."""
+    """The changes of a client: the last call, or the state of its producer."""
 
     last: str
     state: str
@@ -55,7 +55,7 @@ class Client(TypedDict, total=False):
 
 
 class Group(TypedDict):
-    """What a coordinator holds of a consumer group."""
+    """A coordinator's entry of a consumer group."""
 
     state: str
     generation: int
@@ -65,7 +65,7 @@ class Group(TypedDict):
 
 
 class Remembered(TypedDict):
-    """What a leader remembers of a producer id: its epoch; by batch its first and last sequence number, and offset."""
+    """A leader's memory of a producer id: its epoch; by batch its first and last sequence number, and offset."""
 
     epoch: int
     batches: list[tuple[int, int, int]]
@@ -166,7 +166,7 @@ class Charts(TypedDict):
 
 
 class Actions(TypedDict):
-    """Why a press would change nothing: by key, from which step on which reason holds; "" for none."""
+    """The reasons why a press would change nothing: by key, each with the step from which on it holds; "" for none."""
 
     fixed: str
     start: int

@@ -41,7 +41,7 @@ LISTS = ("chapters", "folds", "ranks")
 LONGEST_STRETCH = 1_000
 """Events after which a stretch without a change is cut."""
 RECORDS, AGAIN, LEAST = 62, 12, 1
-"""What a repetition takes off a rank, and the lowest rank of a stop that is not folded."""
+"""The amounts that a repetition takes off a rank, and the lowest rank of a stop that is not folded."""
 
 
 def with_walk(payload: Payload) -> Payload:
@@ -105,7 +105,7 @@ def changes_at(payload: Payload, places: Iterable[int]) -> list[int]:
 
 
 def is_change(event: dict[str, Any]) -> bool:
-    """Whether an event changes a log or a state."""
+    """Return True if an event changes a log or a state."""
     return event["kind"] in ALWAYS or any(op[0] in CHANGES for op in event["patch"])
 
 

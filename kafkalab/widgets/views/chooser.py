@@ -14,7 +14,7 @@ from kafkalab.widgets.views.view import Picture
 Entry: TypeAlias = tuple[str, str, str]
 """The group, the key and the title of an entry."""
 Words: TypeAlias = list[tuple[str, str]]
-"""What is said of an entry: ("The cure", "Since 4.0.0 …")."""
+"""The words on an entry: ("The cure", "Since 4.0.0 …")."""
 MOVES = ("left", "right", "home", "end")
 LINE, ROOM = 18, 800
 

@@ -21,7 +21,7 @@ AT_ONCE = ("begin_transaction",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What an application knows: its moments up to a step, what it waits for, its clock.
+    """An application's knowledge: its moments up to a step, what it waits for, its clock.
 
     `meanwhile` has, for each moment and for now, the events before it that the application cannot know.
     """
@@ -52,7 +52,7 @@ def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) ->
 
 
 class ClientView(View):
-    """What an application can know of a run: `ClientView(lab03())`, `ClientView(journey, node="app")`.
+    """An application's view of a run: `ClientView(lab03())`, `ClientView(journey, node="app")`.
 
     Its calls, their answers or exceptions, what its polls returned, its own clock. While `revealed` is false the arrow
     keys go from one such moment to the next, and nothing else of the run is shown.

@@ -112,7 +112,7 @@ class Compare(Picture):
             self.verdicts = [report_of(cluster) for cluster in self._clusters]
         return list(self.verdicts)
 
-    def _known_verdicts(self) -> list[dict[str, Any]]:
+    def known_verdicts(self) -> list[dict[str, Any]]:
         short = max(len(self.left["events"]), len(self.right["events"])) <= CHECKED_AT_ONCE
         return self.check() if short else list(self.verdicts)
 
@@ -147,8 +147,8 @@ class Compare(Picture):
         return lines
 
     def verdict_lines(self) -> list[str]:
-        """What the checks say of each run to its end, a line each; none of long runs that were not checked yet."""
-        told = zip(self.names, self._known_verdicts(), strict=False)
+        """Return what the checks say of each run to its end, a line each; none of long runs not checked yet."""
+        told = zip(self.names, self.known_verdicts(), strict=False)
         return [
             f"{name}: {in_short(report)}. {report['sentence'].removeprefix(ALL_KEPT).strip()}" for name, report in told
         ]
@@ -163,7 +163,7 @@ class Compare(Picture):
         return found
 
     def state(self) -> list[tuple[str, str]]:
-        """What both sides show of transactions and logs at the cursor, line by line; "" where one has no such line."""
+        """Return both sides' lines on transactions and logs at the cursor; "" where one has no such line."""
         left, right = state_steps(self.rows, self.row)
         one, other = _state(self.left, left), _state(self.right, right)
         return [(one.get(key, ""), other.get(key, "")) for key in dict.fromkeys((*one, *other))]
@@ -181,7 +181,7 @@ class Compare(Picture):
         for i, line in enumerate(self.first_difference()):
             canvas.text(18, canvas.y, fit(line, 920), more=BOLD if i == 0 else "")
             canvas.y += 20
-        for line, report in zip(self.verdict_lines(), self._known_verdicts(), strict=True):
+        for line, report in zip(self.verdict_lines(), self.known_verdicts(), strict=True):
             canvas.text(18, canvas.y, fit(line, 920), RED if report["verdict"] == VIOLATED else GREEN)
             canvas.y += 20
         first = max(0, min(self.row - 6, len(self.rows) - STATIC_ROWS))
@@ -220,7 +220,7 @@ def _side(thing: Any) -> Side:
 
 
 def _names(left: dict[str, Any], right: dict[str, Any]) -> tuple[str, str]:
-    """What tells the sides apart: their titles, profiles, seeds or faults."""
+    """Return the names that tell the sides apart: their titles, profiles, seeds or faults."""
     for key in ("title", "profile", "seed"):
         if left[key] != right[key]:
             return str(left[key]), str(right[key])

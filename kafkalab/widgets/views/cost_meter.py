@@ -17,7 +17,7 @@ ONE = "per transaction"
 
 
 class CostMeter(View):
-    """What a run has cost up to the step that is shown: `CostMeter(walk, size_of=frame_bytes)`.
+    """The cost of a run up to the step that is shown: `CostMeter(walk, size_of=frame_bytes)`.
 
     `by` is "api" or "phase". `size_of` (kafkalab/wire/frame_bytes.py) says how long a frame is; without it no bytes
     are shown. `rows()` is the table as plain data, `print(meter)` as text.

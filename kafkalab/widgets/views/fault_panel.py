@@ -13,7 +13,7 @@ from kafkalab.widgets.views.view import View
 
 Button = tuple[str, str, dict[str, Any]]
 LABELS = {"cut": "isolate", "heal": "rejoin", "upgrade": "transaction.version 2", "delete_segment": "delete segment"}
-"""What stands on a button whose label is not its action's name."""
+"""The labels of buttons that differ from their action's name."""
 SENT = {"sent": True}
 CLIENT_ACTIONS = ("crash", "crash sent", "pause", "resume", "cut", "heal")
 NODE_ACTIONS = ("crash", "crash sent", "restart", "pause", "resume", "cut", "heal")
@@ -29,7 +29,7 @@ class FaultPanel(TriedRules, View):
     part = "fault_panel"
 
     def possible(self, action: str, target: str = "", **details: Any) -> str:
-        """Why this press would change nothing; "" if it would: see `Journey.possible`."""
+        """Return why this press would change nothing; "" if it would: see `Journey.possible`."""
         return self.journey.possible(action, target, **details)
 
     def groups_of_buttons(self) -> list[tuple[str, list[Button]]]:
@@ -37,7 +37,7 @@ class FaultPanel(TriedRules, View):
         return buttons(self.payload, self.step)
 
     def text(self) -> str:
-        """What stands in the panel: each row with what can be pressed, then what cannot be and why; then the tree."""
+        """Return the panel as text: each row with what can be pressed, then what cannot be and why; then the tree."""
         payload, step = self.payload, self.step
         event = payload["events"][step]
         lines = [f"Faults at step {step}, t = {event['at']} ms: {event['text']}"]
@@ -79,7 +79,7 @@ class FaultPanel(TriedRules, View):
 
 
 def label_of(action: str, details: dict[str, Any]) -> str:
-    """What stands on the button."""
+    """Return the button's label."""
     if action == "delay":
         return f"delay {details['delay_ms']} ms"
     if action == "advance":

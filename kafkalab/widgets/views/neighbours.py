@@ -76,7 +76,7 @@ class Neighbours(Picture):
             raise ValueError(f"no action {quoted(action)}; there are {known}")
 
     def head(self) -> str:
-        """What is pressed, and the moment."""
+        """Return what is pressed, and the moment."""
         again = " What has crashed starts again after two minutes." if self.again else ""
         return f"{words_of(self.pressed)}{again} Moment: {self.place}."
 

@@ -52,7 +52,7 @@ class Share(View):
 
     @property
     def file_text(self) -> str:
-        """What the `.klab` file holds. ValueError for a run whose program cannot be saved."""
+        """The text of the `.klab` file. ValueError for a run whose program cannot be saved."""
         return self._given("file")
 
     def _given(self, name: str) -> str:

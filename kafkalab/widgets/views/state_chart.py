@@ -60,7 +60,7 @@ class StateChart(View):
         return list(dict.fromkeys([*turns_of(self._places(), self.subject, stops), *end]))
 
     def _is_at_the_end(self) -> bool:
-        """Whether → lets a frame go: the cursor is at the end of a run that goes on."""
+        """Return True if → lets a frame go: the cursor is at the end of a run that goes on."""
         return bool(self.payload.get("live")) and self.step >= max(self.journey.stops(), default=0)
 
     def _choose(self, subject: str) -> None:

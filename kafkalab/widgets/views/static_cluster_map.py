@@ -43,7 +43,7 @@ def draw(payload: Payload, step: int, places: Sequence[int], flying: list[dict[s
 
 
 def places_of(nodes: list[dict[str, str]]) -> dict[str, Point]:
-    """Where each node stands in a field of one by one: clients left, brokers on an ellipse, the controller right."""
+    """Return each node's place in a field of one by one: clients left, brokers on an ellipse, the controller right."""
     clients, brokers = ([n["id"] for n in nodes if n["kind"] == kind] for kind in ("client", "broker"))
     places = {c: (0.1, (i + 0.5) / len(clients)) for i, c in enumerate(clients)}
     angles = [math.tau * i / len(brokers) - math.pi / 2 for i in range(len(brokers))]

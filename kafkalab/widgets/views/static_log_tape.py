@@ -104,7 +104,7 @@ class _Tape:
             self._bar(x, names, top)
 
     def _place(self) -> list[tuple[float, list[tuple[str, int]]]]:
-        """Where each column begins and how wide it is; the marks between them."""
+        """Return where each column begins and how wide it is, and the marks between them."""
         x, bars, marks = MARGIN + LABEL, [], list(self.marks)
         if self.hidden:
             self.canvas.text(x, self.canvas.y + 25, f"{self.hidden} earlier …", DIM, more=' font-size="11"')
@@ -183,7 +183,7 @@ class _Tape:
 
 
     def _position(self, who: str, offset: int, level: str) -> None:
-        """Where a consumer reads next: below the batch that holds the offset, or behind the last one."""
+        """Return where a consumer reads next: below the batch that holds the offset, or behind the last one."""
         canvas = self.canvas
         told = f"{who}: position {offset}, lag {lag_of(self.leader, offset, level)}"
         canvas.text(MARGIN, canvas.y + 13, fit(told, LABEL, 11), DIM, more=' font-size="11"')

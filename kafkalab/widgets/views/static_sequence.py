@@ -37,7 +37,7 @@ from kafkalab.widgets.views.static_logs import LogStrips
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, RAILS, LONG_MS = 40, 2, 25
 CUT = 4.0
-"""How far a dropped frame's arrow sinks: its word ends above the chip of the next row."""
+"""The distance that a dropped frame's arrow sinks: its word ends above the chip of the next row."""
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
 
 
@@ -231,7 +231,7 @@ class _Picture(LogStrips):
         self._label(frame, x1, y1, x2, loop, (ex, ey))
 
     def _fate(self, frame: dict[str, Any]) -> tuple[str, int]:
-        """What the picture may say of a frame at this step, and the step at which that happened."""
+        """Return what the picture may say of a frame at this step, and the step at which that happened."""
         end = frame["received"] if frame["received"] is not None else self.payload["ends"].get(frame["id"], -1)
         return ("in flight", -1) if end < 0 or end > self.step else (frame["fate"], end)
 

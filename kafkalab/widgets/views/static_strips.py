@@ -1,4 +1,4 @@
-"""What becomes of a run after a mishap at each stop, as strips in a static picture."""
+"""The outcomes of a run after a mishap at each stop, as strips in a static picture."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY, "allowed": DARK}
 
 
 class Verdict(View):
-    """What all checks say of the run that is shown: `Verdict(lab03())`, `Verdict(journey)`.
+    """The verdict of all checks on the run that is shown: `Verdict(lab03())`, `Verdict(journey)`.
 
     `report` is plain data; `press("finding", "0")` takes the cursor to the step that proves the first finding.
     """

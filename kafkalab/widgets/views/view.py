@@ -113,7 +113,7 @@ class HasJourney(Protocol):
 
 
 Source: TypeAlias = Scenario | Cluster | Recorded | Journey | HasJourney
-"""What a view can be made of."""
+"""The sources that a view can be made of."""
 
 
 def beside(known: list[str], here: str, by: int, what: str) -> str:

@@ -21,7 +21,7 @@ STATES = {state.id: state.label for state in TxnState}
 OF_NEWER_VERSIONS = 1
 """TransactionLogValue is flexible from this version on."""
 UNREADABLE = (StructError, SerialError, ValueError)
-"""What fields that end too early, and text that is none, raise."""
+"""The errors of fields that end too early, and of text that is none."""
 
 
 class EntryError(ValueError):

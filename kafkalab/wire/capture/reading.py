@@ -39,7 +39,7 @@ class Chunk:
 
 @dataclass(slots=True)
 class Known:
-    """What the transaction log says so far: first decisions, and each producer id's newest state with its step."""
+    """The state of the transaction log so far: first decisions, and each producer id's newest state with its step."""
 
     decisions: Decisions = field(default_factory=dict)
     newest: dict[int, tuple[int, str]] = field(default_factory=dict)

@@ -26,7 +26,7 @@ VERSIONS = {
     "Metadata": 7, "ListOffsets": 4, "Fetch": 11, "DescribeProducers": 0, "ListTransactions": 0,
     "DescribeTransactions": 0,
 }  # fmt: skip
-"""What Kafka 2.4 and every later one speaks; the last three came with 2.8 and 3.0."""
+"""The versions that Kafka 2.4 and every later one speaks; the last three came with 2.8 and 3.0."""
 CLIENT_ID = "kafkalab capture"
 TRIES = 5
 IDS_AT_ONCE = 500

@@ -19,7 +19,7 @@ from kafkalab.wire.values import assignment, assignment_bytes, subscription, sub
 
 _VERSION = Struct(">h")
 HOST = "/127.0.0.1"
-"""What is written for a member's host, which the lab does not keep."""
+"""The text that is written for a member's host, which the lab does not keep."""
 
 
 class UnknownRecordError(Exception):

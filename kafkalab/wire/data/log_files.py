@@ -137,7 +137,7 @@ def replace_file(path: Path, data: bytes, fsync: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLog:
-    """What a partition's file holds: its sound batches, and the bytes after them. Older files are left of a swap."""
+    """A partition's file: its sound batches, and the bytes after them. Older files are left of a swap."""
 
     path: Path
     base: int

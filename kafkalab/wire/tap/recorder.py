@@ -23,7 +23,7 @@ from kafkalab.wire.tap.knowledge import Knowledge
 log = logging.getLogger("kafkalab.tap")
 
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
-"""How much of a session is kept for pictures: what passes after that is counted, and still saved."""
+"""The most of a session that is kept for pictures: what passes after that is counted, and still saved."""
 OTHER = "metadata"
 """The category of frames of which the lab has no message."""
 
@@ -54,7 +54,7 @@ class Recorder:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is recorded."""
+        """True if nothing more is recorded."""
         return self.trace.full
 
     def note(
@@ -177,7 +177,7 @@ class Recorder:
 
     @property
     def known(self) -> Known:
-        """What a `Recording` needs beside the trace."""
+        """The facts that a `Recording` needs beside the trace."""
         known = self.knowledge
         brokers = tuple(sorted(known.brokers, key=self.names.node_id))
         return Known(known.metadata, tuple(self.clients), brokers, known.profile)

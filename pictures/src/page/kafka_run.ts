@@ -3,79 +3,48 @@
 // It holds the static picture until it comes near the screen; then its data and its modules are loaded, once a page.
 
 import "./kafka_run.css";
-import { PageModel, type PictureModule, type Values } from "./page_model";
+import { hearAddresses, linkTo } from "./address";
+import type { PageModel } from "./page_model";
+import { playCard } from "./predict_card";
+import { type JourneyView, RunModel, SharedJourney } from "./run_model";
+import { type Common, type Kept, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
+import { hearTextLinks } from "./text_links";
 
-const REFERENCE = "IPY_MODEL_",
-	NEAR = "600px",
-	PICTURES = new URL("pictures/", import.meta.url),
-	PAYLOADS = new URL("runs/payloads/", import.meta.url);
+const NEAR = "600px",
+	REFERENCE = "IPY_MODEL_",
+	journeys = new Map<string, SharedJourney>();
 
-interface Kept {
-	part: string;
-	root: string;
-	models: Record<string, { values: Values; run?: string; code?: string }>;
+interface Root extends HTMLElement {
+	stepNamed?: (name: string) => number | undefined;
 }
+type Model = RunModel | JourneyView;
 
-const loaded = new Map<string, Promise<unknown>>();
+// The models of a picture, which are those of another one where both are the same.
+const modelsOf = (src: URL, kept: Kept) => once(`models of ${src}`, () => makeModels(src, kept));
 
-// What `load` gives for an address, asked for once a page; after a failure again.
-function once<T>(address: string, load: () => Promise<T>): Promise<T> {
-	const found = loaded.get(address) ?? load();
-	loaded.set(address, found);
-	found.catch(() => loaded.delete(address));
-	return found as Promise<T>;
-}
-
-async function unpack<T>(address: URL): Promise<T> {
-	const response = await fetch(address);
-	if (!response.ok) throw new Error(`${address.pathname} is not there (${response.status})`);
-	const plain = (response.body as ReadableStream<BufferSource>).pipeThrough(new DecompressionStream("gzip"));
-	return new Response(plain).json();
-}
-
-const unpackOnce = <T>(address: URL) => once(address.href, () => unpack<T>(address));
-
-function loadStyle(address: URL): Promise<unknown> {
-	return once(
-		address.href,
-		() =>
-			new Promise((done, failed) => {
-				const link = document.createElement("link");
-				Object.assign(link, { rel: "stylesheet", href: address.href, onload: done });
-				link.onerror = () => failed(new Error(`${address.pathname} is not there`));
-				document.head.append(link);
-			}),
-	);
-}
-
-async function moduleOf(part: string): Promise<PictureModule> {
-	const [found] = await Promise.all([
-		import(new URL(`${part}.js`, PICTURES).href),
-		...["common", part].map((name) => loadStyle(new URL(`${name}.css`, PICTURES))),
-	]);
-	return found;
-}
-
-class RunModel extends PageModel {
-	readonly widget_manager: { get_model(name: string): Promise<PageModel | undefined> };
-	constructor(values: Values, models: Map<string, PageModel>) {
-		super(values);
-		this.widget_manager = { get_model: async (name) => models.get(name.replace(REFERENCE, "")) };
-	}
-	send() {}
-}
-
-async function modelsOf({ models }: Kept): Promise<Map<string, RunModel>> {
-	const made = new Map<string, RunModel>();
-	for (const [id, { values, run }] of Object.entries(models)) {
-		const payload = run && { payload: await unpackOnce<string>(new URL(`${run}.packed`, PAYLOADS)) };
-		made.set(id, new RunModel({ ...values, ...payload }, made));
+async function makeModels(src: URL, { models }: Kept): Promise<Map<string, Model>> {
+	const made = new Map<string, Model>();
+	for (const [id, { values, run, code, card }] of Object.entries(models)) {
+		const payload = run && { payload: await payloadNamed(run) },
+			all = { ...values, ...payload };
+		made.set(id, run ? journeyNamed(new URL(id, src).href, all, code).viewOf(all) : new RunModel(all, made, code));
+		if (card) await playCard(src.pathname, made.get(id) as RunModel, card);
 	}
 	return made;
 }
 
-class KafkaRun extends HTMLElement {
+function journeyNamed(name: string, values: Record<string, unknown>, code?: string): SharedJourney {
+	const found = journeys.get(name) ?? new SharedJourney(values, undefined, code);
+	journeys.set(name, found);
+	return found;
+}
+
+export class KafkaRun extends HTMLElement {
+	private opening: Promise<void> | undefined;
 	private close: (() => void) | undefined;
+	private common: Common | undefined;
+	private model: RunModel | undefined;
+	private journey: JourneyView | undefined;
 	private readonly near = new IntersectionObserver(([entry]) => entry?.isIntersecting && this.open(), {
 		rootMargin: NEAR,
 	});
@@ -87,14 +56,73 @@ class KafkaRun extends HTMLElement {
 		this.near.disconnect();
 		this.close?.();
 	}
-	private async open() {
+	// The picture, once it is there.
+	get root() {
+		return this.querySelector<Root>(".klab");
+	}
+	// Loads the picture; where that fails the static one stays, with a sentence.
+	open(): Promise<void> {
 		this.near.disconnect();
-		const kept = await unpackOnce<Kept>(new URL(this.getAttribute("src") ?? "", document.baseURI)),
-			[models, { default: picture }] = await Promise.all([modelsOf(kept), moduleOf(kept.part)]),
+		this.opening ??= this.load().catch((error: Error) => {
+			this.opening = undefined;
+			this.sayWhy(error);
+		});
+		return this.opening;
+	}
+	private async load() {
+		const src = new URL(this.getAttribute("src") ?? "", document.baseURI),
+			kept = await unpackOnce<Kept>(src),
+			[models, { default: picture }] = await Promise.all([modelsOf(src, kept), moduleOf(kept.part)]),
 			place = document.createElement("div");
-		this.close = (await picture.render({ model: models.get(kept.root) as PageModel, el: place })) ?? undefined;
-		this.replaceChildren(place);
+		this.common = await commonModule();
+		this.model = models.get(kept.root) as RunModel;
+		this.journey = models.get(String(this.model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined;
+		this.close = (await picture.render({ model: this.model as PageModel, el: place })) ?? undefined;
+		this.show(place, linkTo(this));
+	}
+	// Puts the live picture into the place of the static one. What the reader sees stays where it is.
+	private show(...parts: Element[]) {
+		const { bottom, height } = this.getBoundingClientRect();
+		this.replaceChildren(...parts);
+		this.classList.add("live");
+		if (bottom <= 0 && !CSS.supports("overflow-anchor", "auto"))
+			scrollBy(0, this.getBoundingClientRect().height - height);
+	}
+	// Where the picture stands: the frame that is sent at its step, else the step; "" for a picture without steps.
+	get place(): string {
+		const { journey, model, common } = this;
+		if (!journey || !common) return String(model?.get("row") ?? "");
+		const step = Number(journey.get("step")),
+			sent = Object.entries(common.runOf(journey as never).frames).find(([, frame]) => frame.sent === step);
+		return sent?.[0] ?? String(step);
+	}
+	// Goes to a place that an address names.
+	async go(place: string) {
+		await this.open();
+		const { journey, model, common } = this,
+			number = /^\d+$/.test(place) ? Number(place) : undefined;
+		if (!model || !common) return;
+		if (!journey) {
+			const rows = model.get("rows") as unknown[] | undefined;
+			if (rows && number !== undefined) model.set("row", Math.min(number, rows.length - 1));
+			return;
+		}
+		const run = common.runOf(journey as never),
+			step = number ?? common.stepNamed(run, common.walkStops(run, journey as never), place);
+		if (step !== undefined) journey.set("step", Math.min(step, run.last));
+	}
+	private sayWhy({ message }: Error) {
+		const said = this.querySelector(".said") ?? document.createElement("p"),
+			again = document.createElement("button");
+		Object.assign(again, { type: "button", textContent: "Try again", onclick: () => this.open() });
+		said.className = "said";
+		said.role = "alert";
+		said.replaceChildren(`This picture cannot be moved now (${message}). `, again);
+		this.classList.add("still");
+		this.append(said);
 	}
 }
 
 customElements.define("kafka-run", KafkaRun);
+hearTextLinks();
+hearAddresses();

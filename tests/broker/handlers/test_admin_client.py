@@ -39,7 +39,7 @@ SIXTEEN_MINUTES_MS = 16 * 60_000
 
 
 def answer(step: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine returns that runs outside of any program: awaiting drives the cluster."""
+    """Return what a coroutine returns that runs outside of any program: awaiting drives the cluster."""
     with pytest.raises(StopIteration) as end:
         step.send(None)
     return end.value.value

@@ -23,7 +23,7 @@ CUT_OFF = (Cut("b1", REST, at_step=16), Heal("b1", REST, at_ms=75_012), Drop("Pr
 
 
 def asked_the_old_leader(cluster: Cluster) -> bool:
-    """Whether the client sent a batch to b1 after it had sent one to b2."""
+    """Return True if the client sent a batch to b1 after it had sent one to b2."""
     sent = [f.receiver for f in cluster.trace.frames.values() if f.name == "Produce"]
     return "b1" in sent[sent.index("b2") :]
 

@@ -104,7 +104,7 @@ async def reach(port: ScriptedPort, state: str, waiting: str) -> Producer:
 
 
 async def call_it(port: ScriptedPort, producer: Producer, call: str) -> tuple[Any, str]:
-    """What the call raises, without waiting for what it asks of brokers, and the state right after it."""
+    """Return what the call raises, without waiting for what it asks of brokers, and the state right after it."""
     if call == "begin":
         try:
             producer.begin_transaction()

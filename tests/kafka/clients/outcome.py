@@ -7,7 +7,7 @@ from typing import Any
 
 OBJECTS = ((r"127\.0\.0\.1:\d+", "HOST:PORT"), (r"(FetchPosition\{offset=\d+), .*?\}\}", r"\1}"),
            (r"\d+ ms has passed", "N ms has passed"), (r"(times in) \d+ms", r"\1 N ms"))
-"""What Java prints of its own objects and of the time that it took, with what is left of it."""
+"""Java's print of its own objects and times, with what is left of each."""
 
 LADDER = ((15, "at once"), (40, "20 ms"), (150, "100 ms"), (290, "200 ms"), (560, "400 ms"), (1400, "1 s"))
 TWENTY = "AddPartitionsToTxn"

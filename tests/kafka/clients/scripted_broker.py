@@ -36,7 +36,7 @@ UNSEEN = ("ApiVersions", "Metadata")
 
 @dataclass(slots=True)
 class State:
-    """What healthy answers depend on; an answer that the script names changes nothing of it."""
+    """The state that healthy answers depend on; an answer that the script names changes nothing of it."""
 
     ends: dict[str, int]
     producers: dict[str | None, tuple[int, int]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: a response after `wait_ms`, nothing at all, or the end of the connection."""
+    """An answer: a response after `wait_ms`, nothing at all, or the end of the connection."""
 
     response: Any = None
     wait_ms: int = 0

@@ -28,7 +28,7 @@ NEWEST = {
 }
 """The APIs that Kafka 1.0.0 knows, and their newest versions there."""
 SHOWING = ("DescribeTransactions", "DescribeProducers")
-"""What only shows something, and is left out."""
+"""The steps that only show something, and are left out."""
 NEW_FIELDS = {
     "InitProducerId": ("producer_id", "producer_epoch"),
     "TxnOffsetCommit": ("generation_id", "member_id", "group_instance_id", "leader_epochs"),

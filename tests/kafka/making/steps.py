@@ -7,7 +7,7 @@ from typing import Any
 Step = dict[str, Any]
 Script = dict[str, Any]
 V1, V2 = 1, 2
-"""How a client works with transactions: adding partitions itself, or having the broker add them (KIP-890)."""
+"""The ways of clients with transactions: adding partitions itself, or having the broker add them (KIP-890)."""
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 
 

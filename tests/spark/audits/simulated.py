@@ -60,7 +60,7 @@ def by_hand() -> list[History]:
 
 
 def run(scenario: Scenario) -> History:
-    """What happened, also where the run could not go on."""
+    """Return what happened, also where the run could not go on."""
     cluster = Cluster(scenario)
     with suppress(RunawayError, StuckError):
         cluster.run()

@@ -21,7 +21,7 @@ STUCK = {slug(rule): rule for rule, anomaly in EXPECTED.items() if anomaly == "h
 
 @cache
 def without(name: str) -> History:
-    """What happens in the scenario of data/rules without its rule."""
+    """Return what happens in the scenario of data/rules without its rule."""
     rule: Rule = {**RULES, **STUCK}[name]
     scenario = Scenario.load(ROOT / FOLDER / f"{name}.klab")
     cluster = Cluster(replace(scenario, rules_off=(*scenario.rules_off, rule.name)))

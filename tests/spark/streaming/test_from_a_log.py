@@ -70,7 +70,7 @@ def from_a_log(history: History) -> History:
 
 
 def in_pieces(history: History, random: Random) -> list[Finding]:
-    """What the groups find that are given the arrivals in several goes, each with the state of the last."""
+    """Return what the groups find that are given the arrivals in several goes, each with the state of the last."""
     rows, texts, found = list(arrivals_of([(1, history)])), dict[str, str](), list[Finding]()
     edges = sorted([0, len(rows), *(random.randrange(len(rows)) for _ in range(5))])
     for start, end in itertools.pairwise(edges):

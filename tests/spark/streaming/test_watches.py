@@ -28,7 +28,7 @@ from tests.spark.streaming.histories import RULES, STUCK, all_of_them, without
 
 
 def found(history: History, anomaly: str, limits: Limits | None = None) -> list[Finding]:
-    """What the streaming audits find in the history."""
+    """Return what the streaming audits find in the history."""
     return [f for _, f in watched(arrivals_of([(1, history)]), limits or Limits()) if f.anomaly == anomaly]
 
 

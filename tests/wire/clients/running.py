@@ -17,7 +17,7 @@ from tests.wire.clients.script import Stage
 
 CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java", "franz-go", "kafkajs")
 NEEDS = {"java": jars, "franz-go": go_program, "kafkajs": node_modules}
-"""What installs or builds a client once, or skips the test."""
+"""The fixture that installs or builds a client once, or skips the test."""
 PATIENCE_S, TIMED_OUT = 180, 124
 
 

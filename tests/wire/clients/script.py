@@ -63,7 +63,7 @@ class Client(Protocol):
 
 
 class Stage(NamedTuple):
-    """Where a chapter plays: its client, the prefix of all its names, and how a broker is crashed.
+    """The place of a chapter: its client, the prefix of all its names, and how a broker is crashed.
 
     `crash` ends the broker that coordinates a transactional id; `restart` starts it again.
     """
@@ -107,7 +107,7 @@ def idempotent(stage: Stage) -> Any:
 
 
 def outcomes(stage: Stage) -> Any:
-    """What is committed is read, and what is aborted is not; a zombie can do neither."""
+    """Commit, abort, and be fenced: what is committed is read, what is aborted is not, a zombie can do neither."""
     a, topic = stage.client.producer(stage.prefix + "pay"), stage.prefix + "payments"
     a.init()
     for value, ends in (("1", a.commit), ("no", a.abort), ("2", a.commit)):
@@ -211,4 +211,4 @@ EXPECTED: dict[str, Any] = {
     "rebalance": [[4], [2, 2], [4], BILLS],
     "crash": ["before", "after", "again"],
 }
-"""What every client must see, under every profile, and on a running Kafka."""
+"""The results that every client must see, under every profile, and on a running Kafka."""

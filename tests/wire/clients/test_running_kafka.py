@@ -25,7 +25,7 @@ WHILE_IT_RUNS = [name for name in CHAPTERS if name != "crash"]
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["TV1", "TV2"])
 def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What each client saw of one Apache Kafka at this level of transaction.version; all use it side by side.
+    """Return what each client saw of one Apache Kafka at this level of transaction.version; all use it side by side.
 
     The chapter `crash` is the last one, and the crash is one for all.
     """

@@ -31,7 +31,7 @@ NOT_YET = (
 
 
 async def same_program(app: App) -> None:
-    """What `java_program` does, by the simulator's clients: transactions, then consume, transform, produce."""
+    """Do what `java_program` does, by the simulator's clients: transactions, then consume, transform, produce."""
     pay = app.producer(transactional_id="pay")
     await pay.init_transactions()
     for value, ends in (("1", pay.commit_transaction), ("no", pay.abort_transaction), ("2", pay.commit_transaction)):

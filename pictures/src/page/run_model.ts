@@ -1,0 +1,90 @@
+// The models of the pictures of an article: what is recorded of them, and of a journey what its views share.
+
+import { type Hear, PageModel, type Values } from "./page_model";
+
+const REFERENCE = "IPY_MODEL_",
+	OWN = ["step", "groups", "hidden", "every", "opened"] as const;
+
+// A model as a picture gets it.
+export interface Found {
+	get(name: string): unknown;
+}
+
+// What the page does with a message that a kernel would get.
+export type Answer = (model: RunModel, message: { kind: string; [field: string]: unknown }) => void;
+
+export class RunModel extends PageModel {
+	readonly widget_manager: { get_model(name: string): Promise<Found | undefined> };
+	readonly code: string; // that of the run, which makes it again; "" for none
+	answer: Answer = () => {};
+	klab: unknown;
+	constructor(values: Values, models: ReadonlyMap<string, Found> = new Map(), code = "") {
+		super(values);
+		this.code = code;
+		this.widget_manager = { get_model: async (name) => models.get(name.replace(REFERENCE, "")) };
+	}
+	send(message: { kind: string }) {
+		this.answer(this, message);
+	}
+}
+
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+// A journey of an article, once for all its pictures: a run that Python makes of it reaches all of them, and so they
+// share one model and not only their steps.
+export class SharedJourney extends RunModel {
+	private moved = false;
+	private readonly recorded: Values[] = [];
+
+	// A picture's way to the journey. Until a reader moves one of them, each shows the step that its text speaks of.
+	viewOf(recorded: Values): JourneyView {
+		const own = Object.fromEntries(OWN.map((name) => [name, recorded[name]]));
+		this.recorded.push(own);
+		return new JourneyView(this, own);
+	}
+	valueFor(own: Values, name: string) {
+		return !this.moved && name in own ? own[name] : this.get(name);
+	}
+	// A reader moves the picture whose recorded values are `own`; the others follow from then on.
+	move(own: Values, changed: Values = {}) {
+		if (this.moved) return;
+		this.moved = true;
+		Object.assign(this.values, own, changed);
+		for (const name of OWN)
+			if (this.recorded.some((one) => !same(one[name], this.values[name]))) this.fire(`change:${name}`);
+	}
+}
+
+// What a picture has for its journey's model.
+export class JourneyView {
+	private readonly shared: SharedJourney;
+	private readonly own: Values;
+	constructor(shared: SharedJourney, own: Values) {
+		this.shared = shared;
+		this.own = own;
+	}
+	get klab() {
+		return this.shared.klab;
+	}
+	set klab(known) {
+		this.shared.klab = known;
+	}
+	get(name: string) {
+		return this.shared.valueFor(this.own, name);
+	}
+	set(name: string, value: unknown) {
+		if (name in this.own && !same(this.get(name), value)) this.shared.move(this.own, { [name]: value });
+		this.shared.set(name, value);
+	}
+	on(name: string, hear: Hear) {
+		this.shared.on(name, hear);
+	}
+	off(name: string, hear: Hear) {
+		this.shared.off(name, hear);
+	}
+	save_changes() {}
+	send(message: { kind: string }) {
+		if (message.kind === "press") this.shared.move(this.own);
+		this.shared.send(message);
+	}
+}
