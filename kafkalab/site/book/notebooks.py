@@ -11,11 +11,13 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,9 @@ from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_c
 from kafkalab.site.book.exercises import with_boxes
 from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
 from kafkalab.site.book.futures import FUTURES
-from kafkalab.site.book.links import for_sphinx
+from kafkalab.site.book.links import CELL, START, Links
 from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, fix, state_of
+from kafkalab.site.notebooks import NEEDS_MORE
 
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
@@ -34,6 +37,8 @@ CACHE = Path("build", "solutions")
 FOLDER = Path("_static", "runs")
 """The folder of the site with the data of the pictures, and their static form."""
 RECORDERS = ("recorder.py", "form_recorder.py", "futures.py")
+SPARK_RUNS = bool(find_spec("pyspark") and shutil.which("java"))
+FIRST_HEADING = re.compile(r"\A(?:#.*\n?)?")
 PREAMBLE_ID = "record-pictures"
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
 ELEMENT = (
@@ -111,7 +116,7 @@ def add_futures(cells: Sequence[Cell], told: Sequence[dict[str, Any]]) -> None:
             model["values"]["payload"] = fix(model["values"]["payload"])
 
 
-def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Notebook:
+def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links: Links) -> Notebook:
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
     before = Shown()
@@ -120,7 +125,7 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
         if cell["id"] not in shown:
             continue
         if cell["cell_type"] != "code":
-            cell["source"] = for_sphinx("".join(shown[cell["id"]]["source"]), "../glossary.html")
+            cell["source"] = links.for_sphinx("".join(shown[cell["id"]]["source"]))
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
@@ -212,11 +217,36 @@ def pack(value: Any) -> bytes:
     return gzip.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
 
 
-def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Write each lab's article below the folder; return their paths. `only` are beginnings of names."""
+def with_anchors(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Yield the cells with an id for each, which links name as in the notebook; below a heading, which stays the first.
+
+    A cell that is the article's own has none.
+    """
+    for cell in cells:
+        anchor = f'<div id="{CELL}{cell["id"]}"></div>\n'
+        if cell["cell_type"] == "code":
+            yield {"cell_type": "markdown", "id": f"at-{cell['id']}", "metadata": {}, "source": anchor}
+            yield cell
+            continue
+        heading = FIRST_HEADING.findall(cell["source"])[0]
+        yield {**cell, "source": f"{heading}\n{anchor}\n{cell['source'][len(heading) :]}"}
+
+
+def write_articles(root: Path, folder: Path, site: Path, only: Sequence[str] = ()) -> list[Links]:
+    """Write each lab's article below the folder; return their links. `only` are beginnings of names.
+
+    Where Spark cannot run, its labs have the outputs that are saved in their solutions.
+    """
     (folder / LABS).mkdir(parents=True, exist_ok=True)
-    paths = [path for path in sources(root) if not only or path.name.startswith(tuple(only))]
-    for path, solution in zip(paths, run_solutions(paths, root / CACHE), strict=True):
-        article = article_of(path.stem, solution, read(root / LABS / path.name), site)
-        (folder / LABS / path.name).write_text(json.dumps(article, ensure_ascii=False), encoding="utf-8")
-    return [folder / LABS / path.name for path in paths]
+    wanted = [path for path in sources(root) if path.name.startswith(tuple(only) or "")]
+    paths = [path for path in wanted if path.name != Path(START).name]
+    runs = [path for path in paths if SPARK_RUNS or path.stem not in NEEDS_MORE]
+    ran = dict(zip(runs, run_solutions(runs, root / CACHE), strict=True))
+    found = []
+    for path in paths:
+        name = (LABS / path.name).as_posix()
+        found.append(Links(root, name))
+        article = article_of(path.stem, ran.get(path) or read(path), read(root / name), site, found[-1])
+        article["cells"] = list(with_anchors(article["cells"]))
+        (folder / name).write_text(json.dumps(article, ensure_ascii=False), encoding="utf-8")
+    return found
