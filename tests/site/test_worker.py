@@ -19,7 +19,7 @@ import pytest
 
 from kafkalab import Cluster, Crash, Drop, Journey, Neighbours, Scenario, Sequence, Share, lab00, lab03
 from kafkalab.sim.codec import code_of
-from kafkalab.site.book.futures_recorder import Difference, Press, futures_of, press_of, presses_on, single_faults
+from kafkalab.site.book.futures import Difference, Press, futures_of, press_of, presses_on, single_faults
 from kafkalab.site.book.recorder import describe_picture
 from kafkalab.site.worker.build import archive
 from kafkalab.widgets.views.view import Picture

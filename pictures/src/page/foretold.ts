@@ -1,13 +1,13 @@
 // What presses make of a recorded run, as far as the book has it beside the page: it answers at once, without Python.
 //
-// kafkalab/site/book/futures_recorder.py says which presses these are. The runs that the page knows can be gone back to, too.
+// kafkalab/site/book/futures.py says which presses these are. The runs that the page knows can be gone back to, too.
 
 import type { Run } from "../types";
 import type { Values } from "./page_model";
 import type { Message, RunModel } from "./run_model";
 import { futureNamed } from "./stored";
 
-// A text as parts of another one: see `Difference` in futures_recorder.py.
+// A text as parts of another one: see `Difference` in futures.py.
 export type Parts = Array<string | number>;
 
 interface Shown {
