@@ -59,10 +59,11 @@ class Share extends JourneyPanel<Values> {
 	}
 
 	inside() {
-		const { code = "", python = "" } = this.get("shared");
+		const { code = "", python = "" } = this.get("shared"),
+			link = code && this.model.linkTo?.(code);
 		return html`<section><h4>Code</h4>
 			<div class="line"><output class="code" aria-label="Code of this run">${code}</output>
-			${this.tool("copy", "copy", { name: "Copy the code" })}</div>
+			${this.tool("copy", "copy", { name: "Copy the code" })}${link ? html`<a href=${link}>a link to this run</a>` : ""}</div>
 			<h4>Python</h4><div class="line">
 			<pre class="python" tabindex="0" role="group" aria-label="Python that makes this run">${python}</pre>
 			${this.tool("python", "copy", { name: "Copy the Python" })}</div>

@@ -24,6 +24,7 @@ export const formatAddress = ({ picture, place }: Address) =>
 // What an address needs of a picture.
 interface Picture extends HTMLElement {
 	place: string;
+	link: string; // to a run that only Python makes
 	go(place: string): Promise<void>;
 }
 
@@ -47,7 +48,7 @@ export function hearAddresses() {
 export function linkTo(picture: Picture): HTMLAnchorElement {
 	const link = document.createElement("a"),
 		name = () => {
-			link.href = formatAddress({ picture: picture.id, place: picture.place });
+			link.href = picture.link || formatAddress({ picture: picture.id, place: picture.place });
 		};
 	Object.assign(link, {
 		className: "here",
@@ -59,9 +60,11 @@ export function linkTo(picture: Picture): HTMLAnchorElement {
 	async function take(event: Event) {
 		event.preventDefault();
 		name();
-		history.replaceState(null, "", link.hash);
+		if (link.pathname === location.pathname) history.replaceState(null, "", link.hash);
 		const copied = await navigator.clipboard?.writeText(link.href).catch(() => "refused");
-		link.textContent = copied === undefined && navigator.clipboard ? "Link copied" : "The link is in the address bar";
+		if (copied === undefined && navigator.clipboard) link.textContent = "Link copied";
+		else if (picture.link) location.assign(link.href);
+		else link.textContent = "The link is in the address bar";
 	}
 	return link;
 }
