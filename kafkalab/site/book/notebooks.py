@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,8 +23,9 @@ from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
+from kafkalab.site.book.galleries import html_of
 from kafkalab.site.book.links import CELL, START, Links
-from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
+from kafkalab.site.book.recorder import EXHIBITS, KEPT, PREAMBLE, Kept
 from kafkalab.site.notebooks import NEEDS_MORE
 
 PACKAGE = Path(kafkalab.__file__).parent
@@ -96,7 +98,9 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links:
         cell["outputs"] = [] if "nbgrader" in cell["metadata"] else shown[cell["id"]]["outputs"]
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
-            if kept := data.get(KEPT):
+            if EXHIBITS in (kept := data.get(KEPT, {})):
+                output["data"] = {"text/html": html_of(kept, partial(_write_exhibit, site / FOLDER / name, before))}
+            elif kept:
                 place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
                 output["data"] = {"text/html": write_picture(place, "../", kept, data, before)}
     return copy
@@ -133,6 +137,10 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
         id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
         alt=escape(words.partition("\n")[0]), words=escape(words),
     )  # fmt: skip
+
+
+def _write_exhibit(folder: Path, shown: Shown, name: str, data: dict[str, Any]) -> str:
+    return write_picture(folder / name, "../", data[KEPT], data, shown)
 
 
 def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
