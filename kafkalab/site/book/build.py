@@ -12,11 +12,14 @@ from kafkalab.site.book.documents import write_documents
 from kafkalab.site.book.front import write_front
 from kafkalab.site.book.notebooks import FOLDER, write_articles
 from kafkalab.site.book.runs import element_of, lost_answer, with_runs
-from kafkalab.site.runtime import CannotBuildError
+from kafkalab.site.book.sphinx_extension import ELEMENTS
+from kafkalab.site.lite import PYTHON
+from kafkalab.site.runtime import CACHE, CannotBuildError, node
+from kafkalab.site.worker.build import write_python
 from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
-STATIC, PICTURES, ELEMENT = "_static", "pictures", "kafka_run"
+STATIC, PICTURES = "_static", "pictures"
 UNUSED = ("_static/*.html", "_static/**/*.map", "_static/scripts/fontawesome.js", "_static/locales")
 """Files of Sphinx and its theme that no page needs."""
 
@@ -28,11 +31,13 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), 
     not known: then no page has a tag that needs it.
     """
     articles = write_articles(root, sources, site, only)
-    picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "")
+    picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "", foretold=True)
     documents = write_documents(root, sources, site, articles, with_runs(root, site, picture))
     write_front(root, sources, picture, documents)
     make_pages(sources, site, url, strict=not only)
     write_pictures(site / STATIC)
+    if (site / PYTHON).is_dir():
+        write_python(site / STATIC / "python", site / PYTHON, node(root / CACHE))
 
 
 def make_pages(sources: Path, site: Path, url: str = "", strict: bool = True) -> None:
@@ -52,5 +57,5 @@ def write_pictures(static: Path) -> None:
     (static / PICTURES).mkdir(parents=True, exist_ok=True)
     for path in BUILT.glob("*.js"):
         for name in (path.name, f"{path.stem}.css"):
-            folder = static if path.stem == ELEMENT else static / PICTURES
+            folder = static if path.stem in ELEMENTS else static / PICTURES
             (folder / name).write_text(built(name).replace("kafkalab:common", "./common.js"), encoding="utf-8")

@@ -50,7 +50,7 @@ class Links:
         if SCHEME.match(to):
             return f"[{words}]({to})"
         if source == START and (sentence := _sentences().get(place)):
-            to, tooltip = self._from_here(GLOSSARY) + f"#{place}", f' class="term" title="{escape(sentence)}"'
+            to, tooltip = self._from_here(GLOSSARY) + f"#{place}", f' class="term" {sentence}'
         elif not (STEP.fullmatch(to) or to.startswith(EXHIBIT)):
             if not (address := self.to(source)):
                 return words
@@ -86,7 +86,9 @@ def _in_the_book(source: str, place: str) -> str:
 
 @cache
 def _sentences() -> dict[str, str]:
-    return {term.anchor: term.english.replace("`", "") for term in terms()}
+    """Return by a term's anchor its sentence in both languages, as attributes."""
+    texts = ((term.anchor, term.english.replace("`", ""), term.chinese.replace("`", "")) for term in terms())
+    return {anchor: f'title="{escape(english)}" data-chinese="{escape(chinese)}"' for anchor, english, chinese in texts}
 
 
 def dead_links(site: Path, pages: Iterable[Path]) -> list[str]:

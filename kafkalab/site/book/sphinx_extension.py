@@ -1,4 +1,4 @@
-"""The part of Sphinx that is ours: the element `<kafka-run>`, the ids of headings and terms, and what pages say of
+"""The part of Sphinx that is ours: the book's own elements, the ids of headings and terms, and what pages say of
 themselves to search engines."""
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from kafkalab.grading.landing import TERM
 from kafkalab.site.book.links import CELL
 from kafkalab.site.lite import notebook_address
 
-SCRIPT = "kafka_run.js"
+ELEMENTS = ("kafka_run", "kafka_exercise", "terms")
+"""Pictures, forms of exercises, and links to words of the glossary."""
 LONGEST = 200
 """Characters of a page's description."""
 
@@ -50,9 +51,10 @@ def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: 
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the element's module to the pages, and the rest of this module to Sphinx."""
-    app.add_css_file("kafka_run.css")
-    app.add_js_file(SCRIPT, type="module")
+    """Add each element's module and style sheet to the pages, and the rest of this module to Sphinx."""
+    for name in ELEMENTS:
+        app.add_css_file(f"{name}.css")
+        app.add_js_file(f"{name}.js", type="module")
     app.add_transform(NameIds)
     app.connect("html-page-context", describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
