@@ -3,14 +3,14 @@
 import { foldHere, isOpen, whyNoJump } from "./chapters";
 import { html, nothing, render } from "./lit";
 import { whyPress } from "./presses";
-import { asSentence, keyName } from "./run";
+import { asSentence, keyName, nameOf } from "./run";
 import type { View } from "./sequence_view";
 import { MOVES, type Tool, isMove, whyNoMove } from "./stepper";
 
 const BUTTONS: Record<string, Tool> = {
 	...MOVES,
-	previous_change: ["◂Δ", "Previous change of a log or a state", "Shift+ArrowLeft"],
-	next_change: ["Δ▸", "Next change of a log or a state", "Shift+ArrowRight"],
+	previous_change: ["◂∆", "Previous change of a log or a state", "Shift+ArrowLeft"],
+	next_change: ["∆▸", "Next change of a log or a state", "Shift+ArrowRight"],
 	previous_chapter: ["[", "Previous chapter", "["],
 	next_chapter: ["]", "Next chapter", "]"],
 	previous_frame: [",", "One step back, also one that is folded", ","],
@@ -22,7 +22,7 @@ const BUTTONS: Record<string, Tool> = {
 	previous_turn: ["<", "Previous step at which another fate begins (what if)", "<"],
 	next_turn: [">", "Next step at which another fate begins (what if)", ">"],
 	drop: ["× Drop", "Drop the frame sent at this step", "d"],
-	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
+	duplicate: ["×2 Duplicate", "×2: Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"],
 	redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
@@ -33,7 +33,7 @@ const BUTTONS: Record<string, Tool> = {
 	time: ["time", "Time downwards or across", "t"],
 	size: ["A↕", "All pictures larger, for a projector, or as they were", "b"],
 	internal: ["internal", "Internal logs: always, or only while something happens in them", "l"],
-	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
+	filter: ["view", "View: frames, nodes, APIs and transactions", "f"],
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
 };
@@ -49,7 +49,7 @@ const GROUPS = ["transaction", "verification", "replication", "metadata"];
 function button(action: string, label?: string) {
 	const [sign, ...words] = (label ?? BUTTONS[action][0]).split(" "),
 		word = words.length ? html`<span class="word"> ${words.join(" ")}</span>` : nothing;
-	return html`<button type="button" data-action=${action}>${sign}${word}</button>`;
+	return html`<button type="button" data-action=${action} data-told=${label ?? nothing}>${sign}${word}</button>`;
 }
 export const buttons = (...actions: string[]) => html`<div>${actions.map((action) => button(action))}</div>`;
 
@@ -135,7 +135,7 @@ function drawTool(v: View, one: HTMLElement) {
 		about = target && ABOUT[action],
 		label = about ? about(v.run.label(target)) : `${told ?? title} (${keysName(key)})`;
 	one.title = no || label;
-	one.ariaLabel = label;
+	one.ariaLabel = nameOf(one.textContent.trim(), label);
 	one.ariaDisabled = String(!!no);
 	one.setAttribute("aria-description", no);
 }
@@ -160,6 +160,7 @@ export function drawFilter(v: View) {
 	for (const one of v.$("groups").querySelectorAll("input")) one.checked = groups.has(one.value);
 	const open = root.querySelector("[data-action=filter]") as HTMLElement;
 	open.textContent = hidden.size ? `view (${hidden.size} hidden)` : "view";
+	open.dataset.told = `${open.textContent}: frames, nodes, APIs and transactions`;
 	v.filtered = run.apis.size + run.transactions.length;
 }
 

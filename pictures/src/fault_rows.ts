@@ -149,7 +149,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			<div class="rows2">${run.partitions.map((partition) => this.partitionRow(state, partition))}</div></details>
 			<details class="rules" @toggle=${this.redraw}><summary>Rules of the protocol</summary>
 			<div class="list">${this.rulesAreOpen ? this.rules() : ""}</div></details></div>
-			<section class="runs" aria-label="Runs">${this.runs()}</section>`;
+			<section class="runs" role="group" aria-label="Runs">${this.runs()}</section>`;
 	}
 	private readonly redraw = () => this.draw();
 

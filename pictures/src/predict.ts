@@ -62,8 +62,8 @@ class Predict extends Panel<Values> {
 						: ["other", ""];
 		return html`<div class="choice ${kind}">${this.tool(
 			"choose",
-			html`<b>${key}</b><span>${text}</span><i>${sign}</i>`,
-			{ target: key, name: `${key}: ${text}`, pressed: given },
+			html`<b>${key}</b> <span>${text}</span> <i>${sign}</i>`,
+			{ target: key, pressed: given },
 		)}</div>`;
 	}
 	private typing() {

@@ -32,11 +32,11 @@ const SKELETON = html`${CONTROLS}${STRIPS}${WAY}<div class="told"><p class="chap
 	role="status" aria-live="polite"></p><button type="button" class="folded" data-action="open"></button>
 	<div class="judged"><div class="found"></div><div class="chips"></div></div></div>
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
-<div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll"><div class="sheet"><svg><g
-	aria-hidden="true"></g><g aria-hidden="true"></g><g aria-hidden="true"></g><g aria-hidden="true"></g><g role="group"
-	aria-label="Frames in flight"></g></svg></div></div><p class="invitation" role="status" hidden>Press → to begin.</p>
-	</section>
-	<section class="frame" aria-label="The chosen frame"></section><div class="beside"></div></div>
+<div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll" tabindex="0"><div
+	class="sheet"><svg><g aria-hidden="true"></g><g aria-hidden="true"></g><g aria-hidden="true"></g><g
+	aria-hidden="true"></g><g role="group" aria-label="Frames in flight"></g></svg></div></div><p class="invitation"
+	role="status" hidden>Press → to begin.</p></section>
+	<section class="frame" role="group" aria-label="The chosen frame"></section><div class="beside"></div></div>
 <div class="states"></div>
 <div class="logs"></div>${HELP}`;
 
@@ -358,7 +358,12 @@ export class Sequence implements LogsShown {
 		const moved = drawLogs(this);
 		if (lively) glide(this);
 		this.scrollTo(shift); // all is written before anything is measured: one layout
-		for (const grid of moved) grid.scrollLeft = 1e6;
+		for (const grid of moved) {
+			grid.scrollLeft = 1e6;
+			if (grid.scrollLeft)
+				grid.tabIndex = 0; // who has no mouse scrolls it, too
+			else grid.removeAttribute("tabindex");
+		}
 		if (bars) dropAndSlide(this, bars);
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		this.drawn = step;

@@ -82,7 +82,7 @@ function batchOf(v: LogsShown, cell: Cell, how: string, keyed: boolean | undefin
 			: html`<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
 	return html`<div class=${classOf(v, cell, how, wrong)} data-batch=${told(b.base)} data-last=${told(b.last)}
 		data-kind=${told(b.kind)} data-fate=${told(outcome)}
-		aria-label="${words}${wrong ? ` · ${wrong.name}` : ""}" title=${wrong ? wrong.text : words}
+		role="img" aria-label="${words}${wrong ? ` · ${wrong.name}` : ""}" title=${wrong ? wrong.text : words}
 		><span class="line"><span class="off">${spanOf(b)}</span> ${
 			text ? html`<span class="text">${text}</span>` : nothing
 		}</span><span class="line"><b class="sign">${signOf(cell)}</b> ${about}</span></div>`;
@@ -220,11 +220,11 @@ function shownBy({ run, state, journey, shown, fresh }: View, partition: string)
 const stripsIn = (v: View) => [...v.$("logs").children] as HTMLElement[];
 
 // Draws the strips that have changed; returns those whose newest entry has to be scrolled into view.
-export function drawLogs(v: View): Element[] {
+export function drawLogs(v: View): HTMLElement[] {
 	v.fresh = freshOf(v);
 	const some = Object.values(v.levels).some((levels) => levels.length),
 		touched = new Set([...v.fresh].map((one) => one.split(" ")[1])),
-		moved: Element[] = [];
+		moved: HTMLElement[] = [];
 	for (const strip of stripsIn(v)) {
 		const { partition = "" } = strip.dataset,
 			grid = strip.firstElementChild as HTMLElement,

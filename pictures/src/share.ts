@@ -64,7 +64,7 @@ class Share extends JourneyPanel<Values> {
 			<div class="line"><output class="code" aria-label="Code of this run">${code}</output>
 			${this.tool("copy", "copy", { name: "Copy the code" })}</div>
 			<h4>Python</h4><div class="line">
-			<pre class="python" tabindex="0" aria-label="Python that makes this run">${python}</pre>
+			<pre class="python" tabindex="0" role="group" aria-label="Python that makes this run">${python}</pre>
 			${this.tool("python", "copy", { name: "Copy the Python" })}</div>
 			<div class="line">${this.tool("save", "save as .klab file")}${this.tool("page", "save as a page")}<small>for any
 			browser, without Python</small></div></section>

@@ -1,7 +1,7 @@
 // A view that stands alone: a bar that moves the cursor, the sentence of the step, keys, help.
 
 import "./view.css";
-import { keyName, time } from "./basics";
+import { keyName, nameOf, time } from "./basics";
 import { aloud, hearAlways, journeyOf, listen, moveTo, press, runOf, sizeOf } from "./journey";
 import { type Markup, html, nothing, render, type TemplateResult } from "./lit";
 import { MOVES, type Move, Stepper, type Tool, isMove, placeOf, whyNoMove } from "./stepper";
@@ -197,11 +197,12 @@ export abstract class View<V extends ViewValues = ViewValues> {
 			this.el,
 		);
 	}
-	private tool(action: string, label = action === "play" ? this.stepper.sign : this.all[action][0]) {
-		const [, title, key] = this.all[action],
+	private tool(action: string, word?: string) {
+		const [sign, title, key] = this.all[action],
 			no = isMove(action) ? whyNoMove(this, action) : this.why(action),
+			label = word ?? (action === "play" ? this.stepper.sign : sign),
 			told = `${title} (${keyName(key)})`;
-		return html`<button type="button" data-action=${action} title=${no || told} aria-label=${told}
+		return html`<button type="button" data-action=${action} title=${no || told} aria-label=${nameOf(label, told)}
 			aria-disabled=${!!no} aria-description=${no || nothing}
 			aria-pressed=${this.pressed(action) ?? nothing}>${label}</button>`;
 	}

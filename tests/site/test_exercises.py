@@ -23,6 +23,7 @@ from kafkalab.grading.tables import Table
 from kafkalab.site.book import form_recorder
 from kafkalab.site.book.exercises import FOLDER, KEY_BYTES, LABEL_BYTES, as_html, seal, write_form
 from kafkalab.site.book.form_recorder import FORM_ID, canonical
+from kafkalab.site.book.links import Links
 from kafkalab.site.book.notebooks import article_of
 from kafkalab.site.notebooks import NEEDS_MORE
 from tests.grading.told import told
@@ -161,7 +162,7 @@ def _article(name: str, site: Path) -> list[dict[str, Any]]:
     copy = student(solution)
     for cell in [cell for cell in solution["cells"] if is_check(cell)]:
         solution["cells"].append({"cell_type": "code", "id": cell["id"] + FORM_ID, "outputs": []})
-    cells: list[dict[str, Any]] = article_of(name, solution, copy, site)["cells"]
+    cells: list[dict[str, Any]] = article_of(name, solution, copy, site, Links(ROOT, f"labs/{name}.ipynb"))["cells"]
     return cells
 
 

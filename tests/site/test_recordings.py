@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import zlib
+from base64 import b64decode
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -19,12 +21,13 @@ from kafkalab.reference.found_scenarios import slug
 from kafkalab.sim.codec import code_of
 from kafkalab.site import recordings as module
 from kafkalab.site.frame import write_assets
-from kafkalab.site.recordings import LARGEST, SHOWN_FIRST, page_of, recordings, write_recordings
+from kafkalab.site.recordings import LARGEST, SHOWN_FIRST, page_of, recordings, shown_first, write_recordings
 from tests.browser.conftest import browser, console_errors, page
 
 __all__ = ["browser", "console_errors", "page"]
 WITHOUT = {rules.NEXT_GUARD_STAYS, rules.DELETE_HORIZON}
 """Rules that no scenario shows: see REASONS of kafkalab/reference/rule_matrix.py."""
+PACKED = re.compile(r'(?<=<script id="packed" type="text/plain">)[^<]*')
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +72,17 @@ def test_the_one_of_readme_is_of_the_run_that_it_says(root: Path) -> None:
     text = (root / SHOWN_FIRST).read_text(encoding="utf-8")
     assert code_of(replace(lab00(), faults=(Drop("ProduceResponse#1"),))) in text
     assert f"]({SHOWN_FIRST.as_posix()})" in (root / "README.md").read_text(encoding="utf-8")
+
+
+def unpacked(page: str) -> str:
+    """Return a recording with its modules and values as text: zlib's versions compress differently."""
+    return PACKED.sub(lambda packed: zlib.decompress(b64decode(packed[0])).decode(), page)
+
+
+def test_the_one_of_readme_is_what_its_command_writes_today(root: Path) -> None:
+    committed = unpacked((root / SHOWN_FIRST).read_text(encoding="utf-8"))
+    assert '"payload"' in committed
+    assert committed == unpacked(shown_first()), "run `python -m kafkalab.site.recordings`"
 
 
 @pytest.mark.browser

@@ -21,7 +21,7 @@ from kafkalab.grading.builder import Cell, is_check
 from kafkalab.grading.check import find
 from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
 from kafkalab.site.book.recorder import Kept
-from kafkalab.site.frame import notebook_address
+from kafkalab.site.lite import notebook_address
 from kafkalab.site.notebooks import NEEDS_MORE, WHERE
 
 FOLDER = Path("_static", "exercises")

@@ -49,7 +49,11 @@ export function linkTo(picture: Picture): HTMLAnchorElement {
 		name = () => {
 			link.href = formatAddress({ picture: picture.id, place: picture.place });
 		};
-	Object.assign(link, { className: "here", textContent: "Link to this step", onclick: take });
+	Object.assign(link, {
+		className: "here",
+		textContent: picture.place ? "Link to this step" : "Link to this picture",
+		onclick: take,
+	});
 	for (const event of ["pointerenter", "pointerdown", "focus"]) link.addEventListener(event, name);
 	name();
 	async function take(event: Event) {

@@ -4,13 +4,17 @@
 
 import "./kafka_run.css";
 import { hearAddresses, linkTo } from "./address";
+import { follow } from "./asking";
+import { Foretold } from "./foretold";
 import type { PageModel } from "./page_model";
 import { playCard } from "./predict_card";
-import { type JourneyView, RunModel, SharedJourney } from "./run_model";
-import { type Common, type Kept, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
+import { JourneyView, RunModel, SharedJourney } from "./run_model";
+import { type Common, type Kept, type Stored, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
 import { hearTextLinks } from "./text_links";
+import { mendTheme } from "./theme";
 
 const NEAR = "600px",
+	HEADER = 64, // the book's, which covers the top of the page
 	REFERENCE = "IPY_MODEL_",
 	journeys = new Map<string, SharedJourney>();
 
@@ -24,20 +28,60 @@ const modelsOf = (src: URL, kept: Kept) => once(`models of ${src}`, () => makeMo
 
 async function makeModels(src: URL, { models }: Kept): Promise<Map<string, Model>> {
 	const made = new Map<string, Model>();
-	for (const [id, { values, run, code, card }] of Object.entries(models)) {
-		const payload = run && { payload: await payloadNamed(run) },
-			all = { ...values, ...payload };
-		made.set(id, run ? journeyNamed(new URL(id, src).href, all, code).viewOf(all) : new RunModel(all, made, code));
-		if (card) await playCard(src.pathname, made.get(id) as RunModel, card);
+	for (const [id, kept] of Object.entries(models)) {
+		if (kept.run) {
+			const all = { ...kept, values: { ...kept.values, payload: await payloadNamed(kept.run) } };
+			made.set(id, journeyNamed(new URL(id, src).href, all).viewOf(all.values));
+		} else {
+			const model = new RunModel(kept, made);
+			made.set(id, model);
+			if (kept.card) await playCard(src.pathname, model, kept.card);
+		}
 	}
+	for (const model of made.values()) if (model instanceof RunModel) join(model, made);
 	return made;
 }
 
-function journeyNamed(name: string, values: Record<string, unknown>, code?: string): SharedJourney {
-	const found = journeys.get(name) ?? new SharedJourney(values, undefined, code);
-	journeys.set(name, found);
-	return found;
+function journeyNamed(name: string, kept: Stored): SharedJourney {
+	const known = journeys.get(name);
+	if (known) return known;
+	const made = new SharedJourney(kept);
+	made.foretold = new Foretold(made, kept.futures ?? {});
+	journeys.set(name, made);
+	return made;
 }
+
+function join(model: RunModel, models: Map<string, Model>) {
+	const journey = models.get(String(model.get("journey")).replace(REFERENCE, ""));
+	if (!(journey instanceof JourneyView)) return;
+	model.journey = journey.shared;
+	journey.shared.views.push(model);
+	follow(model, journey.shared);
+}
+
+// The heading below which a picture stands.
+const headingOf = (picture: Element) => {
+	const heading = picture.closest("section")?.querySelector(":scope > :is(h1, h2, h3, h4)");
+	return `Picture: ${(heading?.textContent ?? "").replace(/#$/, "").trim()}`;
+};
+
+// What must not move while a picture above it grows: the heading that the address names, as long as it is on the screen;
+// for a picture above the screen, where the browser itself does not see to that, what follows it.
+function heldBelow(picture: Element): Element | undefined {
+	const target = document.querySelector(":target"),
+		top = target?.getBoundingClientRect().top ?? -1,
+		follows = picture.compareDocumentPosition(target ?? picture) & Node.DOCUMENT_POSITION_FOLLOWING;
+	if (target && follows && top >= 0 && top < innerHeight) return target;
+	const isAbove = picture.getBoundingClientRect().bottom <= HEADER && !CSS.supports("overflow-anchor", "auto");
+	return isAbove ? (picture.closest(".cell")?.nextElementSibling ?? undefined) : undefined;
+}
+
+// When a picture has been laid out for the room that it has; in a page that nobody sees, a little later.
+const laidOut = () =>
+	Promise.race([
+		new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+		new Promise((done) => setTimeout(done, 200)),
+	]);
 
 export class KafkaRun extends HTMLElement {
 	private opening: Promise<void> | undefined;
@@ -45,11 +89,14 @@ export class KafkaRun extends HTMLElement {
 	private common: Common | undefined;
 	private model: RunModel | undefined;
 	private journey: JourneyView | undefined;
-	private readonly near = new IntersectionObserver(([entry]) => entry?.isIntersecting && this.open(), {
-		rootMargin: NEAR,
-	});
+	private readonly near = new IntersectionObserver(
+		(changes) => changes.some(({ isIntersecting }) => isIntersecting) && this.open(),
+		{ rootMargin: NEAR },
+	);
 
 	connectedCallback() {
+		this.role = "figure";
+		this.ariaLabel = headingOf(this);
 		this.near.observe(this);
 	}
 	disconnectedCallback() {
@@ -77,16 +124,20 @@ export class KafkaRun extends HTMLElement {
 		this.common = await commonModule();
 		this.model = models.get(kept.root) as RunModel;
 		this.journey = models.get(String(this.model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined;
+		place.className = "coming";
+		this.append(place);
 		this.close = (await picture.render({ model: this.model as PageModel, el: place })) ?? undefined;
-		this.show(place, linkTo(this));
+		await laidOut();
+		this.show(place);
 	}
-	// Puts the live picture into the place of the static one. What the reader sees stays where it is.
-	private show(...parts: Element[]) {
-		const { bottom, height } = this.getBoundingClientRect();
-		this.replaceChildren(...parts);
+	// Puts the live picture into the place of the static one. What the reader came to see stays where it is.
+	private show(place: Element) {
+		const held = heldBelow(this),
+			top = held?.getBoundingClientRect().top ?? 0;
+		place.className = "";
+		this.replaceChildren(place, linkTo(this));
 		this.classList.add("live");
-		if (bottom <= 0 && !CSS.supports("overflow-anchor", "auto"))
-			scrollBy(0, this.getBoundingClientRect().height - height);
+		if (held) scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
 	}
 	// Where the picture stands: the frame that is sent at its step, else the step; "" for a picture without steps.
 	get place(): string {
@@ -126,3 +177,4 @@ export class KafkaRun extends HTMLElement {
 customElements.define("kafka-run", KafkaRun);
 hearTextLinks();
 hearAddresses();
+mendTheme();

@@ -31,5 +31,18 @@ function hear(event: MouseEvent) {
 	loadUntilKnown(link, name, runs);
 }
 
+// Says what such a link does.
+function describe() {
+	for (const link of document.querySelectorAll<HTMLAnchorElement>("a[href^='#']")) {
+		const name = linkedName(link);
+		if (!name) continue;
+		link.classList.add("into-picture");
+		link.title = `Moves the picture to ${name.replace(/^chapter:(.*)/, "the chapter “$1”")}`;
+	}
+}
+
 // Before any picture hears of a click.
-export const hearTextLinks = () => document.addEventListener("click", hear, true);
+export function hearTextLinks() {
+	describe();
+	document.addEventListener("click", hear, true);
+}
