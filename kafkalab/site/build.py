@@ -34,11 +34,11 @@ def build(root: Path, site: Path, url: str = "") -> None:
         build_lite(root, site, Path(folder))
     _guard(site)
     write_page(site / PAGE, site / PYTHON, node(root / CACHE))
-    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after the page, which needs Python's library, too
     others = set(site.rglob("*.html"))
     with tempfile.TemporaryDirectory() as folder:
         build_book(root, site, Path(folder), url=url)
     pages = sorted(set(site.rglob("*.html")) - others)
+    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after all that needs Python's library, too
     if dead := dead_links(site, pages):
         raise CannotBuildError("links that lead nowhere:\n" + "\n".join(dead))
 
