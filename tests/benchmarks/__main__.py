@@ -184,8 +184,8 @@ def clicks() -> None:
     print("\n".join(said) if said else f"  not measured: {done.stdout.strip().splitlines()[-1]}")
 
 
-def page() -> None:
-    from tests.browser.measure_page import main as measured
+def book() -> None:
+    from tests.browser.measure_book import main as measured
 
     measured([])
 

@@ -76,7 +76,7 @@ def test_a_stored_fault_undo_and_redo_need_no_python(address: str, page: Page, c
 def held(page: Page, name: str = "library.packed") -> Iterator[None]:
     """While the block runs, one of Python's files does not come."""
     routes: list[Route] = []
-    page.context.route(f"**/{name}", routes.append)
+    page.context.route(f"**/{name}", lambda route: routes.append(route))
     yield
     for route in routes:
         route.continue_()
@@ -198,7 +198,7 @@ def test_an_address_that_names_nothing_is_told_and_the_run_stays(address: str, p
     page.goto(f"{address}run.html#lab=lab00&at=ProduceResponse%231")
     opened(page, lab00())
     expect(page.locator(".klab.sequence .now")).to_contain_text("ProduceResponse#1")
-    page.get_by_label("A code").fill("K1-NO")
+    page.locator("kafka-opened .open input").fill("K1-NO")
     page.keyboard.press("Enter")
     expect(page.locator(".told")).to_contain_text("K1")
     opened(page, lab00())
@@ -207,7 +207,7 @@ def test_an_address_that_names_nothing_is_told_and_the_run_stays(address: str, p
 def test_a_challenge_counts_presses_and_gives_the_line_to_hand_in(address: str, page: Page) -> None:
     find = Challenge(scenario=lab00(), find=("duplicate",), most=2)
     page.goto(f"{address}run.html")
-    page.get_by_label("A code").fill(find.code)
+    page.locator("kafka-opened .open input").fill(find.code)
     page.keyboard.press("Enter")
     expect(page.locator(".challenge pre")).to_contain_text("Find duplicate in at most 2 presses")
     page.get_by_label("Your name").fill("Ada")
