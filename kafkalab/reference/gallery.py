@@ -57,6 +57,10 @@ class Gallery(VBox):  # type: ignore[misc]
         if before is not self.picture:
             before.close()
 
+    def exhibit(self, key: str) -> tuple[Words, Picture]:
+        """Run an exhibit without choosing it; return its words and its picture, which is the caller's to close."""
+        return self._shows[key]()
+
     def show(self, key: str) -> None:
         """Choose the exhibit with this key. ValueError for an unknown one."""
         self.chooser.press("choose", key)

@@ -2,6 +2,7 @@
 // [KAFKA-17754](#show:KAFKA-17754).
 
 import "./chooser.css";
+import { linkedKey } from "./link_names";
 import { html, live } from "./lit";
 import { Panel, type PanelValues, shows } from "./panel";
 
@@ -11,16 +12,6 @@ interface Values extends PanelValues {
 	entries: Array<[string, string, string]>;
 	chosen: string;
 	words: Array<[string, string]>;
-}
-
-const SHOW = /^#show:(.+)$/;
-
-function keyOf(link: Element | null) {
-	try {
-		return SHOW.exec(decodeURIComponent(link?.getAttribute("href") ?? ""))?.[1];
-	} catch {
-		return undefined;
-	}
 }
 
 class Chooser extends Panel<Values> {
@@ -87,7 +78,7 @@ class Chooser extends Panel<Values> {
 	}
 	private readonly choose = ({ target }: Event) => this.do("choose", (target as HTMLSelectElement).value);
 	private readonly follow = (event: MouseEvent) => {
-		const key = keyOf((event.target as Element).closest?.("a[href]") ?? null);
+		const key = linkedKey((event.target as Element).closest?.("a[href]") ?? null);
 		if (!key || event.ctrlKey || event.metaKey || !this.root.offsetParent || !this.keysOfEntries.includes(key)) return;
 		event.preventDefault();
 		event.stopPropagation();

@@ -32,10 +32,10 @@ const SKELETON = html`${CONTROLS}${STRIPS}${WAY}<div class="told"><p class="chap
 	role="status" aria-live="polite"></p><button type="button" class="folded" data-action="open"></button>
 	<div class="judged"><div class="found"></div><div class="chips"></div></div></div>
 <div class="findings" role="group" aria-label="What the checks found" hidden></div>
-<div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll" tabindex="0"><div class="sheet"><svg><g
-	aria-hidden="true"></g><g aria-hidden="true"></g><g aria-hidden="true"></g><g aria-hidden="true"></g><g role="group"
-	aria-label="Frames in flight"></g></svg></div></div><p class="invitation" role="status" hidden>Press → to begin.</p>
-	</section>
+<div class="main"><section class="diagram"><div class="lanes"></div><div class="scroll" tabindex="0"><div
+	class="sheet"><svg><g aria-hidden="true"></g><g aria-hidden="true"></g><g aria-hidden="true"></g><g
+	aria-hidden="true"></g><g role="group" aria-label="Frames in flight"></g></svg></div></div><p class="invitation"
+	role="status" hidden>Press → to begin.</p></section>
 	<section class="frame" role="group" aria-label="The chosen frame"></section><div class="beside"></div></div>
 <div class="states"></div>
 <div class="logs"></div>${HELP}`;

@@ -19,8 +19,9 @@ from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, read, sources
+from kafkalab.reference.bug import anchor_of
 from kafkalab.site.book.links import for_sphinx
-from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept
+from kafkalab.site.book.recorder import GALLERY, KEPT, PREAMBLE, Kept
 
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
@@ -90,9 +91,11 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path) -> Not
         cell["outputs"] = [] if "nbgrader" in cell["metadata"] else shown[cell["id"]]["outputs"]
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
-            if kept := data.get(KEPT):
-                place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
-                output["data"] = {"text/html": write_picture(place, "../", kept, data, before)}
+            place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
+            if KEPT in data:
+                output["data"] = {"text/html": write_picture(place, "../", data[KEPT], data, before)}
+            elif GALLERY in data:
+                output["data"] = {"text/html": write_gallery(place, "../", data[GALLERY])}
     return copy
 
 
@@ -127,6 +130,19 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
         id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
         alt=escape(words.partition("\n")[0]), words=escape(words),
     )  # fmt: skip
+
+
+def write_gallery(place: Path, up: str, gallery: dict[str, Any]) -> str:
+    """Write a gallery's list and its exhibits, each as a picture; return the elements of the list and of the first."""
+    kept = gallery["list"][KEPT]
+    kept["exhibits"] = {}
+    chosen, below = kept["models"][kept["root"]]["values"]["chosen"], ""
+    for key, one in gallery["exhibits"].items():
+        name = anchor_of(key)
+        element = write_picture(place.with_name(name), up, one[KEPT], one)
+        kept["exhibits"][key] = {"name": name, "part": one[KEPT]["part"], "words": one["words"]}
+        below = element if key == chosen else below
+    return write_picture(place, up, kept, gallery["list"]) + below
 
 
 def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:

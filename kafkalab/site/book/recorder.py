@@ -6,10 +6,13 @@ an entry of the type `KEPT` to its output: the picture's part, its models, and h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ipywidgets import Widget, widget_serialization
 
+from kafkalab.grading.builder import FIGURE
+from kafkalab.reference.gallery import Gallery
 from kafkalab.sim.codec import code_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.compare import Compare
@@ -19,7 +22,9 @@ from kafkalab.widgets.views.predict import KEPT as ANSWERED
 from kafkalab.widgets.views.view import Picture
 
 KEPT = "application/vnd.kafkalab.picture+json"
+GALLERY = "application/vnd.kafkalab.gallery+json"
 PREAMBLE = "from kafkalab.site.book.recorder import record_pictures\nrecord_pictures()\n"
+TEXT = "text/plain"
 OF_WIDGETS = ("layout", "tabbable", "tooltip", "parts", "comm", "_own_id")
 """Values of a model that only ipywidgets uses."""
 
@@ -27,14 +32,33 @@ Kept = dict[str, Any]
 
 
 def record_pictures() -> None:
-    """Let each picture that is displayed from now on describe itself for a page without a kernel."""
-    shown = Picture._repr_mimebundle_
+    """Let each picture and each gallery that is displayed from now on describe itself for a page without a kernel."""
+    _add_to_output(Picture, KEPT, describe_picture)
+    _add_to_output(Gallery, GALLERY, describe_gallery)
 
-    def with_models(picture: Picture, **kwargs: Any) -> Any:
-        data, metadata = shown(picture, **kwargs)
-        return {**data, KEPT: describe_picture(picture)}, metadata
 
-    Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign, assignment]
+def _add_to_output(kind: Any, name: str, describe: Callable[[Any], Kept]) -> None:
+    shown = kind._repr_mimebundle_
+
+    def described(widget: Any, **kwargs: Any) -> Any:
+        data, metadata = shown(widget, **kwargs)
+        return {**data, name: describe(widget)}, metadata
+
+    kind._repr_mimebundle_ = described
+
+
+def describe_gallery(gallery: Gallery) -> Kept:
+    """Return the gallery's list as a picture, and by key what it shows: the words and the picture of each exhibit."""
+    exhibits = {}
+    for _, key, _ in gallery.chooser.entries:
+        words, picture = gallery.exhibit(key)
+        exhibits[key] = {"words": words, **_with_static(picture)}
+        picture.close()
+    return {"list": _with_static(gallery.chooser), "exhibits": exhibits}
+
+
+def _with_static(picture: Picture) -> Kept:
+    return {KEPT: describe_picture(picture), FIGURE: picture.svg(), TEXT: picture.text()}
 
 
 def describe_picture(picture: Picture) -> Kept:

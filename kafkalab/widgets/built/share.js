@@ -1,12 +1,12 @@
-import{PATIENCE_MS as l}from"kafkalab:common";import{html as n}from"kafkalab:common";import{JourneyPanel as d,shows as h}from"kafkalab:common";var p=2e6;function c(o,e,t){let s=document.createElement("a"),i=URL.createObjectURL(new Blob([e],{type:t}));Object.assign(s,{href:i,download:o}),s.click(),setTimeout(()=>URL.revokeObjectURL(i),1e3)}var r=class extends d{name="share";title="Share";traits=["shared"];keys={c:"copy",p:"python",s:"save",w:"page",o:"file"};shown;waiting=0;get typed(){return this.el.querySelector(".typed")}listen(){let{signal:e}=this.closed;super.listen(),this.on(()=>clearTimeout(this.waiting)),this.root.addEventListener("dragover",t=>t.preventDefault(),{signal:e}),this.root.addEventListener("drop",this.drop,{signal:e})}change(){let e=this.get("shared");this.shown!==e&&(this.shown=e,this.say(e.why?`This run cannot be shared: ${e.why}.`:this.run.title,e.why?"wrong":""))}where(){return`run ${this.journey.get("place")} · digest ${this.get("shared").digest??""}`}inside(){let{code:e="",python:t=""}=this.get("shared");return n`<section><h4>Code</h4>
+import{PATIENCE_MS as l}from"kafkalab:common";import{html as n}from"kafkalab:common";import{JourneyPanel as d,shows as h}from"kafkalab:common";var p=2e6;function c(o,e,t){let s=document.createElement("a"),i=URL.createObjectURL(new Blob([e],{type:t}));Object.assign(s,{href:i,download:o}),s.click(),setTimeout(()=>URL.revokeObjectURL(i),1e3)}var r=class extends d{name="share";title="Share";traits=["shared"];keys={c:"copy",p:"python",s:"save",w:"page",o:"file"};shown;waiting=0;get typed(){return this.el.querySelector(".typed")}listen(){let{signal:e}=this.closed;super.listen(),this.on(()=>clearTimeout(this.waiting)),this.root.addEventListener("dragover",t=>t.preventDefault(),{signal:e}),this.root.addEventListener("drop",this.drop,{signal:e})}change(){let e=this.get("shared");this.shown!==e&&(this.shown=e,this.say(e.why?`This run cannot be shared: ${e.why}.`:this.run.title,e.why?"wrong":""))}where(){return`run ${this.journey.get("place")} · digest ${this.get("shared").digest??""}`}inside(){let{code:e="",python:t=""}=this.get("shared");return n`<section><h4 role="none">Code</h4>
 <div class="line"><output class="code" aria-label="Code of this run">${e}</output>
 ${this.tool("copy","copy",{name:"Copy the code"})}</div>
-<h4>Python</h4><div class="line">
+<h4 role="none">Python</h4><div class="line">
 <pre class="python" tabindex="0" aria-label="Python that makes this run">${t}</pre>
 ${this.tool("python","copy",{name:"Copy the Python"})}</div>
 <div class="line">${this.tool("save","save as .klab file")}${this.tool("page","save as a page")}<small>for any
 browser, without Python</small></div></section>
-<section><h4>Open</h4>
+<section><h4 role="none">Open</h4>
 <div class="line"><input type="text" class="typed" placeholder="K1-…" spellcheck="false" autocomplete="off"
 aria-label="A code" @input=${this.type} @keydown=${this.enter}>${this.tool("code","open the code")}</div>
 <div class="line drop">${this.tool("file","open a .klab file …")}<small>or drop one here</small>

@@ -4,6 +4,7 @@
 
 import "./kafka_run.css";
 import { hearAddresses, linkTo } from "./address";
+import { type Exhibits, playList, showExhibit } from "./exhibits";
 import type { PageModel } from "./page_model";
 import { playCard } from "./predict_card";
 import { type JourneyView, RunModel, SharedJourney } from "./run_model";
@@ -47,8 +48,8 @@ const headingOf = (picture: Element) => {
 	return `Picture: ${(heading?.textContent ?? "").replace(/#$/, "").trim()}`;
 };
 
-// What must not move while a picture above it grows: the heading that the address names, as long as it is on the screen;
-// for a picture above the screen, where the browser itself does not see to that, what follows it.
+// What must not move while a picture above it grows: the heading that the address names, while it is on the screen; for
+// a picture above the screen, where the browser itself does not see to that, what follows it.
 function heldBelow(picture: Element): Element | undefined {
 	const target = document.querySelector(":target"),
 		top = target?.getBoundingClientRect().top ?? -1,
@@ -70,6 +71,7 @@ export class KafkaRun extends HTMLElement {
 	private close: (() => void) | undefined;
 	private common: Common | undefined;
 	private model: RunModel | undefined;
+	private exhibits: Exhibits = {};
 	private journey: JourneyView | undefined;
 	private readonly near = new IntersectionObserver(
 		(changes) => changes.some(({ isIntersecting }) => isIntersecting) && this.open(),
@@ -106,6 +108,7 @@ export class KafkaRun extends HTMLElement {
 		this.common = await commonModule();
 		this.model = models.get(kept.root) as RunModel;
 		this.journey = models.get(String(this.model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined;
+		if (kept.exhibits) playList(this, this.model, (this.exhibits = kept.exhibits));
 		place.className = "coming";
 		this.append(place);
 		this.close = (await picture.render({ model: this.model as PageModel, el: place })) ?? undefined;
@@ -120,6 +123,12 @@ export class KafkaRun extends HTMLElement {
 		this.replaceChildren(place, linkTo(this));
 		this.classList.add("live");
 		if (held) scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
+	}
+	// Shows the exhibit with this name, if this is a list that has it.
+	async exhibit(name: string) {
+		await this.open();
+		const [key] = Object.entries(this.exhibits).find(([, one]) => one.name === name) ?? [];
+		if (key && this.model) showExhibit(this, this.model, this.exhibits, key);
 	}
 	// Where the picture stands: the frame that is sent at its step, else the step; "" for a picture without steps.
 	get place(): string {

@@ -1,5 +1,6 @@
 // What lies beside the page: data, modules and style sheets, each loaded once.
 
+import type { Exhibits } from "./exhibits";
 import type { PictureModule, Values } from "./page_model";
 import type { Card } from "./predict_card";
 
@@ -18,6 +19,7 @@ export interface Kept {
 	part: string;
 	root: string;
 	models: Record<string, Recorded>;
+	exhibits?: Exhibits; // of a list
 }
 
 export type Common = typeof import("../common");
