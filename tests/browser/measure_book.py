@@ -60,6 +60,7 @@ class PackedHandler(Handler):
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
+        self.send_header("Cache-Control", "max-age=600")  # as on code hosts
         self.send_header("Content-Length", str(len(packed)))
         self.end_headers()
         self.wfile.write(packed)
