@@ -9,9 +9,11 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kafkalab.grading.builder import FIGURE
 from tests.cells import WATCHED, Cell, describe, watching
 from tests.programs_found import PROGRAMS, found, give_up
 from tests.subjects import subjects
@@ -43,7 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the files with long tests first: a worker takes a file whole, so short files must be left for the end.
 
     The cells that nbval compares are tests with the marks `notebooks` and `smoke`; one alone cannot be run again, since
-    its kernel would be new. `-k` knows the subjects of a test.
+    its kernel would be new. nbval compares figures here, too: a picture that changed must be saved anew by
+    `kafkalab build-labs --run`. `-k` knows the subjects of a test.
     """
     for item in items:
         if isinstance(item, pytest.Function):
@@ -51,6 +54,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.suffix == ".ipynb":
             item.add_marker(pytest.mark.notebooks)
             item.add_marker(pytest.mark.smoke)
+            in_nbval: Any = item
+            if any(FIGURE in output.get("data", {}) for output in in_nbval.cell.get("outputs", ())):
+                in_nbval.options["check"] = in_nbval.parent.compare_outputs
         elif str(item.path).startswith(WITH_THREADS) or any(map(item.get_closest_marker, WITH_OTHER_PROGRAMS)):
             item.add_marker(pytest.mark.flaky(reruns=1))
     ranks: dict[Path, int] = {}

@@ -2,7 +2,6 @@
 // [KAFKA-17754](#show:KAFKA-17754).
 
 import "./chooser.css";
-import { linkedKey } from "./link_names";
 import { html, live } from "./lit";
 import { Panel, type PanelValues, shows } from "./panel";
 
@@ -12,6 +11,16 @@ interface Values extends PanelValues {
 	entries: Array<[string, string, string]>;
 	chosen: string;
 	words: Array<[string, string]>;
+}
+
+const SHOW = /^#show:(.+)$/;
+
+function keyOf(link: Element | null) {
+	try {
+		return SHOW.exec(decodeURIComponent(link?.getAttribute("href") ?? ""))?.[1];
+	} catch {
+		return undefined;
+	}
 }
 
 class Chooser extends Panel<Values> {
@@ -49,7 +58,7 @@ class Chooser extends Panel<Values> {
 		return html`<div class="line">${one("left", "◂", "The one before")}
 			<select aria-label="Choose" .value=${live(this.get("chosen"))} @change=${this.choose}>${this.groups()}</select>
 			${one("right", "▸", "The next one")}
-			${one("size", "A↕", "Large pictures", "All pictures large, or as before")}</div>
+			${one("size", "A↕", "A↕ Large pictures", "All pictures large, or as before")}</div>
 			<dl class="words">${this.get("words").map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
 	}
 	private groups() {
@@ -78,7 +87,7 @@ class Chooser extends Panel<Values> {
 	}
 	private readonly choose = ({ target }: Event) => this.do("choose", (target as HTMLSelectElement).value);
 	private readonly follow = (event: MouseEvent) => {
-		const key = linkedKey((event.target as Element).closest?.("a[href]") ?? null);
+		const key = keyOf((event.target as Element).closest?.("a[href]") ?? null);
 		if (!key || event.ctrlKey || event.metaKey || !this.root.offsetParent || !this.keysOfEntries.includes(key)) return;
 		event.preventDefault();
 		event.stopPropagation();

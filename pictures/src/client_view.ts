@@ -21,7 +21,7 @@ const BUTTONS: Record<string, [string, string, string]> = {
 	left: ["◂", "Moment before", "ArrowLeft"],
 	right: ["▸", "Next moment", "ArrowRight"],
 	end: ["▸|", "Last moment", "End"],
-	reveal: ["reveal", "Show what it cannot know, or hide it again", "r"],
+	reveal: ["reveal", "Reveal: Show what it cannot know, or hide it again", "r"],
 	help: ["?", "Help", "?"],
 };
 
@@ -93,7 +93,7 @@ class ClientView extends JourneyPanel<Values> {
 			<div>${this.button("reveal", revealed)}${this.button("help")}</div></div>
 			<div class="heads"><span>clock</span><b class="who">what ${node} knows</b>
 			<span class="wall">what it cannot know${revealed ? "" : ": reveal"}</span></div>
-			<ol>${this.inside()}</ol><p class="now" role="status" aria-live="polite"></p>
+			<ol tabindex="0">${this.inside()}</ol><p class="now" role="status" aria-live="polite"></p>
 			<div class="help" role="dialog" aria-label="Help" ?hidden=${!this.helps}>${this.help()}
 			${this.tool("help", "Close")}</div></div>`;
 	}

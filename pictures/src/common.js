@@ -6,7 +6,6 @@ export * from "./walk";
 export * from "./presses";
 export * from "./roles";
 export * from "./lit";
-export * from "./link_names";
 export * from "./panel";
 export * from "./fault_rows";
 export * from "./log_cells";

@@ -61,7 +61,7 @@ export class Drawer {
 		const cross = document.createElement("button");
 		Object.assign(cross, { type: "button", textContent: "×", title: "Close (p)", ariaLabel: "Close the faults" });
 		cross.addEventListener("click", () => this.hide());
-		aside.querySelector("header")?.append(cross);
+		aside.querySelector(".bar")?.append(cross);
 		aside.addEventListener("keydown", (event) => this.press(event, aside), true);
 		(aside.firstElementChild as HTMLElement).focus({ preventScroll: !aside.matches(".under") });
 	}

@@ -1,17 +1,11 @@
 // What a link in a text names of a picture, and how far away a picture is.
 
-const PLACE = /^#([A-Z]\w*#\d+|chapter:[\w-]+)$/,
-	KEY = /^#show:(.+)$/;
+const LINK = /^#([A-Z]\w*#\d+|chapter:[\w-]+)$/;
 
-// The place in a run that a link names, "EndTxn#1" or "chapter:decision"; undefined for another link.
-export const linkedName = (link: Element | null) => named(link, PLACE);
-
-// The entry of a list that a link names, "#show:KAFKA-5494".
-export const linkedKey = (link: Element | null) => named(link, KEY);
-
-function named(link: Element | null, form: RegExp): string | undefined {
+// The place that a link in a text names; undefined for another link.
+export function linkedName(link: Element | null): string | undefined {
 	try {
-		return form.exec(decodeURIComponent(link?.getAttribute("href") ?? ""))?.[1];
+		return LINK.exec(decodeURIComponent(link?.getAttribute("href") ?? ""))?.[1];
 	} catch {
 		return undefined;
 	}

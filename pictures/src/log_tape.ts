@@ -143,7 +143,8 @@ function cellMarkup(
 		b.base >= log.hw && !why && "ahead",
 	];
 	return html`<div class="cell ${how.filter(Boolean).join(" ")}" style=${place} data-choose="${partition}@${b.base}"
-		data-node=${log.node} data-base=${b.base} aria-label=${words} title=${words}><span class="off">${spanOf(b)}</span>
+		data-node=${log.node} data-base=${b.base} role="img" aria-label=${words} title=${words}
+		><span class="off">${spanOf(b)}</span>
 		<b class="sign">${signOf(cell)}</b>${text ? html`<span class="text">${text}</span>` : ""}<span
 		class="who">${whoOf(b)}</span></div>`;
 }
@@ -176,7 +177,7 @@ function levelRow(leader: Replica, level: (typeof LEVELS)[number], row: number, 
 	items.set(
 		level,
 		html`<div class="label" style=${area(row, 1)} data-level=${level} data-reading=${words}
-			aria-label="${level} ${words}"><b>${level}</b><small></small></div>`,
+			role="img" aria-label="${level} ${words}"><b>${level}</b><small></small></div>`,
 	);
 	for (const cell of cells) {
 		const [{ base }, , why] = cell,
@@ -200,8 +201,8 @@ function positionRow({ run }: Strip, leader: Replica, position: Position, row: n
 		told = `position of ${run.label(node)}: ${at}, lag ${lag} (${level})`;
 	items.set(
 		`position ${node}`,
-		html`<div class="label" style=${area(row, 1)} data-position=${told} aria-label=${told}><b>${run.label(node)}</b
-			><small>position ${at}, lag ${lag}</small></div>`,
+		html`<div class="label" style=${area(row, 1)} data-position=${told} role="img"
+			aria-label=${told}><b>${run.label(node)}</b><small>position ${at}, lag ${lag}</small></div>`,
 	);
 	if ((earlier && at < inView[0]) || (next === undefined && later)) return;
 	const column = columns.at.get(next ?? -1) ?? columns.count;
@@ -329,8 +330,8 @@ function scrollAll(grids: HTMLElement[]) {
 class LogTape extends View<Values> {
 	readonly name = "log-tape";
 	readonly tools = {
-		replicas: ["replicas", "Leader and followers side by side", "r"],
-		inspect: ["inspect", "Show or hide the batch's fields", "i"],
+		replicas: ["replicas", "Replicas: Leader and followers side by side", "r"],
+		inspect: ["inspect", "Inspect: show or hide the batch's fields", "i"],
 		up: ["↑", "Partition above", "ArrowUp"],
 		down: ["↓", "Partition below", "ArrowDown"],
 		before: ["[", "Batch before", "["],

@@ -134,7 +134,7 @@ class Neighbours extends Panel<Values> {
 			heads = this.lanes(machine, down[place] ?? []),
 			ended = place === this.places.at(-1),
 			verdict = ended ? this.verdict(machine) : "";
-		return html`<section aria-label=${model} class=${open ? "open" : ""} ?hidden=${this.opened && !open}>
+		return html`<section role="group" aria-label=${model} class=${open ? "open" : ""} ?hidden=${this.opened && !open}>
 			<header><h4 role="none">${model}</h4>${came ? "" : html`<em>“${place}” never comes</em>`}
 			${open ? verdict : ""}<span class="told">${ended ? machine.told : ""}</span>${frames}</header>
 			${open ? "" : verdict}

@@ -62,7 +62,7 @@ class Predict extends Panel<Values> {
 						: ["other", ""];
 		return html`<div class="choice ${kind}">${this.tool(
 			"choose",
-			html`<b>${key}</b> <span>${text}</span><i>${sign}</i>`,
+			html`<b>${key}</b> <span>${text}</span> <i>${sign}</i>`,
 			{ target: key, pressed: given },
 		)}</div>`;
 	}

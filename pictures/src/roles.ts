@@ -30,4 +30,7 @@ export function rolesOf(roles: string[] = [], client?: Client, room: (text: stri
 }
 
 export const roleSpans = (roles: Role[]) =>
-	roles.map(([role, short, full]) => html`<span class="role ${role}" title=${full} aria-label=${full}>${short}</span>`);
+	roles.map(
+		([role, short, full]) =>
+			html`<span class="role ${role}" title=${full} role="img" aria-label=${full}>${short}</span>`,
+	);

@@ -82,7 +82,7 @@ function batchOf(v: LogsShown, cell: Cell, how: string, keyed: boolean | undefin
 			: html`<span class="who">${whoOf(b).replace("pid ", "p")}</span>`;
 	return html`<div class=${classOf(v, cell, how, wrong)} data-batch=${told(b.base)} data-last=${told(b.last)}
 		data-kind=${told(b.kind)} data-fate=${told(outcome)}
-		aria-label="${words}${wrong ? ` · ${wrong.name}` : ""}" title=${wrong ? wrong.text : words}
+		role="img" aria-label="${words}${wrong ? ` · ${wrong.name}` : ""}" title=${wrong ? wrong.text : words}
 		><span class="line"><span class="off">${spanOf(b)}</span> ${
 			text ? html`<span class="text">${text}</span>` : nothing
 		}</span><span class="line"><b class="sign">${signOf(cell)}</b> ${about}</span></div>`;

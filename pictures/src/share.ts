@@ -64,7 +64,7 @@ class Share extends JourneyPanel<Values> {
 			<div class="line"><output class="code" aria-label="Code of this run">${code}</output>
 			${this.tool("copy", "copy", { name: "Copy the code" })}</div>
 			<h4 role="none">Python</h4><div class="line">
-			<pre class="python" tabindex="0" aria-label="Python that makes this run">${python}</pre>
+			<pre class="python" tabindex="0" role="group" aria-label="Python that makes this run">${python}</pre>
 			${this.tool("python", "copy", { name: "Copy the Python" })}</div>
 			<div class="line">${this.tool("save", "save as .klab file")}${this.tool("page", "save as a page")}<small>for any
 			browser, without Python</small></div></section>
@@ -79,7 +79,7 @@ class Share extends JourneyPanel<Values> {
 		const { why } = this.get("shared");
 		if (/copy|python|save/.test(action) && why) return why;
 		if (action === "code" && !this.typed?.value.trim()) return "type or paste a code first";
-		return this.waiting && /code|file|page/.test(action) ? "the kernel is making the run" : "";
+		return this.waiting && /code|file|page/.test(action) ? "Python is making the run" : "";
 	}
 	override act(action: string) {
 		const { code = "", python = "", name = "", file = "" } = this.get("shared");
@@ -118,7 +118,7 @@ class Share extends JourneyPanel<Values> {
 		this.waiting = setTimeout(() => {
 			this.answered();
 			this.say("The kernel does not answer. Run the cell again.", "said wrong");
-		}, PATIENCE_MS);
+		}, this.model.patience_ms ?? PATIENCE_MS);
 		this.model.send(message);
 		this.show();
 	}

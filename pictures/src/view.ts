@@ -197,9 +197,10 @@ export abstract class View<V extends ViewValues = ViewValues> {
 			this.el,
 		);
 	}
-	private tool(action: string, label = action === "play" ? this.stepper.sign : this.all[action][0]) {
-		const [, title, key] = this.all[action],
+	private tool(action: string, word?: string) {
+		const [sign, title, key] = this.all[action],
 			no = isMove(action) ? whyNoMove(this, action) : this.why(action),
+			label = word ?? (action === "play" ? this.stepper.sign : sign),
 			told = `${title} (${keyName(key)})`;
 		return html`<button type="button" data-action=${action} title=${no || told} aria-label=${nameOf(label, told)}
 			aria-disabled=${!!no} aria-description=${no || nothing}

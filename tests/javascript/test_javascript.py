@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from kafkalab.widgets.views.parts import BUILT
-from tests.programs_found import give_up
+from tests.javascript.tools import PICTURES, TOOLS, node
 
-PICTURES = Path(__file__).parents[2] / "pictures"
-TOOLS = PICTURES / "node_modules"
+__all__ = ["node"]
 COLUMNS = 120
 
 
@@ -28,21 +24,6 @@ def sources(root: Path) -> list[Path]:
 def long_lines(text: str) -> list[int]:
     """Return the numbers of the lines that are longer than COLUMNS."""
     return [number for number, line in enumerate(text.split("\n"), 1) if len(line) > COLUMNS]
-
-
-@pytest.fixture(scope="session")
-def node(program: Callable[[str], str]) -> str:
-    """The command that runs Node, with the tools that pictures/package.json pins beside their sources."""
-    command, npm = program("node"), program("npm")
-    wanted = (PICTURES / "package.json").read_text(encoding="utf-8")
-    installed = TOOLS / "installed.json"
-    if not installed.exists() or installed.read_text(encoding="utf-8") != wanted:
-        install = [npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"]
-        done = subprocess.run(install, cwd=PICTURES, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            give_up(f"npm could not install what pictures/package.json names: {done.stderr.strip()[-200:]}", "node")
-        installed.write_text(wanted, encoding="utf-8")
-    return command
 
 
 def run(*command: str, cwd: Path) -> str:

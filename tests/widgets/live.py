@@ -76,9 +76,9 @@ class Live:
         states = {i: self.state(w) for i, w in self._all().items()}
         parts = {i: parts_as_sent(w.part) for i, w in self.widgets.items()}
         data = json.dumps([states, parts, LOADER.read_text("utf-8")]).replace("</", "<\\/")
-        return f"""<!doctype html><meta charset="utf-8"><title>kafkalab</title>
+        return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>kafkalab</title>
         <style>body {{ margin: 8px; background: var(--jp-layout-color0, #fff); }}</style>
-        {"".join(f'<div id="{i}" style="{PLACES}"></div>' for i in self.widgets)}
+        <main>{"".join(f'<div id="{i}" style="{PLACES}"></div>' for i in self.widgets)}</main>
         <script type="module">{MODEL}{OPEN}
         const [states, parts, loader] = {data};
         window.models = Object.fromEntries(Object.entries(states).map(([id, values]) => [id, new Model(values)]));

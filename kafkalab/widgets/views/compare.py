@@ -13,8 +13,8 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import ALL_KEPT, in_short, report_of
 from kafkalab.widgets.model.fork_tree import label_of
-from kafkalab.widgets.model.futures import payload_with_actions, rule_named, with_rule
-from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey, finished
+from kafkalab.widgets.model.futures import finished, payload_with_actions, rule_named, with_rule
+from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line

@@ -29,16 +29,10 @@ interface Picture extends HTMLElement {
 	go(place: string): Promise<void>;
 }
 
-interface List extends HTMLElement {
-	exhibit(name: string): Promise<void>;
-}
-
 async function followAddress() {
-	const named = parseAddress(location.hash);
-	if (!named) return;
-	for (const list of document.querySelectorAll<List>("kafka-run[part=chooser]")) await list.exhibit(named.picture);
-	const picture = document.getElementById(named.picture) as Picture | null;
-	if (!picture?.go) return;
+	const named = parseAddress(location.hash),
+		picture = named && (document.getElementById(named.picture) as Picture | null);
+	if (!named || !picture?.go) return;
 	picture.scrollIntoView();
 	await picture.go(named.place);
 	picture.scrollIntoView(); // it may be higher than the static one

@@ -4,11 +4,12 @@
 
 import "./kafka_run.css";
 import { hearAddresses, linkTo } from "./address";
-import { type Exhibits, playList, showExhibit } from "./exhibits";
+import { follow } from "./asking";
+import { Foretold } from "./foretold";
 import type { PageModel } from "./page_model";
 import { playCard } from "./predict_card";
-import { type JourneyView, RunModel, SharedJourney } from "./run_model";
-import { type Common, type Kept, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
+import { JourneyView, RunModel, SharedJourney } from "./run_model";
+import { type Common, type Kept, type Stored, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
 import { hearTextLinks } from "./text_links";
 import { mendTheme } from "./theme";
 
@@ -27,19 +28,35 @@ const modelsOf = (src: URL, kept: Kept) => once(`models of ${src}`, () => makeMo
 
 async function makeModels(src: URL, { models }: Kept): Promise<Map<string, Model>> {
 	const made = new Map<string, Model>();
-	for (const [id, { values, run, code, card }] of Object.entries(models)) {
-		const payload = run && { payload: await payloadNamed(run) },
-			all = { ...values, ...payload };
-		made.set(id, run ? journeyNamed(new URL(id, src).href, all, code).viewOf(all) : new RunModel(all, made, code));
-		if (card) await playCard(src.pathname, made.get(id) as RunModel, card);
+	for (const [id, kept] of Object.entries(models)) {
+		if (kept.run) {
+			const all = { ...kept, values: { ...kept.values, payload: await payloadNamed(kept.run) } };
+			made.set(id, journeyNamed(new URL(id, src).href, all).viewOf(all.values));
+		} else {
+			const model = new RunModel(kept, made);
+			made.set(id, model);
+			if (kept.card) await playCard(src.pathname, model, kept.card);
+		}
 	}
+	for (const model of made.values()) if (model instanceof RunModel) join(model, made);
 	return made;
 }
 
-function journeyNamed(name: string, values: Record<string, unknown>, code?: string): SharedJourney {
-	const found = journeys.get(name) ?? new SharedJourney(values, undefined, code);
-	journeys.set(name, found);
-	return found;
+function journeyNamed(name: string, kept: Stored): SharedJourney {
+	const known = journeys.get(name);
+	if (known) return known;
+	const made = new SharedJourney(kept);
+	made.foretold = new Foretold(made, kept.futures ?? {});
+	journeys.set(name, made);
+	return made;
+}
+
+function join(model: RunModel, models: Map<string, Model>) {
+	const journey = models.get(String(model.get("journey")).replace(REFERENCE, ""));
+	if (!(journey instanceof JourneyView)) return;
+	model.journey = journey.shared;
+	journey.shared.views.push(model);
+	follow(model, journey.shared);
 }
 
 // The heading below which a picture stands.
@@ -71,7 +88,6 @@ export class KafkaRun extends HTMLElement {
 	private close: (() => void) | undefined;
 	private common: Common | undefined;
 	private model: RunModel | undefined;
-	private exhibits: Exhibits = {};
 	private journey: JourneyView | undefined;
 	private readonly near = new IntersectionObserver(
 		(changes) => changes.some(({ isIntersecting }) => isIntersecting) && this.open(),
@@ -108,7 +124,6 @@ export class KafkaRun extends HTMLElement {
 		this.common = await commonModule();
 		this.model = models.get(kept.root) as RunModel;
 		this.journey = models.get(String(this.model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined;
-		if (kept.exhibits) playList(this, this.model, (this.exhibits = kept.exhibits));
 		place.className = "coming";
 		this.append(place);
 		this.close = (await picture.render({ model: this.model as PageModel, el: place })) ?? undefined;
@@ -123,12 +138,6 @@ export class KafkaRun extends HTMLElement {
 		this.replaceChildren(place, linkTo(this));
 		this.classList.add("live");
 		if (held) scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
-	}
-	// Shows the exhibit with this name, if this is a list that has it.
-	async exhibit(name: string) {
-		await this.open();
-		const [key] = Object.entries(this.exhibits).find(([, one]) => one.name === name) ?? [];
-		if (key && this.model) showExhibit(this, this.model, this.exhibits, key);
 	}
 	// Where the picture stands: the frame that is sent at its step, else the step; "" for a picture without steps.
 	get place(): string {

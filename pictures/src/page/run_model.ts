@@ -1,5 +1,7 @@
 // The models of the pictures of an article: what is recorded of them, and of a journey what its views share.
 
+import { askPython, tellPython } from "./asking";
+import type { Foretold } from "./foretold";
 import { type Hear, PageModel, type Values } from "./page_model";
 
 const REFERENCE = "IPY_MODEL_",
@@ -10,21 +12,66 @@ export interface Found {
 	get(name: string): unknown;
 }
 
+export interface Message {
+	kind: string;
+	[field: string]: unknown;
+}
 // What the page does with a message that a kernel would get.
-export type Answer = (model: RunModel, message: { kind: string; [field: string]: unknown }) => void;
+export type Answer = (model: RunModel, message: Message) => void;
+
+// What a notebook kept of a model: its `part` ("" for a journey), and the codes that make a journey's runs again.
+export interface Recorded {
+	values: Values;
+	part: string;
+	codes?: string[];
+}
+
+const FOREVER_MS = 2 ** 31 - 1;
+let count = 0;
 
 export class RunModel extends PageModel {
+	readonly id = `p${++count}`; // in the page
+	readonly part: string;
+	codes: string[];
+	readonly views: RunModel[] = []; // of a journey
 	readonly widget_manager: { get_model(name: string): Promise<Found | undefined> };
-	readonly code: string; // that of the run, which makes it again; "" for none
-	answer: Answer = () => {};
+	answer: Answer = askPython;
+	journey: SharedJourney | undefined;
+	foretold: Foretold | undefined; // of a journey
+	readonly patience_ms = FOREVER_MS; // a bar tells that Python is at it, and a button stops it
 	klab: unknown;
-	constructor(values: Values, models: ReadonlyMap<string, Found> = new Map(), code = "") {
+	private dirty: Values = {};
+
+	constructor({ values, part, codes = [] }: Recorded, models: ReadonlyMap<string, Found> = new Map()) {
 		super(values);
-		this.code = code;
+		this.part = part;
+		this.codes = codes;
 		this.widget_manager = { get_model: async (name) => models.get(name.replace(REFERENCE, "")) };
 	}
-	send(message: { kind: string }) {
+	send(message: Message) {
 		this.answer(this, message);
+	}
+	override set(name: string, value: unknown) {
+		this.dirty[name] = value;
+		super.set(name, value);
+	}
+	override save_changes() {
+		const state = this.dirty;
+		this.dirty = {};
+		tellPython(this, state);
+	}
+	// What Python, or who stands in for it, says.
+	update(state: Values) {
+		const changed = Object.keys(state).filter((name) => this.values[name] !== state[name]);
+		Object.assign(this.values, state);
+		for (const name of changed) this.fire(`change:${name}`);
+	}
+	hear(message: Message) {
+		this.fire("msg:custom", message, []);
+	}
+	refuse(text: string) {
+		for (const model of new Set([this, this.journey])) model?.hear({ kind: "error", text });
+		if (this.get("what_if")) super.set("strips", { place: this.journey?.get("place"), why: text });
 	}
 }
 
@@ -57,11 +104,14 @@ export class SharedJourney extends RunModel {
 
 // What a picture has for its journey's model.
 export class JourneyView {
-	private readonly shared: SharedJourney;
+	readonly shared: SharedJourney;
 	private readonly own: Values;
 	constructor(shared: SharedJourney, own: Values) {
 		this.shared = shared;
 		this.own = own;
+	}
+	get patience_ms() {
+		return this.shared.patience_ms;
 	}
 	get klab() {
 		return this.shared.klab;
@@ -82,8 +132,10 @@ export class JourneyView {
 	off(name: string, hear: Hear) {
 		this.shared.off(name, hear);
 	}
-	save_changes() {}
-	send(message: { kind: string }) {
+	save_changes() {
+		this.shared.save_changes();
+	}
+	send(message: Message) {
 		if (message.kind === "press") this.shared.move(this.own);
 		this.shared.send(message);
 	}

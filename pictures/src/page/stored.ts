@@ -1,16 +1,17 @@
 // What lies beside the page: data, modules and style sheets, each loaded once.
 
-import type { Exhibits } from "./exhibits";
-import type { PictureModule, Values } from "./page_model";
+import type { Future } from "./foretold";
+import type { PictureModule } from "./page_model";
 import type { Card } from "./predict_card";
+import type { Recorded } from "./run_model";
 
 const PICTURES = new URL("pictures/", import.meta.url),
-	PAYLOADS = new URL("runs/payloads/", import.meta.url);
+	PAYLOADS = new URL("runs/payloads/", import.meta.url),
+	FUTURES = new URL("runs/futures/", import.meta.url);
 
-export interface Recorded {
-	values: Values;
+export interface Stored extends Recorded {
 	run?: string; // the name of its payload
-	code?: string;
+	futures?: Record<string, string>; // the names of what presses make of it
 	card?: Card;
 }
 
@@ -18,8 +19,7 @@ export interface Recorded {
 export interface Kept {
 	part: string;
 	root: string;
-	models: Record<string, Recorded>;
-	exhibits?: Exhibits; // of a list
+	models: Record<string, Stored>;
 }
 
 export type Common = typeof import("../common");
@@ -44,6 +44,8 @@ async function unpack<T>(address: URL): Promise<T> {
 export const unpackOnce = <T>(address: URL) => once(address.href, () => unpack<T>(address));
 
 export const payloadNamed = (name: string) => unpackOnce<string>(new URL(`${name}.packed`, PAYLOADS));
+
+export const futureNamed = (name: string) => unpackOnce<Future>(new URL(`${name}.packed`, FUTURES));
 
 function loadStyle(address: URL): Promise<unknown> {
 	return once(
