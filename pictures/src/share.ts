@@ -79,7 +79,7 @@ class Share extends JourneyPanel<Values> {
 		const { why } = this.get("shared");
 		if (/copy|python|save/.test(action) && why) return why;
 		if (action === "code" && !this.typed?.value.trim()) return "type or paste a code first";
-		return this.waiting && /code|file|page/.test(action) ? "the kernel is making the run" : "";
+		return this.waiting && /code|file|page/.test(action) ? "Python is making the run" : "";
 	}
 	override act(action: string) {
 		const { code = "", python = "", name = "", file = "" } = this.get("shared");
@@ -118,7 +118,7 @@ class Share extends JourneyPanel<Values> {
 		this.waiting = setTimeout(() => {
 			this.answered();
 			this.say("The kernel does not answer. Run the cell again.", "said wrong");
-		}, PATIENCE_MS);
+		}, this.model.patience_ms ?? PATIENCE_MS);
 		this.model.send(message);
 		this.show();
 	}

@@ -34,6 +34,7 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), 
     picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "", foretold=True)
     documents = write_documents(root, sources, site, articles, with_runs(root, site, picture))
     write_front(root, sources, picture, documents)
+    shutil.copy(HERE / "run.md", sources)
     make_pages(sources, site, url, strict=not only)
     write_pictures(site / STATIC)
     if (site / PYTHON).is_dir():

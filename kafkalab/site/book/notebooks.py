@@ -200,7 +200,8 @@ def _write_exhibit(folder: Path, shown: Shown, name: str, data: dict[str, Any]) 
 def write_run(folder: Path, data: dict[str, Any]) -> str:
     """Write the picture of a wrong answer under a name that nobody can guess; return its element."""
     text = json.dumps(_with_short_ids(data[KEPT], {}), sort_keys=True)
-    return write_picture(folder / hashlib.sha256(text.encode()).hexdigest()[:16], "../", data[KEPT], data)
+    place = folder / hashlib.sha256(text.encode()).hexdigest()[:16]
+    return write_picture(place, "../", data[KEPT], data).partition("<noscript>")[0]
 
 
 def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:

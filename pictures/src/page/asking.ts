@@ -6,6 +6,7 @@ import type { Message, RunModel } from "./run_model";
 const PYTHON = new URL("pictures/python", import.meta.url).href,
 	NEEDS_NO_ANSWER = /^(step|check|more)$/; // Python is told, but never started for it
 
+const ONLY_THERE = "This run can be made again only in its notebook: open it there.";
 type Python = typeof import("./python");
 let python: Python | undefined, loading: Promise<Python> | undefined;
 
@@ -18,11 +19,12 @@ async function loadPython(): Promise<Python> {
 }
 
 export async function askPython(model: RunModel, content: Message) {
-	setTimeout(() => clearTimeout(model.klab?.waiting)); // there is no kernel to lose, and a button to stop Python
-	if (!python?.isThere(model)) {
+	const { journey = model } = model;
+	if (!python?.isThere(journey)) {
 		if (NEEDS_NO_ANSWER.test(content.kind)) return;
 		if (await model.foretold?.answer(content).catch(() => false)) return;
 	}
+	if (!journey.part && !journey.codes.length) return model.refuse(ONLY_THERE);
 	try {
 		loading ??= loadPython();
 		(await loading).ask(model, { method: "custom", content });

@@ -26,6 +26,7 @@ export interface Recorded {
 	codes?: string[];
 }
 
+const FOREVER_MS = 2 ** 31 - 1;
 let count = 0;
 
 export class RunModel extends PageModel {
@@ -37,7 +38,8 @@ export class RunModel extends PageModel {
 	answer: Answer = askPython;
 	journey: SharedJourney | undefined;
 	foretold: Foretold | undefined; // of a journey
-	klab: { waiting?: ReturnType<typeof setTimeout> } | undefined;
+	readonly patience_ms = FOREVER_MS; // a bar tells that Python is at it, and a button stops it
+	klab: unknown;
 	private dirty: Values = {};
 
 	constructor({ values, part, codes = [] }: Recorded, models: ReadonlyMap<string, Found> = new Map()) {
@@ -107,6 +109,9 @@ export class JourneyView {
 	constructor(shared: SharedJourney, own: Values) {
 		this.shared = shared;
 		this.own = own;
+	}
+	get patience_ms() {
+		return this.shared.patience_ms;
 	}
 	get klab() {
 		return this.shared.klab;
