@@ -16,7 +16,7 @@ from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
 
 SITE = Path("build", "site")
-GUARD = "guard.js"
+GUARD = "_static/guard.js"
 
 
 def build(root: Path, site: Path, url: str = "") -> None:
@@ -43,7 +43,6 @@ def build(root: Path, site: Path, url: str = "") -> None:
 
 def _guard(site: Path) -> None:
     """Put the script that says what a browser lacks into each of JupyterLite's pages, and the kernel's."""
-    shutil.copyfile(Path(__file__).with_name(GUARD), site / GUARD)
     for app in APPS:
         path = site / FOLDER / app / "index.html"
         tag = f'<script src="../../{GUARD}" data-lab></script>'

@@ -190,6 +190,12 @@ def book() -> None:
     measured([])
 
 
+def faults() -> None:
+    from tests.browser.measure_faults import main as measured
+
+    measured([])
+
+
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
     for title, part in (
@@ -200,7 +206,8 @@ def main() -> None:
         ("Random testing", random_schedules),
         ("Search: rules that are off, found by lineage and by random", searches),
         ("Click to paint in Chromium, localhost", clicks),
-        ("The page with Python in it, in Chromium", page),
+        ("The book of the labs", book),
+        ("Faults in the book", faults),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Streaming audits", streaming),

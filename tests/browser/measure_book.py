@@ -1,7 +1,8 @@
-"""What a reader of the book waits for: a step, a press that is stored beside the page, Python, and a press through it.
+"""What a reader of the book waits for: the first words, a picture that steps, each step; what is loaded; what moves.
 
-`make bench` runs it for the site that `make site` has built; it is no test: no limits.
-`python -m tests.browser.measure_book [SITE]` measures another one.
+`make bench` runs it; it is no test: no limits. `python -m tests.browser.measure_book BOOK` measures a built book; one
+of two labs is built where none is named. The link is slowed down to `LINK` megabits per second, the processor is made
+`SLOWER` times slower.
 """
 
 from __future__ import annotations
@@ -10,167 +11,149 @@ import gzip
 import os
 import statistics
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
-from time import sleep
-from typing import ClassVar
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-from kafkalab.site.build import SITE
-from kafkalab.site.serve import HOST, Handler, served
+from kafkalab.site.book.build import build_book
+from kafkalab.site.serve import HOST, Handler
 from tests.browser.conftest import CHROMIUM_ARGS, LAPTOP, SHOW_WITHIN_MS
 from tests.browser.measure_click_to_paint import LISTEN
 from tests.programs_found import found
 
 ROOT = Path(__file__).resolve().parents[2]
-LABS = ("00_meet_the_machine", "03_a_full_commit", "06_fencing_and_zombies")
-LINK, PIECE = 10, 12_500
-"""A slow link's megabits per second, and the bytes of a piece."""
-STEPS, PAUSE_MS = 40, 120
-PICTURE = "kafka-run[part=sequence] .klab.sequence[data-step]"
-# From a key to the first task after the frame that shows another run; -1 for a key that changes nothing.
-PRESS = """
-key => new Promise((resolve) => {
-  const root = document.querySelector("kafka-run[part=sequence] .klab.sequence"), before = root.dataset.place,
-    begin = performance.now();
-  const watch = new MutationObserver(() => {
-    if (root.dataset.place === before) return;
-    watch.disconnect();
-    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begin)));
-  });
-  watch.observe(root, {attributes: true});
-  root.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-  setTimeout(() => root.classList.contains("busy") || root.dataset.place !== before || resolve(-1), WAIT);
-})
+LABS = ("00_meet_the_machine", "03_a_full_commit")
+LINK, LATENCY_MS, SLOWER = 10, 40, 4
+OPENINGS, STEPS, PAUSE_MS = 5, 40, 120
+TEXT = (".html", ".js", ".css", ".svg", ".json")
+# The first picture that steps, the first words, and what has moved without the reader.
+WATCH = """
+window.moved = 0;
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) window.moved += one.hadRecentInput ? 0 : one.value;
+}).observe({type: "layout-shift", buffered: true});
+const look = () => {
+  if (document.querySelector("kafka-run.live")) window.live ??= performance.now();
+  else requestAnimationFrame(look);
+};
+look();
 """
+SEEN = """() => [
+  performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1, window.live ?? -1, window.moved
+]"""
 
 
-class SlowHandler(Handler):
-    """Serves files, compressed, to all who ask together no faster than a link of `LINK` megabits per second."""
+class PackedHandler(Handler):
+    """Serves texts compressed, as web servers do."""
 
-    turn: ClassVar[Lock] = Lock()
-
-    def do_GET(self) -> None:
-        """Send a file piece by piece."""
+    def send_head(self) -> Any:
+        """Send a text as gzip, anything else as it is."""
         path = Path(self.translate_path(self.path))
-        if not path.is_file():
-            return self.send_error(404)
-        content = packed(path)
+        if path.suffix not in TEXT or not path.is_file():
+            return super().send_head()
+        packed = gzip.compress(path.read_bytes(), 6)
         self.send_response(200)
-        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "max-age=600")  # as on code hosts
+        self.send_header("Content-Length", str(len(packed)))
         self.end_headers()
-        for begin in range(0, len(content), PIECE):
-            with self.turn:
-                sleep(len(content[begin : begin + PIECE]) * 8 / (LINK * 1e6))
-            self.wfile.write(content[begin : begin + PIECE])
+        self.wfile.write(packed)
         return None
 
 
-@cache
-def packed(path: Path) -> bytes:
-    """Return a file as a web server sends it."""
-    return gzip.compress(path.read_bytes(), 6)
+def slow_page(browser: Browser) -> tuple[Page, list[float]]:
+    """Return a page with a slow link and processor, in a browser that has never seen the book, and what it loads."""
+    context = browser.new_context(viewport=LAPTOP)
+    context.set_default_timeout(10 * SHOW_WITHIN_MS)
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    loaded: list[float] = []
+    tools = context.new_cdp_session(page)
+    tools.on("Network.loadingFinished", lambda event: loaded.append(event["encodedDataLength"]))
+    tools.send("Network.enable")
+    speed = LINK * 1e6 / 8
+    limits = {"offline": False, "latency": LATENCY_MS, "downloadThroughput": speed, "uploadThroughput": speed}
+    tools.send("Network.emulateNetworkConditions", limits)
+    tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    return page, loaded
 
 
-@contextmanager
-def slow(site: Path) -> Iterator[str]:
-    """Serve the site over a slow link while the block runs."""
-    with ThreadingHTTPServer((HOST, 0), partial(SlowHandler, directory=str(site))) as server:
+def openings(browser: Browser, address: str) -> None:
+    """Measure the first article that somebody opens, and the next one."""
+    for number, lab in enumerate(LABS):
+        words, lives, moves, weights = [], [], [], []
+        for _ in range(OPENINGS):
+            page, loaded = slow_page(browser)
+            for before in LABS[:number]:
+                page.goto(f"{address}labs/{before}.html", wait_until="networkidle")
+            loaded.clear()
+            page.goto(f"{address}labs/{lab}.html", wait_until="networkidle")
+            page.wait_for_function("window.live")
+            first, live, moved = page.evaluate(SEEN)
+            words.append(first)
+            lives.append(live)
+            moves.append(moved)
+            weights.append(sum(loaded) / 1000)
+            page.context.close()
+        goals = ("below 300 kB" if number else "below 600 kB", "below 1 s", "below 2 s", "below 0.1")
+        print(f"  {lab}, {'the next' if number else 'the first'} article")
+        for what, taken, unit, goal in zip(
+            ("loaded before a press, compressed", "first words", "a picture steps", "moved without the reader"),
+            (weights, words, lives, moves), ("kB", "ms", "ms", ""), goals, strict=True,
+        ):  # fmt: skip
+            figures = f"median {statistics.median(taken):8.3g} {unit}, most {max(taken):8.3g} {unit}"
+            print(f"    {what:<44}{figures}   (goal: {goal})", flush=True)
+
+
+def steps(browser: Browser, address: str) -> None:
+    """Measure from a key that steps to the painted picture, without a slow link or processor."""
+    page = browser.new_context(viewport=LAPTOP).new_page()
+    page.goto(f"{address}labs/{LABS[-1]}.html#walk")
+    picture = page.locator("#walk .klab")
+    picture.press("End")
+    picture.evaluate(LISTEN)
+    for key in ("ArrowLeft", "ArrowRight"):
+        for _ in range(STEPS // 2):
+            picture.press(key)
+            page.wait_for_timeout(PAUSE_MS)
+    taken = sorted(page.evaluate("window.painted"))
+    p95 = taken[len(taken) * 95 // 100 - 1]
+    figures = f"median {statistics.median(taken):.0f} ms, p95 {p95:.0f} ms"
+    print(f"  a step, key to paint: {figures}   (goal: p95 below 50 ms)")
+    page.context.close()
+
+
+def measure(book: Path) -> None:
+    """Measure a built book."""
+    with ThreadingHTTPServer((HOST, 0), partial(PackedHandler, directory=str(book))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://{HOST}:{server.server_port}/"
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+            address = f"http://{HOST}:{server.server_port}/"
+            print(f"  at {LINK} Mbit/s and {LATENCY_MS} ms, with a processor {SLOWER} times slower:")
+            openings(browser, address)
+            steps(browser, address)
+            print(f"  load of this machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+            browser.close()
         server.shutdown()
 
 
-def spread(what: str, taken: Iterable[float], goal: str) -> None:
-    """Print median and 95th percentile of the milliseconds."""
-    all_ = sorted(taken)
-    p95 = all_[max(0, -(-len(all_) * 95 // 100) - 1)] if all_ else 0
-    told = f"median {statistics.median(all_):6.0f} ms, p95 {p95:6.0f} ms, {len(all_)} times" if all_ else "never"
-    print(f"  {what:<46}{told}   (goal: {goal})", flush=True)
-
-
-def opened(page: Page, url: str) -> Locator:
-    """Open an article; return its first sequence."""
-    page.set_default_timeout(10 * SHOW_WITHIN_MS)
-    page.goto(url)
-    page.locator("kafka-run[part=sequence]").first.scroll_into_view_if_needed()
-    picture = page.locator(PICTURE).first
-    picture.wait_for()
-    picture.focus()
-    return picture
-
-
-def press(page: Page, key: str) -> float:
-    """Press a key; return the milliseconds until the picture shows another run."""
-    taken = float(page.evaluate(PRESS.replace("WAIT", "150"), key))
-    page.wait_for_timeout(PAUSE_MS)
-    return taken
-
-
-def presses(page: Page, keys: str) -> list[float]:
-    """Press each key at each stop, and undo it; return what the presses took that made a run."""
-    taken, stops = [], int(page.locator(PICTURE).first.get_attribute("data-stop-count") or 0)
-    page.keyboard.press("Home")
-    for _ in range(stops):
-        for key in keys:
-            took = press(page, key)
-            if took >= 0:
-                taken.append(took)
-                press(page, "z")
-        page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(PAUSE_MS)
-    return taken
-
-
-def measure_article(browser: Browser, address: str, lab: str) -> None:
-    """Measure steps and presses in a lab's first sequence."""
-    page = browser.new_page(viewport=LAPTOP)
-    picture = opened(page, f"{address}labs/{lab}.html")
-    print(f"  lab {lab}, {picture.get_attribute('data-events')} events", flush=True)
-    picture.evaluate(LISTEN)
-    for key in ("ArrowRight", "ArrowLeft"):
-        for _ in range(STEPS // 2):
-            page.keyboard.press(key)
-            page.wait_for_timeout(PAUSE_MS)
-    spread("a step, key to paint", page.evaluate("window.painted"), "p95 below 50 ms")
-    spread("a stored fault, key to paint", presses(page, "du"), "below 100 ms")
-    if press(page, "1") >= 0:
-        press(page, "z")
-    spread("a fault through Python, key to paint", presses(page, "1"), "p95 below 250 ms")
-    page.close()
-
-
-def measure_python(browser: Browser, site: Path) -> None:
-    """Measure from the press that starts Python to the run that it makes, over a slow link."""
-    with slow(site) as address:
-        context = browser.new_context(viewport=LAPTOP)
-        page = context.new_page()
-        opened(page, f"{address}labs/{LABS[1]}.html")
-        page.wait_for_load_state("networkidle")
-        spread(f"Python there at {LINK} Mbit/s, never seen before", [press(page, "1")], "below 8 s")
-        context.close()
-
-
 def main(named: list[str]) -> None:
-    """Measure the site that is named, or the one that is built."""
-    site = Path(named[0]) if named else ROOT / SITE
-    if not found("browser") or not (site / "labs").is_dir():
-        return print("  not measured: there is no Chromium, or no site; run `make site`")
-    with served(site) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
-        measure_python(browser, site)
-        for lab in LABS:
-            if (site / "labs" / f"{lab}.html").is_file():
-                measure_article(browser, address, lab)
-        print(f"  load of this machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        browser.close()
+    """Measure the book that is named, or one of two labs."""
+    if not found("browser"):
+        return print("  not measured: there is no Chromium")
+    if named:
+        return measure(Path(named[0]))
+    with TemporaryDirectory() as book, TemporaryDirectory() as sources:
+        build_book(ROOT, Path(book), Path(sources), LABS)
+        measure(Path(book))
+    return None
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
-// The address of a state: a picture of the page and a place in it, "#walk@EndTxn#1", "#walk@chapter:decision", or,
-// where no frame is sent, the step: "#walk@54".
+// The address of a state: a picture of the page and a place in it.
+//
+// A place is a frame, "#walk@EndTxn#1", a chapter, "#walk@chapter:decision", or, where no frame is sent, the step,
+// "#walk@54".
 
 export interface Address {
 	picture: string;
 	place: string;
 }
 
-const ADDRESS = /^#([\w-]+)@([^&]+)/;
+const ADDRESS = /^#([\w-]+)(?:@([^&]+))?(?:&|$)/;
 
-// What the part of an address after "#" names; undefined for a heading, or for none.
+// What the part of an address after "#" names: a picture, or what else has an id; undefined for none.
 export function parseAddress(hash: string): Address | undefined {
 	try {
-		const [, picture, place] = ADDRESS.exec(decodeURIComponent(hash)) ?? [];
-		return picture && place ? { picture, place } : undefined;
+		const [, picture, place = ""] = ADDRESS.exec(decodeURIComponent(hash)) ?? [];
+		return picture ? { picture, place } : undefined;
 	} catch {
 		return undefined;
 	}

@@ -65,8 +65,8 @@ const headingOf = (picture: Element) => {
 	return `Picture: ${(heading?.textContent ?? "").replace(/#$/, "").trim()}`;
 };
 
-// What must not move while a picture above it grows: the heading that the address names, as long as it is on the screen;
-// for a picture above the screen, where the browser itself does not see to that, what follows it.
+// What must not move while a picture above it grows: the heading that the address names, while it is on the screen; for
+// a picture above the screen, where the browser itself does not see to that, what follows it.
 function heldBelow(picture: Element): Element | undefined {
 	const target = document.querySelector(":target"),
 		top = target?.getBoundingClientRect().top ?? -1,
