@@ -1,4 +1,4 @@
-// <kafka-opened>: the run that the page's address names, "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", with
+// The run that the address of the page names: <kafka-opened>, at "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", with
 // "&at=EndTxn%231" or "&step=54". Python makes it in the page; the pictures are those of the articles.
 
 import "./opened.css";
