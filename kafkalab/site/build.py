@@ -17,7 +17,7 @@ from kafkalab.site.page.build import PAGE, write_page
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
 
 SITE = Path("build", "site")
-GUARD = "guard.js"
+GUARD = "_static/guard.js"
 
 
 def build(root: Path, site: Path, url: str = "") -> None:
@@ -34,18 +34,17 @@ def build(root: Path, site: Path, url: str = "") -> None:
         build_lite(root, site, Path(folder))
     _guard(site)
     write_page(site / PAGE, site / PYTHON, node(root / CACHE))
-    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after the page, which needs Python's library, too
     others = set(site.rglob("*.html"))
     with tempfile.TemporaryDirectory() as folder:
         build_book(root, site, Path(folder), url=url)
     pages = sorted(set(site.rglob("*.html")) - others)
+    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after all that needs Python's library, too
     if dead := dead_links(site, pages):
         raise CannotBuildError("links that lead nowhere:\n" + "\n".join(dead))
 
 
 def _guard(site: Path) -> None:
     """Put the script that says what a browser lacks into each of JupyterLite's pages, and the kernel's."""
-    shutil.copyfile(Path(__file__).with_name(GUARD), site / GUARD)
     for app in APPS:
         path = site / FOLDER / app / "index.html"
         tag = f'<script src="../../{GUARD}" data-lab></script>'

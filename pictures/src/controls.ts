@@ -6,6 +6,7 @@ import { whyPress } from "./presses";
 import { asSentence, keyName, nameOf } from "./run";
 import type { View } from "./sequence_view";
 import { MOVES, type Tool, isMove, whyNoMove } from "./stepper";
+import { whyNoStrips } from "./what_if";
 
 const BUTTONS: Record<string, Tool> = {
 	...MOVES,
@@ -95,13 +96,14 @@ export const HELP = html`<div class="help" role="dialog" aria-label="Help" hidde
 export function whyNot(v: View, action: string, target = ""): string {
 	const { step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/help|filter|inspect|time|finding|menu|node|faults|size|chapters|every|what_if/.test(action)) return "";
+	if (/help|filter|inspect|time|finding|menu|node|faults|size|chapters|every/.test(action)) return "";
 	if (isMove(action)) return whyNoMove(v, action);
+	if (action === "what_if") return v.model.get("what_if") ? "" : asSentence(whyNoStrips(run));
 	if (action === "internal") return run.internal.length ? "" : "This run has no internal logs.";
 	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
 	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
 	if (/undo|redo/.test(action) && run.live) return asSentence(run.live);
-	if (journey.klab.busy) return "The kernel is making the new run.";
+	if (journey.klab.busy) return "Python is making the new run.";
 	if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
 	if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
 	if (action === "crash") return asSentence(whyPress(run, step, action, target));

@@ -22,7 +22,8 @@ function fieldRows(run: Run, frame: Frame): TemplateResult[] {
 		fields = [...frame.fields.filter((field) => !isHeader(field)), ...frame.fields.filter(isHeader)];
 	return fields.map(([name, value], i) => {
 		const part = partOf(name),
-			heading = part && part !== partOf(fields[i - 1]?.[0] ?? "") ? html`<h4>${part.slice(0, -1)}</h4>` : nothing;
+			heading =
+				part && part !== partOf(fields[i - 1]?.[0] ?? "") ? html`<h4 role="none">${part.slice(0, -1)}</h4>` : nothing;
 		return html`${heading}<div><small>${name.slice(part.length)}</small> <span data-field=${name}>${value}</span>
 			<p>${meaningOf(run, frame, name)}</p></div>`;
 	});
@@ -33,7 +34,7 @@ function linkList(title: string, events: RunEvent[], step: number, more = 0) {
 	const links = events.map(
 		(e) => html`<li><button type="button" data-go=${e.step} aria-current=${e.step === step}>${e.text}</button></li>`,
 	);
-	return html`<h4>${title}</h4>
+	return html`<h4 role="none">${title}</h4>
 		<ul>${links}${more > 0 ? html`<li><small>and ${more} more</small></li>` : nothing}</ul>`;
 }
 
@@ -70,7 +71,7 @@ export function inspectorOf(run: Run, f: Frame, step: number, own: boolean): Tem
 				: nothing,
 		caused = arrived ? run.caused(f, step).filter((e) => e.kind !== "append") : [],
 		appended = arrived ? run.appended(f, step) : [];
-	return html`<div class=${f.category}><h3>${because(own)}<span>${f.id}</span>
+	return html`<div class=${f.category}><h3 role="none">${because(own)}<span>${f.id}</span>
 		<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${f.about}</p>
 		<p><small>${facts.filter(Boolean).join(" · ")}</small>
 		${go(f.of, "answers")}${go(f.copy_of, "second delivery of")}</p>

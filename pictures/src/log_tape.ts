@@ -281,7 +281,7 @@ function inspectorMarkup(log: Replica | undefined, partition: string, base: numb
 			html`<tr data-field=${name}><th scope="row">${name}</th><td><b>${value}</b></td
 				><td>${words.meaning[name]}</td></tr>`,
 	);
-	return html`<div class="inspector" data-chosen=${base}><h3>${partition} <b>${spanOf(cell[0])}</b></h3>
+	return html`<div class="inspector" data-chosen=${base}><h3 role="none">${partition} <b>${spanOf(cell[0])}</b></h3>
 		<div class="two"><table class="fields">${fields}</table>${recordsMarkup(cell)}</div></div>`;
 }
 

@@ -113,6 +113,7 @@ def test_every_picture_is_live(address: str, page: Page, book: Path, lab: str) -
     page.goto(f"{address}labs/{lab}.html")
     pictures = page.locator("kafka-run")
     expect(pictures).to_have_count(count)
+    page.evaluate("for (const one of document.querySelectorAll('details.run')) one.open = true")
     for picture in pictures.all():
         picture.scroll_into_view_if_needed()
         expect(picture.locator(".klab").first).to_be_visible()
@@ -159,6 +160,18 @@ def test_a_link_in_the_text_loads_the_picture_and_moves_it(address: str, page: P
     walk.press("Home")
     link.click()
     expect(walk).to_have_attribute("data-step", step_of("EndTxn#1"))
+
+
+def test_a_link_and_an_address_unfold_an_exhibit(address: str, page: Page) -> None:
+    page.goto(f"{address}labs/90_bugs_that_kafka_had.html")
+    page.locator("a[href='#show:KAFKA-5494']").first.click()
+    exhibit = page.locator("#KAFKA-5494")
+    expect(exhibit.locator(".klab.compare")).to_be_visible()
+    expect(exhibit.locator(".klab.compare")).to_be_in_viewport()
+    page.goto("about:blank")
+    page.goto(f"{address}labs/90_bugs_that_kafka_had.html#KAFKA-5494@3")
+    expect(exhibit.locator(".klab.compare")).to_have_attribute("data-row", "3")
+    expect(exhibit.locator(".klab.compare")).to_be_in_viewport()
 
 
 def test_a_card_keeps_the_guess_and_tells_where_it_is_shown_again(address: str, page: Page) -> None:
@@ -263,6 +276,7 @@ def test_a_picture_that_cannot_be_loaded_says_so_and_stays_and_can_be_tried_agai
     console_errors.clear()
 
 
+@pytest.mark.parametrize("browser", ["browser"], indirect=True)
 def test_without_scripts_the_static_pictures_and_their_words_stay(
     address: str, browser: Browser, console_errors: list[str]
 ) -> None:
@@ -271,7 +285,7 @@ def test_without_scripts_the_static_pictures_and_their_words_stay(
     page.goto(f"{address}{LAB}")
     expect(page.locator("#walk img")).to_be_visible()
     assert page.locator("#walk img").get_attribute("alt")
-    words = page.locator("#walk + noscript details, #walk ~ details").first
+    words = page.locator("#walk + noscript details")
     words.locator("summary").click()
     expect(words.locator("pre")).to_contain_text("init_transactions()")
     context.close()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-from sphinx.cmd.build import build_main
 
 from kafkalab.site.book.documents import write_documents
 from kafkalab.site.book.front import write_front
@@ -31,19 +31,26 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), 
     not known: then no page has a tag that needs it.
     """
     articles = write_articles(root, sources, site, only)
-    picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "")
+    picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "", foretold=True)
     documents = write_documents(root, sources, site, articles, with_runs(root, site, picture))
     write_front(root, sources, picture, documents)
-    named = [f"-Dogp_site_url={url}", f"-Dhtml_baseurl={url}", "-t", "public"] if url else []
-    strict = [] if only else ["-W", "--keep-going"]
-    command = ["-q", "-b", "html", *strict, *named, "-c", HERE, "-d", sources / ".doctrees", sources, site]
-    if build_main(list(map(str, command))):
-        raise CannotBuildError("Sphinx could not build the book")
-    for path in [path for pattern in UNUSED for path in site.glob(pattern)]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.copy(HERE / "run.md", sources)
+    make_pages(sources, site, url, strict=not only)
     write_pictures(site / STATIC)
     if (site / PYTHON).is_dir():
         write_python(site / STATIC / "python", site / PYTHON, node(root / CACHE))
+
+
+def make_pages(sources: Path, site: Path, url: str = "", strict: bool = True) -> None:
+    """Let Sphinx make pages of the sources. CannotBuildError if it fails, or warns of something and `strict`."""
+    named = [f"-Dogp_site_url={url}", f"-Dhtml_baseurl={url}", "-t", "public"] if url else []
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", *(["-W", "--keep-going"] if strict else []), *named]
+    folders = ["-c", HERE, "-d", sources / ".doctrees", sources, site]
+    done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise CannotBuildError(f"Sphinx could not build the book:\n{done.stderr}")
+    for path in [path for pattern in UNUSED for path in site.glob(pattern)]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def write_pictures(static: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from IPython.display import display
@@ -141,9 +141,10 @@ def _told_by_names(journey: Journey, talked: Sequence[str]) -> Iterator[Press]:
 
 def _told_by_runs(scenario: Scenario, beside: Sequence[Scenario]) -> Iterator[Press]:
     """Yield the faults by which other runs of the article differ from this one."""
+    base = replace(scenario, faults=())
     for other in beside:
         more = [fault for fault in other.faults if fault not in scenario.faults]
-        if len(more) == 1 and other == scenario.with_faults(*other.faults) and (press := press_of(more[0])):
+        if len(more) == 1 and replace(other, faults=()) == base and (press := press_of(more[0])):
             yield press
 
 

@@ -15,7 +15,9 @@ from kafkalab.reference.bug import anchor_of
 
 CODE = r"^```.*?^```|`[^`\n]*`"
 LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", re.M | re.S)
-INTO_A_PICTURE = re.compile(r"#([A-Z]\w*#\d+|chapter:[\w-]+|show:.+)")
+STEP = re.compile(r"#([A-Z]\w*#\d+|chapter:[\w-]+)")
+"""A link that moves the pictures of its page."""
+EXHIBIT = "#show:"
 SCHEME = re.compile(r"[a-z][a-z+.-]*:|//")
 START = "labs/00_start.ipynb"
 GLOSSARY = "glossary.html"
@@ -49,7 +51,7 @@ class Links:
             return f"[{words}]({to})"
         if source == START and (sentence := _sentences().get(place)):
             to, tooltip = self._from_here(GLOSSARY) + f"#{place}", f' class="term" {sentence}'
-        elif not INTO_A_PICTURE.fullmatch(to):
+        elif not (STEP.fullmatch(to) or to.startswith(EXHIBIT)):
             if not (address := self.to(source)):
                 return words
             to = (address if file else "") + (f"#{_in_the_book(source, place)}" if place else "")
@@ -101,7 +103,7 @@ def _links_of(page: Path) -> set[str]:
 
 
 def _is_dead(page: Path, to: str, ids: Callable[[Path], set[str]]) -> bool:
-    if SCHEME.match(to) or INTO_A_PICTURE.fullmatch(to):
+    if SCHEME.match(to) or STEP.fullmatch(to):
         return False
     rest, _, anchor = to.partition("#")
     file, _, query = rest.partition("?")

@@ -26,8 +26,9 @@ from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_c
 from kafkalab.site.book.exercises import with_boxes
 from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
 from kafkalab.site.book.futures import FUTURES
+from kafkalab.site.book.galleries import html_of
 from kafkalab.site.book.links import CELL, START, Links
-from kafkalab.site.book.recorder import KEPT, PREAMBLE, Kept, fix, state_of
+from kafkalab.site.book.recorder import EXHIBITS, KEPT, PREAMBLE, Kept, fix, state_of
 from kafkalab.site.notebooks import NEEDS_MORE
 
 PACKAGE = Path(kafkalab.__file__).parent
@@ -107,13 +108,22 @@ def add_futures(cells: Sequence[Cell], told: Sequence[dict[str, Any]]) -> None:
     found = [output["data"][FUTURES] for output in told if FUTURES in output.get("data", {})]
     futures: dict[str, Any] = found[0] if found else {}
     outputs = (output.get("data", {}) for cell in cells for output in cell.get("outputs", ()))
-    for model in (model for data in outputs for model in data.get(KEPT, {}).get("models", {}).values()):
+    for model in (model for data in outputs for kept in _kept_in(data) for model in kept["models"].values()):
         if "codes" not in model:
             continue
         model["futures"] = futures.get(state_of(model))
         if model["futures"] is None:
             model |= {"codes": [], "futures": {}}
             model["values"]["payload"] = fix(model["values"]["payload"])
+
+
+def _kept_in(data: dict[str, Any]) -> Iterator[Kept]:
+    """Yield what is kept of each picture of an output."""
+    kept = data.get(KEPT, {})
+    for *_, inner in kept.get(EXHIBITS, ()):
+        yield from _kept_in(inner)
+    if "models" in kept:
+        yield kept
 
 
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links: Links) -> Notebook:
@@ -132,7 +142,9 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links:
         cell["outputs"] = shown[cell["id"]]["outputs"]
         for number, output in enumerate(cell["outputs"]):
             data = output.get("data", {})
-            if kept := data.get(KEPT):
+            if EXHIBITS in (kept := data.get(KEPT, {})):
+                output["data"] = {"text/html": html_of(kept, partial(_write_exhibit, site / FOLDER / name, before))}
+            elif kept:
                 place = site / FOLDER / name / (cell["id"] + (f"-{number}" if number else ""))
                 output["data"] = {"text/html": write_picture(place, "../", kept, data, before)}
     return copy
@@ -179,6 +191,10 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
         id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
         alt=escape(words.partition("\n")[0]), words=escape(words),
     )  # fmt: skip
+
+
+def _write_exhibit(folder: Path, shown: Shown, name: str, data: dict[str, Any]) -> str:
+    return write_picture(folder / name, "../", data[KEPT], data, shown)
 
 
 def write_run(folder: Path, data: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ipywidgets import Widget, widget_serialization
 
+from kafkalab.reference.gallery import Gallery
 from kafkalab.sim.codec import code_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.compare import Compare
@@ -21,6 +22,7 @@ from kafkalab.widgets.views.view import Picture
 
 KEPT = "application/vnd.kafkalab.picture+json"
 PREAMBLE = "from kafkalab.site.book.recorder import record_pictures\nrecord_pictures()\n"
+EXHIBITS = "exhibits"
 OF_WIDGETS = ("layout", "tabbable", "tooltip", "parts", "comm", "_own_id")
 """Values of a model that only ipywidgets uses."""
 ONLY_HERE = "this run is made by the notebook's own code: open the notebook to change it"
@@ -39,6 +41,22 @@ def record_pictures() -> None:
         return {**data, KEPT: describe_picture(picture)}, metadata
 
     Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign, assignment]
+    shown_gallery = Gallery._repr_mimebundle_
+
+    def with_exhibits(gallery: Gallery, **kwargs: Any) -> Any:
+        data, metadata = shown_gallery(gallery, **kwargs)
+        return {**data, KEPT: describe_gallery(gallery)}, metadata
+
+    Gallery._repr_mimebundle_ = with_exhibits  # type: ignore[method-assign, assignment]
+
+
+def describe_gallery(gallery: Gallery) -> Kept:
+    """Return of each exhibit its key, title, words and picture; and which is chosen."""
+    exhibits = []
+    for exhibit in gallery.exhibits:
+        words, picture = exhibit.show()
+        exhibits.append([exhibit.key, exhibit.title, words, picture._repr_mimebundle_()[0]])
+    return {EXHIBITS: exhibits, "chosen": gallery.chooser.chosen}
 
 
 def describe_picture(picture: Picture) -> Kept:

@@ -23,6 +23,7 @@ from kafkalab.reference.rule_matrix import EXPECTED
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
+from kafkalab.site.book.futures import futures_of
 from kafkalab.site.book.notebooks import FOLDER, write_picture
 from kafkalab.site.book.recorder import describe_picture
 from kafkalab.widgets.model.findings import forbidden
@@ -102,9 +103,15 @@ def lost_answer() -> Sequence:
     return view
 
 
-def element_of(view: Sequence, place: Path, up: str) -> str:
-    """Write what a picture is made of; return its element without a line's end, which Markdown would not survive."""
-    html = write_picture(place, up, describe_picture(view), {FIGURE: view.svg(), "text/plain": view.text()})
+def element_of(view: Sequence, place: Path, up: str, foretold: bool = False) -> str:
+    """Write what a picture is made of; return its element without a line's end, which Markdown would not survive.
+
+    With `foretold`, presses in it are answered from what is stored beside it.
+    """
+    kept = describe_picture(view)
+    for journey in (model for model in kept["models"].values() if foretold and "codes" in model):
+        journey["futures"] = futures_of({**journey, "parts": {view.part}}, (), ())
+    html = write_picture(place, up, kept, {FIGURE: view.svg(), "text/plain": view.text()})
     view.close()
     return html.replace("\n", "&#10;")
 

@@ -4,6 +4,7 @@ themselves to search engines."""
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -12,6 +13,7 @@ from sphinx.transforms import SphinxTransform
 from kafkalab.course.glossary import cells, terms
 from kafkalab.grading.landing import TERM
 from kafkalab.site.book.links import CELL
+from kafkalab.site.lite import FOLDER as JUPYTER
 from kafkalab.site.lite import notebook_address
 
 ELEMENTS = ("kafka_run", "kafka_exercise", "terms")
@@ -23,7 +25,7 @@ LONGEST = 200
 class NameIds(SphinxTransform):
     """Give each heading the id by which code hosts know it, and each term of the glossary that of its notebook."""
 
-    default_priority = 400
+    default_priority = 880  # after all that names sections
 
     def apply(self, **kwargs: Any) -> None:
         """Change the ids of a page."""
@@ -55,6 +57,8 @@ def setup(app: Any) -> dict[str, bool]:
     for name in ELEMENTS:
         app.add_css_file(f"{name}.css")
         app.add_js_file(f"{name}.js", type="module")
+    if Path(app.outdir, JUPYTER).is_dir():
+        app.add_js_file("early.js", type="module")
     app.add_transform(NameIds)
     app.connect("html-page-context", describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

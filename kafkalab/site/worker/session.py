@@ -13,7 +13,10 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+from kafkalab.grading.challenge import answer_challenge
+from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.sim.codec import code_of, scenario_of_code
+from kafkalab.site.worker.opening import opening
 from kafkalab.site.worker.stand_in import Page, Widget
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.listening import sentence
@@ -29,7 +32,13 @@ class Session:
     def __init__(self, post: Callable[[str], None]) -> None:
         """Show every widget from now on in the page behind `post`."""
         self._post = post
-        self._todo = {"journey": self._journey, "view": self._view, "comm": self._comm}
+        self._todo = {
+            "open": self._open,
+            "journey": self._journey,
+            "view": self._view,
+            "comm": self._comm,
+            "answer": self._answer,
+        }
         self._codes: dict[str, list[str]] = {}
         Widget.shown_in = Page(self.post)
 
@@ -54,6 +63,19 @@ class Session:
         finally:
             Widget.shown_in.post = self.post
 
+    def _open(self, message: Message) -> None:
+        """Make the run that an address names, and tell the page's model of it all; "opened" has its challenge."""
+        found = opening(str(message["address"]))
+        with self._unheard():
+            journey = Journey(found.scenario, step=found.step)
+            if found.at:
+                journey.press("find", found.at)
+            _take_over(journey, message)
+        self._codes[message["id"]] = [code_of(journey.scenario)]
+        self.post({"kind": "codes", "id": message["id"], "codes": self._codes[message["id"]]})
+        journey.send_state()
+        journey.send({"kind": "opened", "challenge": str(found.challenge or "")})
+
     def _journey(self, message: Message) -> None:
         """Make the runs of a journey again, of their codes, and take the place of its model."""
         codes, values = message["codes"], message["values"]
@@ -64,7 +86,10 @@ class Session:
         self._codes[message["id"]] = codes
 
     def _view(self, message: Message) -> None:
-        """Make a picture again, of the journey that it names if it is of one, and take the place of its model."""
+        """Make a picture, of the journey that it names if it is of one, and take the place of its model.
+
+        A model without values gets all of them, and is "opened" then.
+        """
         kind, values = kind_of(message["part"]), message["values"]
         journey = Widget.shown_in.widgets.get(message["journey"])
         with self._unheard():
@@ -74,6 +99,9 @@ class Session:
                 view = kind(**{name: values[name] for name in signature(kind).parameters if name in values})
             _take_over(view, message)
             _set(view, values)
+        if not values:
+            view.send_state()
+            view.send({"kind": "opened"})
         told = (set(view.keys) & set(values)) - {"journey", *view.SETTABLE}
         state = view.get_state(sorted(told))
         if news := {name: value for name, value in state.items() if value and value != values[name]}:
@@ -86,6 +114,15 @@ class Session:
             if made := Widget.shown_in.widgets[id_].scenarios[len(codes) :]:  # type: ignore[attr-defined]
                 codes += map(code_of, made)
                 self.post({"kind": "codes", "id": id_, "codes": codes})
+
+    def _answer(self, message: Message) -> None:
+        """Send the line to hand in for the presses of the run shown, or say what is missing."""
+        journey = Widget.shown_in.widgets[message["id"]]
+        try:
+            line, right = str(answer_challenge(str(message["challenge"]), str(message["name"]), journey)), True
+        except WrongAnswer as wrong:
+            line, right = str(wrong), False
+        journey.send({"kind": "answered", "right": right, "text": line})
 
 
 def kind_of(part: str) -> Any:

@@ -131,25 +131,24 @@ export class Foretold {
 	}
 	private show(place: number, step: number, tree = this.tree) {
 		this.keepShared();
-		const { payload, verdict, shared } = this.runs.get(place) as Shown,
+		const { payload, verdict } = this.runs.get(place) as Shown,
 			goesBack = wayTo(tree, this.place).includes(place);
 		this.journey.values.tree = tree;
 		if (!goesBack) this.enter(place);
 		const can = { can_undo: tree[place].parent >= 0, can_redo: this.visited.has(place) };
 		this.journey.update({ payload, opened: [], step, tree: [...tree], place, ...can, verdict: { ...verdict, place } });
-		for (const view of this.shares) view.update({ shared: { ...shared, place } });
-	}
-	private get shares() {
-		return this.journey.views.filter(({ part }) => part === "share");
+		for (const view of this.journey.views) this.tell(view);
 	}
 	private keepShared() {
-		const run = this.runs.get(this.place);
-		for (const { values } of this.shares) if (run) run.shared = values.shared as Values;
+		const run = this.runs.get(this.place),
+			share = this.journey.views.find(({ part }) => part === "share");
+		if (run && share) run.shared = share.values.shared as Values;
 	}
-	// Lets a picture that has been recorded before follow.
+	// Lets a picture follow that has values of its own for each run.
 	tell(view: RunModel) {
 		const { place } = this,
-			{ shared = {} } = this.runs.get(place) ?? {};
-		if (view.part === "share" && place !== this.begun) view.update({ shared: { ...shared, place } });
+			{ shared = {}, verdict = {} } = this.runs.get(place) ?? {};
+		if (view.part === "share" && "code" in shared) view.update({ shared: { ...shared, place } });
+		if (view.part === "verdict") view.update({ told: { ...verdict, place } });
 	}
 }

@@ -1,4 +1,4 @@
-// On the book's pages: what a lab as a notebook needs is fetched as soon as the reader points at a link to one.
+// Where the site has JupyterLite: what a lab as a notebook needs is fetched as soon as the reader points at a link to one.
 //
 // What isolates the labs' pages (isolate.js) is set up at once, so that Interrupt works in the first one.
 const PYTHON = [
@@ -9,7 +9,7 @@ const PYTHON = [
 	"library.packed",
 	"packages.packed",
 ];
-
+const KINDS = ["pointerover", "focusin"];
 const site = new URL("../", import.meta.url);
 
 function prefetch({ target }) {
@@ -23,7 +23,6 @@ function prefetch({ target }) {
 	}
 }
 
-const KINDS = ["pointerover", "focusin"];
 for (const kind of KINDS) addEventListener(kind, prefetch);
 const worker = new URL("jupyter/service-worker.js?enableCache=false", site);
 navigator.serviceWorker?.register(worker.href).catch(() => undefined);
