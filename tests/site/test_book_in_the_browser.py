@@ -24,7 +24,7 @@ from tests.site.conftest import one_at_a_time
 __all__ = ["console_errors"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
 
-LABS = ("00_meet", "03", "90")
+LABS = ("00_meet", "02", "03", "90")
 LAB = "labs/03_a_full_commit.html"
 PHONE = {"width": 390, "height": 844}
 PICTURE = re.compile(r"<kafka-run ")
