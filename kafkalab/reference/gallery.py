@@ -41,13 +41,13 @@ class Gallery(VBox):  # type: ignore[misc]
         self._shows = {exhibit.key: exhibit.show for exhibit in exhibits}
         self.picture: Picture
         entries = [(e.group, e.key, e.title) for e in exhibits]
-        self.chooser = Chooser(heading, entries, self._told, chosen)
+        self.chooser = Chooser(heading, entries, self._describe, chosen)
         self._below = self.picture
         super().__init__([self.chooser, self.picture])
         self.add_class("klab-gallery")
         self.chooser.observe(self._replace, "words")
 
-    def _told(self, key: str) -> Words:
+    def _describe(self, key: str) -> Words:
         words, self.picture = self._shows[key]()
         return words
 

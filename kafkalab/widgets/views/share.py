@@ -33,29 +33,29 @@ class Share(View):
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         journey = Journey.of(run)
-        super().__init__(journey, size, shared=_shared(journey))  # complete when the browser hears of it
+        super().__init__(journey, size, shared=_build_shared(journey))  # complete when the browser hears of it
         self.journey.observe(self._refresh, "place")
         self.hear({"open": self._open, "code": self._open, "page": self._send_page})
 
     def _refresh(self, _: Any = None) -> None:
-        self.shared = _shared(self.journey)
+        self.shared = _build_shared(self.journey)
 
     @property
     def code(self) -> str:
         """The short code. ValueError for a run whose program cannot be saved."""
-        return self._given("code")
+        return self._take_shared("code")
 
     @property
     def python(self) -> str:
         """A cell that makes the scenario. ValueError for a run whose program cannot be saved."""
-        return self._given("python")
+        return self._take_shared("python")
 
     @property
     def file_text(self) -> str:
         """The text of the `.klab` file. ValueError for a run whose program cannot be saved."""
-        return self._given("file")
+        return self._take_shared("file")
 
-    def _given(self, name: str) -> str:
+    def _take_shared(self, name: str) -> str:
         if self.shared["why"]:
             raise ValueError(self.shared["why"])
         return str(self.shared[name])
@@ -124,7 +124,7 @@ class Share(View):
         return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
 
 
-def _shared(journey: Journey) -> dict[str, Any]:
+def _build_shared(journey: Journey) -> dict[str, Any]:
     """Return what the buttons copy and save of the run shown, or why it cannot be shared."""
     scenario, digest = journey.scenario, journey.cluster.trace.digest()
     head = {"place": journey.place, "name": _file_name(scenario), "digest": digest}
