@@ -11,6 +11,7 @@ import { build } from "esbuild";
 const HERE = import.meta.dirname,
 	OUT = resolve(process.argv[2] ?? join(HERE, "../kafkalab/widgets/built")),
 	COMMON = "kafkalab:common",
+	ENTRIES = ["kafka_exercise", "kafka_run", "terms", "page", "python", "recorded_page", "recorded_page_opens"],
 	PICTURE = /^export default /m,
 	SCRIPT = /\.[jt]s$/;
 
@@ -75,9 +76,7 @@ const named = (names) => sources.filter((path) => names.includes(path.replace(SC
 		sources.filter((path) => SCRIPT.test(path) && PICTURE.test(textOf(path))),
 		shared,
 	),
-	pages = await bundle(
-		named(["src/page/kafka_run", "src/page/page", "src/page/recorded_page", "src/page/recorded_page_opens"]),
-	),
+	pages = await bundle(named(ENTRIES.map((name) => `src/page/${name}`))),
 	twice = Object.entries(pictures.inside).filter(([, entries]) => entries.length > 1);
 if (twice.length)
 	throw new Error(`${twice.map(([path, entries]) => `${path} is in ${entries.join(" and ")}`)}: name it in common.js`);

@@ -11,7 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.forms import Blank, Form
 from kafkalab.grading.mutants import called_each, same, shown
+from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import Cluster, ran
 
@@ -24,7 +26,8 @@ class Fact:
     """One row: its name, what it says, what is true of it, where to look, and a run or a table that shows it.
 
     `step` finds the step of that run that decides, `misses` names the misconception behind a wrong value. Where a value
-    can be tried, `tried` returns the run to which a wrong one leads; it takes the place of `run`.
+    can be tried, `tried` returns the run to which a wrong one leads; it takes the place of `run`. `words` are the words
+    of this row, if not each of the exercise's words is one.
     """
 
     name: Any
@@ -35,6 +38,7 @@ class Fact:
     misses: Mapping[Any, str] | None = None
     step: Callable[[Cluster], int] | None = None
     tried: Callable[[Any], Scenario] | None = None
+    words: Sequence[str] = ()
 
 
 def facts_of(
@@ -55,6 +59,21 @@ def facts_of(
             Fact(name=number, says=row.says, truth=truth, look=row.look, run=run, misses=row.misses, step=step)
         )
     return tuple(found)
+
+
+def rows(
+    facts: Callable[[int], Sequence[Fact]],
+    words: Sequence[str],
+    form: str,
+    what: str = "row",
+    flat: Callable[[Any], Any] = lambda answer: answer,
+) -> Form:
+    """Return the check of an exercise that asks for a word in each row; `facts(seed)` are the rows."""
+    return Form(
+        lambda answer: table(answer, facts(seed()), words, form, what),
+        lambda: [Blank(fact.name, fact.says, fact.words or words) for fact in facts(seed())],
+        flat,
+    )
 
 
 def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row") -> str:

@@ -18,7 +18,8 @@ from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.recording import Recording
 from kafkalab.widgets.model.enabled_actions import EnabledActions, by_hand
-from kafkalab.widgets.model.journey import NO_FRAME_YET, SHOWN
+from kafkalab.widgets.model.futures import NO_FRAME_YET
+from kafkalab.widgets.model.journey import SHOWN
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES
 from kafkalab.wire.tap.gate import Gate

@@ -38,7 +38,7 @@ class Gallery(VBox):  # type: ignore[misc]
             raise ValueError(
                 f"the stored runs are not in {ROOT / 'data'}; install kafkalab from a checkout of its repository"
             )
-        self._shows = {exhibit.key: exhibit.show for exhibit in exhibits}
+        self.exhibits = tuple(exhibits)
         self.picture: Picture
         entries = [(e.group, e.key, e.title) for e in exhibits]
         self.chooser = Chooser(heading, entries, self._describe, chosen)
@@ -48,7 +48,7 @@ class Gallery(VBox):  # type: ignore[misc]
         self.chooser.observe(self._replace, "words")
 
     def _describe(self, key: str) -> Words:
-        words, self.picture = self._shows[key]()
+        words, self.picture = next(exhibit for exhibit in self.exhibits if exhibit.key == key).show()
         return words
 
     def _replace(self, _: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kafkalab.site.build import SITE, build
 from kafkalab.site.runtime import CannotBuildError
-from kafkalab.site.serve import PORT, port_number, serve
+from kafkalab.site.serve import PORT, port_number, public_address, serve
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=SITE, metavar="FOLDER", help=f"where it is built ({SITE})")
     parser.add_argument("--serve", action="store_true", help="then show it on this machine")
     parser.add_argument("--port", type=port_number, default=PORT, help=f"with --serve ({PORT}; 0: any that is free)")
+    parser.add_argument("--url", type=public_address, help="the public address, for search engines")
     options = parser.parse_args(argv)
     root = Path.cwd()
     if not (root / "labs" / "00_start.ipynb").is_file():
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     begun = time.monotonic()
     try:
-        build(root, options.out)
+        build(root, options.out, options.url or "")
     except CannotBuildError as error:
         print(f"kafkalab.site: {error}", file=sys.stderr)
         return 2

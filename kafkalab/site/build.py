@@ -7,22 +7,24 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from kafkalab.site.documents import dead_links, write_documents
-from kafkalab.site.frame import GUARD, write_assets
+from kafkalab.site.book.build import build_book
+from kafkalab.site.book.links import dead_links
 from kafkalab.site.kernel.build import PAGE as KERNELS_PAGE
-from kafkalab.site.kernel.build import write_early, write_kernel
+from kafkalab.site.kernel.build import write_kernel
 from kafkalab.site.lite import APPS, FOLDER, PYTHON, build_lite
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.page.build import PAGE, write_page
-from kafkalab.site.recordings import write_recordings
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
-from kafkalab.site.start_page import write_start_page
 
 SITE = Path("build", "site")
+GUARD = "_static/guard.js"
 
 
-def build(root: Path, site: Path) -> None:
-    """Build the site of the project in the folder `root` into the folder `site`, which it empties first."""
+def build(root: Path, site: Path, url: str = "") -> None:
+    """Build the site of the project in the folder `root` into the folder `site`, which it empties first.
+
+    `url` is its public address, "" if that is not known.
+    """
     if site.exists() and any(site.iterdir()) and not (site / FOLDER).is_dir():
         raise CannotBuildError(f"{site} is not empty and holds no site of kafkalab; name another folder")
     shutil.rmtree(site, ignore_errors=True)
@@ -31,12 +33,12 @@ def build(root: Path, site: Path) -> None:
         write_notebooks(root, Path(folder))
         build_lite(root, site, Path(folder))
     _guard(site)
-    write_assets(site)
-    write_early(site)
     write_page(site / PAGE, site / PYTHON, node(root / CACHE))
-    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after the page, which needs Python's library, too
-    recordings = write_recordings(root, site)
-    pages = [recordings, *write_documents(root, site), *write_start_page(root, site)]
+    others = set(site.rglob("*.html"))
+    with tempfile.TemporaryDirectory() as folder:
+        build_book(root, site, Path(folder), url=url)
+    pages = sorted(set(site.rglob("*.html")) - others)
+    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after all that needs Python's library, too
     if dead := dead_links(site, pages):
         raise CannotBuildError("links that lead nowhere:\n" + "\n".join(dead))
 

@@ -31,6 +31,11 @@ open in a Firefox that blocks all site data."""
 NOT_INSTALLED = "the site needs jupyterlite-core and jupyterlite-pyodide-kernel: `make site`, or pip install '.[site]'"
 
 
+def notebook_address(path: str) -> str:
+    """Return the address, from the site's folder, of a notebook alone: another tab's kernel does not slow it down."""
+    return f"{FOLDER}/notebooks/index.html?path={path}"
+
+
 def build_lite(root: Path, site: Path, notebooks: Path) -> None:
     """Build JupyterLite and its Python into the folder `site`, with the files below `notebooks` as its contents.
 

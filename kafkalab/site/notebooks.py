@@ -9,9 +9,10 @@ from kafkalab.grading.builder import LABS, Notebook, read
 
 NEEDS_MORE = dict.fromkeys(("12_auditing_with_spark", "16_spark_at_work"), "Spark and Java")
 """By its notebook's name, what a lab needs that no browser has."""
+WHERE = "install kafkalab on your computer (`make lab`, with Java 17 or newer) or open the labs on Binder"
 ELSEWHERE = (
-    "**This lab cannot run in a browser: it needs {need}.** Read it here; to run it, install kafkalab on your computer "
-    "(`make lab`, with Java 17 or newer) or open the labs on Binder. All other labs run here."
+    f"**This lab cannot run in a browser: it needs {{need}}.** Read it here; to run it, {WHERE}. "
+    "All other labs run here."
 )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-HOST, PORT = "127.0.0.1", 8000
+HOST, PORT, MISSING = "127.0.0.1", 8000, "404.html"
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -25,6 +27,17 @@ class Handler(SimpleHTTPRequestHandler):
         ".whl": "application/zip",
         ".klab": "application/json",
     }
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer with the site's own page where it has no such file, as hosts of static files do."""
+        page = Path(self.directory, MISSING)
+        if code != HTTPStatus.NOT_FOUND or not page.is_file():
+            return super().send_error(code, message, explain)
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page.read_bytes())
 
     def log_message(self, format: str, *args: object) -> None:
         """Write no line for each request."""
@@ -58,3 +71,10 @@ def port_number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 65536):
         raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text[:80]!r}")
     return int(text)
+
+
+def public_address(text: str) -> str:
+    """Return the address that an option names, with a slash at its end."""
+    if not re.fullmatch(r"https?://[^/\s?#]+(/[^\s?#]*)?", text):
+        raise argparse.ArgumentTypeError(f"an address looks like https://example.org/course/, not {text[:80]!r}")
+    return text.rstrip("/") + "/"

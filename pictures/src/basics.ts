@@ -32,3 +32,7 @@ export function upTo(count: number, holds: (index: number) => boolean): number {
 		else count = middle;
 	}
 }
+
+// The name of a button that shows `shown` and does `what`: it has what is seen, by which somebody may call it.
+export const nameOf = (shown: string, what: string) =>
+	/\p{L}/u.test(shown) && !what.toLowerCase().includes(shown.toLowerCase()) ? `${shown}: ${what}` : what;

@@ -118,7 +118,7 @@ class Compare extends Panel<Values> {
 			moves = MOVES.map(([action, sign, name]) => this.tool(action, sign, { name, title: name }));
 		return html`<div class="bar"><div>${moves}</div>${this.tool("difference", "≠ where they part")}</div>
 			<div class="names">${this.sides.map((side, i) => this.head(side, i))}</div>
-			<div class="columns" role="list" aria-label="Both runs">${
+			<div class="columns" role="list" tabindex="0" aria-label="Both runs">${
 				first ? html`<div class="more"><small>${first} earlier rows</small></div>` : ""
 			}${shown.map((row, i) => this.pair(row, first + i))}</div>
 			<div class="below logs">${keys.map((key) => this.held(key))}</div>`;

@@ -3,9 +3,10 @@
 import { foldHere, isOpen, whyNoJump } from "./chapters";
 import { html, nothing, render } from "./lit";
 import { whyPress } from "./presses";
-import { asSentence, keyName } from "./run";
+import { asSentence, keyName, nameOf } from "./run";
 import type { View } from "./sequence_view";
 import { MOVES, type Tool, isMove, whyNoMove } from "./stepper";
+import { whyNoStrips } from "./what_if";
 
 const BUTTONS: Record<string, Tool> = {
 	...MOVES,
@@ -22,7 +23,7 @@ const BUTTONS: Record<string, Tool> = {
 	previous_turn: ["<", "Previous step at which another fate begins (what if)", "<"],
 	next_turn: [">", "Next step at which another fate begins (what if)", ">"],
 	drop: ["× Drop", "Drop the frame sent at this step", "d"],
-	duplicate: ["×2 Duplicate", "×2: Duplicate the frame sent at this step", "u"],
+	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"],
 	redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
@@ -33,7 +34,7 @@ const BUTTONS: Record<string, Tool> = {
 	time: ["time", "Time downwards or across", "t"],
 	size: ["A↕", "All pictures larger, for a projector, or as they were", "b"],
 	internal: ["internal", "Internal logs: always, or only while something happens in them", "l"],
-	filter: ["view", "View: frames, nodes, APIs and transactions", "f"],
+	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
 };
@@ -49,7 +50,7 @@ const GROUPS = ["transaction", "verification", "replication", "metadata"];
 function button(action: string, label?: string) {
 	const [sign, ...words] = (label ?? BUTTONS[action][0]).split(" "),
 		word = words.length ? html`<span class="word"> ${words.join(" ")}</span>` : nothing;
-	return html`<button type="button" data-action=${action} data-told=${label ?? nothing}>${sign}${word}</button>`;
+	return html`<button type="button" data-action=${action}>${sign}${word}</button>`;
 }
 export const buttons = (...actions: string[]) => html`<div>${actions.map((action) => button(action))}</div>`;
 
@@ -95,13 +96,14 @@ export const HELP = html`<div class="help" role="dialog" aria-label="Help" hidde
 export function whyNot(v: View, action: string, target = ""): string {
 	const { step, run, journey } = v,
 		{ kind, frame } = run.events[step] ?? {};
-	if (/help|filter|inspect|time|finding|menu|node|faults|size|chapters|every|what_if/.test(action)) return "";
+	if (/help|filter|inspect|time|finding|menu|node|faults|size|chapters|every/.test(action)) return "";
 	if (isMove(action)) return whyNoMove(v, action);
+	if (action === "what_if") return v.model.get("what_if") ? "" : asSentence(whyNoStrips(run));
 	if (action === "internal") return run.internal.length ? "" : "This run has no internal logs.";
 	if (action === "open") return foldHere(v) === undefined ? "No step is folded here." : "";
 	if (/^(next|previous)_/.test(action)) return whyNoJump(v, action);
 	if (/undo|redo/.test(action) && run.live) return asSentence(run.live);
-	if (journey.klab.busy) return "The kernel is making the new run.";
+	if (journey.klab.busy) return "Python is making the new run.";
 	if (action === "undo") return journey.get("can_undo") ? "" : "There is no fault to undo.";
 	if (action === "redo") return journey.get("can_redo") ? "" : "Nothing has been undone.";
 	if (action === "crash") return asSentence(whyPress(run, step, action, target));
@@ -135,7 +137,7 @@ function drawTool(v: View, one: HTMLElement) {
 		about = target && ABOUT[action],
 		label = about ? about(v.run.label(target)) : `${told ?? title} (${keysName(key)})`;
 	one.title = no || label;
-	one.ariaLabel = label;
+	one.ariaLabel = nameOf(one.textContent.trim(), label);
 	one.ariaDisabled = String(!!no);
 	one.setAttribute("aria-description", no);
 }
@@ -160,7 +162,6 @@ export function drawFilter(v: View) {
 	for (const one of v.$("groups").querySelectorAll("input")) one.checked = groups.has(one.value);
 	const open = root.querySelector("[data-action=filter]") as HTMLElement;
 	open.textContent = hidden.size ? `view (${hidden.size} hidden)` : "view";
-	open.dataset.told = `${open.textContent}: frames, nodes, APIs and transactions`;
 	v.filtered = run.apis.size + run.transactions.length;
 }
 

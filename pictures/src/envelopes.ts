@@ -125,7 +125,7 @@ function letGo(v: View, drag: Drag) {
 	});
 	const { action, no, details } = outcome;
 	if (no || !action) return v.say(no ? asSentence(no) : "Nothing has changed: the envelope is back on its line.");
-	if (v.journey.klab.busy) return v.say("The kernel is making the new run.");
+	if (v.journey.klab.busy) return v.say("Python is making the new run.");
 	press(v.journey, action, f.id, details);
 }
 

@@ -150,7 +150,7 @@ export function choose(v: View, button: HTMLElement) {
 		typed = (name: string) => v.menu?.querySelector<HTMLInputElement>(`[name=${name}]`)?.value ?? "";
 	if (action === "delay") asked.delay_ms = Number(typed("delay_ms"));
 	if (action === "reorder") asked.after = typed("after");
-	const why = v.journey.klab.busy ? "The kernel is making the new run." : asSentence(no),
+	const why = v.journey.klab.busy ? "Python is making the new run." : asSentence(no),
 		status = v.menu?.querySelector("[role=status]");
 	if (why && status) status.textContent = why;
 	if (why) return;

@@ -7,6 +7,7 @@ import { JourneyPanel, type Keys, type PanelValues } from "./panel";
 import type { Frame, RunNode } from "./payload";
 import { ADVANCE_MS, DELAY_MS, detailOf, FRAME_FAULTS, laterThan, whyPress } from "./presses";
 import { roleSpans, rolesOf } from "./roles";
+import { asSentence } from "./run";
 import { treeOf } from "./runs_tree";
 import type { Model, State } from "./types";
 
@@ -111,7 +112,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			event = this.run.events[this.step];
 		this.root.dataset.part = this.part;
 		this.say(`${event?.text}${ending ? ` This run has no end: ${ending}.` : ""}`, event?.kind);
-		if (this.rulesAreOpen && !this.reasons && this.asked !== this.place) {
+		if (this.rulesAreOpen && !this.reasons && !this.run.actions?.fixed && this.asked !== this.place) {
 			this.model.send({ kind: "rules" });
 			this.asked = this.place;
 		}
@@ -259,7 +260,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	}
 	private rules() {
 		const { reasons } = this;
-		if (!reasons) return html`<p>Trying every rule on this run …</p>`;
+		if (!reasons) return html`<p>${asSentence(this.run.actions?.fixed ?? "") || "Trying every rule on this run …"}</p>`;
 		const isOff = (name: string) => reasons.off.includes(name),
 			rank = ([name, why]: [string, string]) => (isOff(name) ? 0 : why ? 2 : 1);
 		return Object.entries(reasons.why)
@@ -280,8 +281,8 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			naming = this.el.querySelector<HTMLInputElement>(".naming"),
 			name = tree.find(({ id }) => id === place)?.name ?? "",
 			typed = naming && document.activeElement === naming ? naming.value : name;
-		return html`<h4>Runs ${this.tool("undo", "↶ undo")}${this.tool("redo", "↷ redo")}<label>name <input type="text"
-			class="naming" maxlength="60" size="12" aria-label="Name of the run shown" .value=${live(typed)}
+		return html`<h4 role="none">Runs ${this.tool("undo", "↶ undo")}${this.tool("redo", "↷ redo")}<label>name <input
+			type="text" class="naming" maxlength="60" size="12" aria-label="Name of the run shown" .value=${live(typed)}
 			@change=${this.nameRun}></label></h4>
 			<div class="tree">${treeOf(tree, place, Math.round(size * 1.95), ({ id }, label, title) =>
 				this.tool("goto", label, { target: id, title, name: `Run ${title}` }),
@@ -291,7 +292,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 
 	override why(action: string, target: string, detail: string) {
 		if (action === "part") return "";
-		if (this.journey.klab.busy) return "the kernel is making the new run";
+		if (this.journey.klab.busy) return "Python is making the new run";
 		if (action === "undo") return this.journey.get("can_undo") ? "" : "there is no fault to undo";
 		if (action === "redo") return this.journey.get("can_redo") ? "" : "nothing has been undone";
 		if (action === "goto") return Number(target) === this.place ? "this run is shown already" : "";

@@ -97,7 +97,7 @@ export function press(journey: Journey, action: string, target = "", details: ob
 	clearTimeout(klab.saving);
 	journey.send({ kind: "press", action, target, step: journey.get("step"), ...details });
 	klab.busy = true;
-	klab.waiting = setTimeout(answered, PATIENCE_MS, journey, {
+	klab.waiting = setTimeout(answered, journey.patience_ms ?? PATIENCE_MS, journey, {
 		kind: "error",
 		text: "The kernel does not answer. Run the cell again.",
 	});

@@ -1,10 +1,9 @@
 // Links in a notebook's text that move the picture: [`EndTxn#1`](#EndTxn#1), [the decision](#chapter:decision).
 // Without a picture they are links to an anchor that is not there.
 
+import { distance, linkedName } from "./link_names";
 import type { Run } from "./types";
 import { stepNamed } from "./walk";
-
-const LINK = /^#([A-Z]\w*#\d+|chapter:[\w-]+)$/;
 
 // A picture in the page: it can say which of its steps has a name.
 interface Root extends HTMLElement {
@@ -15,21 +14,6 @@ interface Picture {
 	root: Root;
 	run: Run;
 	stops: number[];
-}
-
-function linkedName(link: Element | null): string | undefined {
-	try {
-		return LINK.exec(decodeURIComponent(link?.getAttribute("href") ?? ""))?.[1];
-	} catch {
-		return undefined;
-	}
-}
-
-// How far a picture is above or below a link.
-function distance(root: Element, link: Element) {
-	const box = root.getBoundingClientRect(),
-		place = link.getBoundingClientRect();
-	return box.top > place.top ? box.top - place.bottom : place.top - box.bottom;
 }
 
 // Calls `follow(name, step)` for a click on a link, if of all pictures this one is the nearest that knows the name, or

@@ -63,7 +63,7 @@ class Predict extends Panel<Values> {
 		return html`<div class="choice ${kind}">${this.tool(
 			"choose",
 			html`<b>${key}</b> <span>${text}</span> <i>${sign}</i>`,
-			{ target: key, name: `${key} ${text}`, pressed: given },
+			{ target: key, pressed: given },
 		)}</div>`;
 	}
 	private typing() {

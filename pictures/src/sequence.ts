@@ -358,7 +358,12 @@ export class Sequence implements LogsShown {
 		const moved = drawLogs(this);
 		if (lively) glide(this);
 		this.scrollTo(shift); // all is written before anything is measured: one layout
-		for (const grid of moved) grid.scrollLeft = 1e6;
+		for (const grid of moved) {
+			grid.scrollLeft = 1e6;
+			if (grid.scrollLeft)
+				grid.tabIndex = 0; // who has no mouse scrolls it, too
+			else grid.removeAttribute("tabindex");
+		}
 		if (bars) dropAndSlide(this, bars);
 		if (focused && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
 		this.drawn = step;

@@ -220,11 +220,11 @@ function shownBy({ run, state, journey, shown, fresh }: View, partition: string)
 const stripsIn = (v: View) => [...v.$("logs").children] as HTMLElement[];
 
 // Draws the strips that have changed; returns those whose newest entry has to be scrolled into view.
-export function drawLogs(v: View): Element[] {
+export function drawLogs(v: View): HTMLElement[] {
 	v.fresh = freshOf(v);
 	const some = Object.values(v.levels).some((levels) => levels.length),
 		touched = new Set([...v.fresh].map((one) => one.split(" ")[1])),
-		moved: Element[] = [];
+		moved: HTMLElement[] = [];
 	for (const strip of stripsIn(v)) {
 		const { partition = "" } = strip.dataset,
 			grid = strip.firstElementChild as HTMLElement,

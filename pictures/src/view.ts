@@ -1,7 +1,7 @@
 // A view that stands alone: a bar that moves the cursor, the sentence of the step, keys, help.
 
 import "./view.css";
-import { keyName, time } from "./basics";
+import { keyName, nameOf, time } from "./basics";
 import { aloud, hearAlways, journeyOf, listen, moveTo, press, runOf, sizeOf } from "./journey";
 import { type Markup, html, nothing, render, type TemplateResult } from "./lit";
 import { MOVES, type Move, Stepper, type Tool, isMove, placeOf, whyNoMove } from "./stepper";
@@ -200,10 +200,11 @@ export abstract class View<V extends ViewValues = ViewValues> {
 	private tool(action: string, word?: string) {
 		const [sign, title, key] = this.all[action],
 			no = isMove(action) ? whyNoMove(this, action) : this.why(action),
-			told = `${word ?? title} (${keyName(key)})`;
-		return html`<button type="button" data-action=${action} title=${no || told} aria-label=${told}
+			label = word ?? (action === "play" ? this.stepper.sign : sign),
+			told = `${title} (${keyName(key)})`;
+		return html`<button type="button" data-action=${action} title=${no || told} aria-label=${nameOf(label, told)}
 			aria-disabled=${!!no} aria-description=${no || nothing}
-			aria-pressed=${this.pressed(action) ?? nothing}>${word ?? (action === "play" ? this.stepper.sign : sign)}</button>`;
+			aria-pressed=${this.pressed(action) ?? nothing}>${label}</button>`;
 	}
 	private help() {
 		const first = ["right", "left", ...this.first],

@@ -5,10 +5,12 @@ import "./what_if.css";
 import { html, render } from "./lit";
 import { asSentence, rounded } from "./run";
 import type { Entry, Row, StripsTold, View } from "./sequence_view";
+import type { Run } from "./types";
 
 export const WONDERS = ["what_if", "strips"];
 export const STRIPS = html`<div class="whatif" role="group" hidden
 	aria-label="What if it broke right after this step?"></div>`;
+const MOST = 1000; // that of what_if_strips.py
 const SIGNS: Record<string, string> = { torn: "✕", broken: "✕", none: "" };
 
 // The entry to show at each stop: the latest that strikes anything after the stop before, or the first of these in
@@ -27,6 +29,12 @@ export function fateWords([, fate, target, anomalies]: Entry): string {
 	const allowed = anomalies && `: ${anomalies}, allowed`,
 		words = fate === "broken" ? `✕ ${anomalies}` : fate === "none" ? "nothing to strike" : fate + allowed;
 	return target.includes("#") ? `${words} (${target})` : words;
+}
+
+// Why the futures of a run cannot be tried; "" if they can.
+export function whyNoStrips({ actions, events }: Pick<Run, "actions" | "events">): string {
+	const many = `this run has ${events.length} events; up to ${MOST} can be tried`;
+	return actions?.fixed || (events.length > MOST ? many : "");
 }
 
 // What the kernel has told of the run shown; asks for it, once a run.

@@ -190,6 +190,12 @@ def page() -> None:
     measured([])
 
 
+def book() -> None:
+    from tests.browser.measure_book import main as measured
+
+    measured([])
+
+
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
     for title, part in (
@@ -201,6 +207,7 @@ def main() -> None:
         ("Search: rules that are off, found by lineage and by random", searches),
         ("Click to paint in Chromium, localhost", clicks),
         ("The page with Python in it, in Chromium", page),
+        ("The book of the labs", book),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Streaming audits", streaming),

@@ -111,7 +111,7 @@ def test_every_wrong_word_of_the_matrix_names_its_misconception(pattern: str, ga
         if word == right:
             continue
         words = [word if n == gap else w for n, w in enumerate(RIGHT_1[pattern], 1)]
-        found = raised(lab11_e1.check, {**RIGHT_1, pattern: words})
+        found = raised(lab11_e1.EXERCISE.check, {**RIGHT_1, pattern: words})
         assert found.run == lab11(pattern, gap)
         assert ran(found.run).trace.events[found.step].kind == "crash"
         assert found.miss in lab11_e1.EXERCISE.misses
@@ -119,9 +119,9 @@ def test_every_wrong_word_of_the_matrix_names_its_misconception(pattern: str, ga
 
 def test_the_matrix_takes_only_its_form() -> None:
     with pytest.raises(BlankAnswer):
-        lab11_e1.check({pattern: [""] * 6 for pattern in PATTERNS})
+        lab11_e1.EXERCISE.check({pattern: [""] * 6 for pattern in PATTERNS})
     with pytest.raises(WrongType, match="a list of six words"):
-        lab11_e1.check({"outbox": "ok"})
+        lab11_e1.EXERCISE.check({"outbox": "ok"})
 
 
 @pytest.mark.parametrize("seed", SEEDS)

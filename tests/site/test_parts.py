@@ -7,6 +7,7 @@ import shutil
 import urllib.request
 import zipfile
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 import yaml
@@ -15,8 +16,7 @@ from kafkalab.grading.builder import LABS
 from kafkalab.site import __main__ as command
 from kafkalab.site import build as building
 from kafkalab.site import lite, runtime
-from kafkalab.site.documents import Links, dead_links, write_documents
-from kafkalab.site.frame import framed, write_assets
+from kafkalab.site.book.links import Links, dead_links
 from kafkalab.site.kernel.build import write_kernel
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.runtime import CannotBuildError, download
@@ -89,49 +89,41 @@ def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: P
 
 
 @pytest.mark.parametrize(
-    ("address", "place"),
+    ("markdown", "html"),
     [
-        ("rules.md#a", "rules.html#a"),
-        ("../README.md", "../README.html"),
-        ("../labs/03_a_full_commit.ipynb", "../jupyter/notebooks/index.html?path=labs/03_a_full_commit.ipynb"),
-        ("../kafkalab/limits.py", "../kafkalab/limits.py.txt"),
-        ("../kafkalab/sim", ""),
-        ("../../elsewhere.md", ""),
-        ("nowhere.md", ""),
-        ("#here", "#here"),
-        ("https://kafka.apache.org/", "https://kafka.apache.org/"),
+        ("[a](rules.md#b)", '<a href="rules.html#b">a</a>'),
+        ("[`a`](../README.md)", '<a href="../README.html">`a`</a>'),
+        ("[a](../labs/03_a_full_commit.ipynb)", '<a href="../labs/03_a_full_commit.html">a</a>'),
+        ("[a](../labs/03_a_full_commit.ipynb#cell-id=b)", '<a href="../labs/03_a_full_commit.html#cell-id=b">a</a>'),
+        ("[a](../labs/92_errors.ipynb#The-*only*-way)", '<a href="../labs/92_errors.html#the-only-way">a</a>'),
+        ("[a](../labs/00_start.ipynb)", '<a href="../index.html">a</a>'),
+        ("[a](../kafkalab/limits.py)", '<a href="../kafkalab/limits.py.txt">a</a>'),
+        ("[a](#EndTxn#1)", '<a href="#EndTxn#1">a</a>'),
+        ("[a](#here)", '<a href="#here">a</a>'),
+        *((f"[a]({there})", "a") for there in ("../kafkalab/sim", "../../elsewhere.md", "nowhere.md")),
+        *((same, same) for same in ("[a](https://kafka.apache.org/)", "`[a](rules.md)`", "```\n[a](rules.md)\n```")),
     ],
 )
-def test_a_link_leads_to_its_place_on_the_site_or_nowhere(root: Path, address: str, place: str) -> None:
-    assert Links(root, root / "docs" / "errors.md").to(address) == place
+def test_a_link_leads_to_its_place_in_the_book_or_nowhere(root: Path, markdown: str, html: str) -> None:
+    assert Links(root, "docs/errors.md").for_sphinx(markdown) == html
 
 
-def test_every_document_is_written_and_its_links_are_alive(root: Path, tmp_path: Path) -> None:
-    write_assets(tmp_path)
-    (tmp_path / "index.html").write_text(framed("kafkalab", ""))
-    labs = tmp_path / "jupyter" / "files"
-    labs.mkdir(parents=True)
-    write_notebooks(root, labs)
-    (tmp_path / "jupyter" / "notebooks").mkdir()
-    (tmp_path / "jupyter" / "notebooks" / "index.html").write_text("")
-    pages = write_documents(root, tmp_path)
-    assert {p.stem for p in (root / "docs").glob("*.md")} <= {p.stem for p in pages}
-    assert dead_links(tmp_path, pages) == []
-    protocol = (tmp_path / "docs" / "protocol.html").read_text()
-    assert protocol.count("<table>") > 10
+def test_a_term_is_explained_where_it_is_linked(root: Path) -> None:
+    html = Links(root, "labs/03_a_full_commit.ipynb").for_sphinx("[a](00_start.ipynb#topic)")
+    assert '<a href="../glossary.html#topic"' in html
+    assert "A named set of partitions." in html
 
 
 GONE = "jupyter/notebooks/index.html?path=labs/gone.ipynb"
 
 
-@pytest.mark.parametrize("address", ["gone.html", "index.html#gone", GONE])
+@pytest.mark.parametrize("address", ["gone.html", "index.html#gone", "#gone", GONE])
 def test_a_dead_link_is_found(tmp_path: Path, address: str) -> None:
     notebooks = tmp_path / "jupyter" / "notebooks"
     notebooks.mkdir(parents=True)
     (notebooks / "index.html").write_text("")
     page = tmp_path / "index.html"
-    page.write_text(framed("kafkalab", f'<a href="{address}">x</a>'))
-    write_assets(tmp_path)
+    page.write_text(f'<p id="here"><a href="{address}">x</a> <a href="#here">y</a> <a href="#EndTxn#1">z</a></p>')
     assert dead_links(tmp_path, [page]) == [f"index.html: {address}"]
 
 
@@ -144,6 +136,13 @@ def test_files_are_served_with_the_types_that_browsers_insist_on(tmp_path: Path)
         for name, kind in kinds.items():
             with urllib.request.urlopen(address + name, timeout=10) as answer:
                 assert answer.headers["Content-Type"] == kind
+
+
+def test_an_address_without_a_file_is_answered_with_the_sites_own_page(tmp_path: Path) -> None:
+    (tmp_path / "404.html").write_text("no such page")
+    with served(tmp_path) as address, pytest.raises(HTTPError) as error:
+        urllib.request.urlopen(f"{address}labs/gone.html", timeout=10)
+    assert (error.value.code, error.value.read()) == (404, b"no such page")
 
 
 def test_a_folder_with_other_files_is_not_emptied(
@@ -173,18 +172,22 @@ def test_without_jupyterlite_the_command_says_what_installs_it(
     assert "make site" in capsys.readouterr().err
 
 
-def test_a_port_that_is_none_is_refused(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("option", "says"), [("--port=99999", "from 0 to 65535"), ("--url=example.org", "looks like https://example.org/")]
+)
+def test_a_port_or_an_address_that_is_none_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str, says: str
 ) -> None:
     monkeypatch.chdir(root)
     with pytest.raises(SystemExit):
-        command.main(["--serve", "--port", "99999"])
-    assert "from 0 to 65535" in capsys.readouterr().err
+        command.main([option])
+    assert says in capsys.readouterr().err
 
 
 def test_the_workflow_publishes_the_folder_that_make_site_builds(root: Path) -> None:
     steps = yaml.safe_load((root / ".github/workflows/pages.yml").read_text())["jobs"]["publish"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
     (published,) = [step["with"]["path"] for step in steps if "upload-pages" in step.get("uses", "")]
-    assert (runs, published) == (["make site"], building.SITE.as_posix())
+    assert published == building.SITE.as_posix()
+    assert [run.partition("=")[0] for run in runs] == ["make site ARGS"]
     assert "\nsite: " in (root / "Makefile").read_text()

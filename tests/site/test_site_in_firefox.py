@@ -14,6 +14,7 @@ from kafkalab import Drop, lab03
 from kafkalab.site.serve import served
 from tests.browser.conftest import SHOW_WITHIN_MS, console_errors, page
 from tests.browser.firefox import firefox
+from tests.site.test_book import test_a_run_opens_at_the_step_that_decides
 from tests.site.test_page_in_the_browser import (
     PICTURE,
     opened,
@@ -22,7 +23,6 @@ from tests.site.test_page_in_the_browser import (
     test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked,
     test_where_memory_is_shared_python_is_interrupted_and_goes_on,
 )
-from tests.site.test_recordings import test_it_opens_at_the_step_that_decides
 from tests.site.test_site import (
     LACKS,
     NAME,
@@ -40,11 +40,11 @@ __all__ = [
     "lab3",
     "page",
     "test_a_long_run_is_stopped_by_a_new_worker_with_the_run_that_was_shown",
+    "test_a_run_opens_at_the_step_that_decides",
     "test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked",
     "test_a_wrong_answer_is_told_and_a_right_one_passes",
     "test_all_cells_of_a_solved_lab_run_with_the_saved_outputs",
     "test_dropping_a_frame_gives_a_new_run_and_undo_the_old_one",
-    "test_it_opens_at_the_step_that_decides",
     "test_links_of_a_notebook_open_our_pages_and_other_labs",
     "test_nothing_was_asked_of_another_address",
     "test_what_was_solved_survives_a_reload_and_can_be_downloaded",

@@ -13,7 +13,8 @@ from kafkalab.sim.recording import Known, Recording
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Trace
 from kafkalab.widgets.model import journey as journey_module
-from kafkalab.widgets.model.journey import NO_FRAME_YET, Journey
+from kafkalab.widgets.model.futures import NO_FRAME_YET
+from kafkalab.widgets.model.journey import Journey
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from functools import cache, partial
 
 from kafkalab.grading.counterexamples import answer_step
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
+from kafkalab.grading.predictions import Fact, rows
+from kafkalab.grading.seeds import LEARNER_SEED, random_for
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.programs.steps import idempotent, produce_idempotent
 from kafkalab.sim.cluster import ran
@@ -121,7 +121,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 EXERCISE = Exercise(
     "L1.E1",
-    lambda answer: table(answer, facts(seed()), WORDS, FORM),
+    rows(facts, WORDS, FORM),
     (
         "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
         "has. Only an appended batch changes it.",

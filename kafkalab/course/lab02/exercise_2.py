@@ -8,6 +8,7 @@ from typing import Any
 
 from kafkalab.course.lab02.scenario import lab02
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.forms import Order
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
 
@@ -80,7 +81,7 @@ def _miss(one: str, other: str) -> str:
 
 EXERCISE = Exercise(
     "L2.E2",
-    check,
+    Order(check, shuffled),
     (
         "Before a service can ask its coordinator for anything it must know who that is; before it can write it "
         "needs a "

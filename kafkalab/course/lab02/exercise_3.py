@@ -8,8 +8,7 @@ from functools import cache, partial
 
 from kafkalab.course.lab02.scenario import raw_requests_after
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.steps import Step, init, sleep
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.cluster import Cluster
@@ -110,7 +109,7 @@ def _answered(cluster: Cluster) -> str:
 
 EXERCISE = Exercise(
     "L2.E3",
-    lambda answer: table(answer, facts(seed()), WORDS, FORM),
+    rows(facts, WORDS, FORM),
     (
         "Only the leader of the partition is the coordinator, and only when it has read the log. All others refuse.",
         "A crash is noticed after nine seconds without a sign of life; until then every broker tells what it has "

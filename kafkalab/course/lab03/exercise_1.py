@@ -9,6 +9,7 @@ from typing import Any
 
 from kafkalab.course.lab03.scenario import lab03
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
+from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
@@ -147,7 +148,7 @@ def _miss(row: Row, word: str) -> str:
 
 EXERCISE = Exercise(
     "L3.E1",
-    check,
+    Form(check, lambda: [Blank(number, str(row), WORDS) for number, row in enumerate(ROWS, 1)]),
     (
         "Ask two things of each row. Who is still alive and wants a commit? And what do the logs that survive say?",
         "A live app sends again whatever was not answered, to whoever leads now. So a dead broker alone changes when, "

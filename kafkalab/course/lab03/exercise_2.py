@@ -8,6 +8,7 @@ from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
+from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.steps import abort, add, commit, init, sleep
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster, ran
@@ -16,6 +17,8 @@ from kafkalab.sim.scenario import Program, Scenario
 
 STATES: tuple[str, ...] = tuple(state.label for state in TABLES["TV1"])
 WORDS = (*STATES, *(error.name for error in Error))
+OFFERED = (*STATES, "NONE", "INVALID_TXN_STATE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED")
+"""The words that the question names."""
 NAME, SETTLED_MS = "payments", 500
 """The transactional id of the runs that show a state, and the time after which all markers are written."""
 UNSHOWN = "PrepareAbort"
@@ -98,7 +101,7 @@ def check(answer: Any) -> str:
 
 EXERCISE = Exercise(
     "L3.E2",
-    check,
+    Form(check, lambda: [Blank(state, f"EndTxn(COMMIT) in {state}", OFFERED) for state in STATES]),
     (
         "One state moves on. One answers that all is well. The others refuse.",
         "There are two ways to refuse: CONCURRENT_TRANSACTIONS means that the same question will do better later, "

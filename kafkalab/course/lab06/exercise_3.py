@@ -9,8 +9,7 @@ from typing import Any
 
 from kafkalab.course.lab06.scenario import two_charges
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.billing import CHARGES
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
@@ -120,7 +119,7 @@ def _charged(cluster: Cluster) -> str:
 
 EXERCISE = Exercise(
     "L6.E3",
-    lambda answer: table(answer, facts(seed()), WORDS, FORM),
+    rows(facts, WORDS, FORM),
     (
         "init_transactions() is the moment. It raises the epoch in the coordinator's log, and ends what is open under "
         "that name. What is done is not undone.",

@@ -8,8 +8,7 @@ from functools import cache, partial
 
 from kafkalab.course.lab08.scenario import one_transfer
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.failover import ACCOUNTS, PAYMENTS
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.protocol.records import ControlType
@@ -185,7 +184,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 EXERCISE = Exercise(
     "L8.E3",
-    lambda answer: table(answer, facts(seed()), WORDS, FORM),
+    rows(facts, WORDS, FORM),
     (
         "Two questions. Who sends markers, and what does it know of those that are written? And what does a leader do "
         "with a marker for something that is not open any more?",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
 
 from kafkalab.checks.all import check_all
 from kafkalab.course.lab09.scenario import commit_in_doubt, lab09
@@ -13,7 +12,7 @@ from kafkalab.explore.mishap import KINDS
 from kafkalab.explore.result import NONE
 from kafkalab.explore.search import explore
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.predictions import Fact, rows
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster, ran
@@ -183,14 +182,9 @@ def facts() -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
-def check(answer: Any) -> str:
-    """ "10 of 10 claims" if each row has the word that the runs give it."""
-    return table(answer, facts(), WORDS, FORM, "claim")
-
-
 EXERCISE = Exercise(
     "L9.E3",
-    check,
+    rows(lambda _: facts(), WORDS, FORM, "claim"),
     (
         "For each claim ask first: have you seen a run that breaks it? Then it is refuted, whatever a search says. If "
         "not: is all of it inside what the search tried?",

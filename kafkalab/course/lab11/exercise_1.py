@@ -8,8 +8,7 @@ from typing import Any
 
 from kafkalab.course.lab11.scenario import DUP, GAPS, LOST, OK, WORDS, lab11, verdict
 from kafkalab.grading.exercise import Exercise, WrongType, described, is_blank
-from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, rows
 from kafkalab.programs.booking import PATTERNS
 from kafkalab.sim.cluster import Cluster, ran
 
@@ -64,11 +63,6 @@ def _crash(cluster: Cluster) -> int:
     return cluster.trace.of("crash", "booker")[0].step
 
 
-def check(answer: Any) -> str:
-    """ "24 of 24 cells" if every word is right; WrongAnswer names the first that is not, and opens its run."""
-    return table(_by_cell(answer), facts(seed()), WORDS, FORM, "cell")
-
-
 def _by_cell(answer: Any) -> Any:
     """Return the answer with a key for each cell."""
     if is_blank(answer) or not isinstance(answer, Mapping):
@@ -83,7 +77,7 @@ def _by_cell(answer: Any) -> Any:
 
 EXERCISE = Exercise(
     "L11.E1",
-    check,
+    rows(facts, WORDS, FORM, "cell", _by_cell),
     (
         "Take one pattern, and write beside each call whether it is taken back by a crash: what is inside an "
         "open transaction is, on either side; what is committed is not.",

@@ -8,8 +8,7 @@ from functools import cache, partial
 
 from kafkalab.course.lab11.scenario import TWO_PHASE
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.booking import BOOKER, RECEIPTS
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.sim.cluster import Cluster
@@ -164,7 +163,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 EXERCISE = Exercise(
     "L11.E3",
-    lambda answer: table(answer, facts(seed()), WORDS, FORM),
+    rows(facts, WORDS, FORM),
     (
         "A read_committed reader stops before the first open transaction, whatever lies behind it. So ask of each "
         "row: who may end this transaction, and is anybody of them still there?",

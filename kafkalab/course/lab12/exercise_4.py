@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, table
+from kafkalab.grading.predictions import Fact, rows
 from kafkalab.grading.tables import Table
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Poll, Read
@@ -162,7 +162,7 @@ def facts() -> tuple[Fact, ...]:
 
 EXERCISE = Exercise(
     "L12.E4",
-    lambda answer: table(answer, facts(), WORDS, FORM),
+    rows(lambda _: facts(), WORDS, FORM),
     (
         "Ask of each row: who promised the contrary? A finding without a promise is no bug.",
         "Kafka promises: no duplicates inside one producer's session, nothing aborted for read_committed, an order "

@@ -8,8 +8,7 @@ from typing import Any
 
 from kafkalab.course.lab14.tables import table_of
 from kafkalab.grading.exercise import Exercise, WrongType, described
-from kafkalab.grading.predictions import Fact, table
-from kafkalab.grading.seeds import seed
+from kafkalab.grading.predictions import Fact, rows
 from kafkalab.neighbours.matrix import COLUMNS, WORDS, cell
 from kafkalab.neighbours.presses import MODELS
 
@@ -70,6 +69,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
             look=f"Its words are {', '.join(WORDS[column])}. {LOOK[column]}",
             run=partial(shown, model, column, of_seed),
             misses=MISSES.get((model, column), {}),
+            words=WORDS[column],
         )
         for model in MODELS
         for column in COLUMNS
@@ -82,15 +82,9 @@ def shown(model: str, column: str, of_seed: int) -> Any:
     return table_of(found.run, found.step, f"{model}: {column}")
 
 
-def check(answer: Any) -> str:
-    """ "16 of 16 cells" if each is what the runs show."""
-    words = tuple(word for column in COLUMNS for word in WORDS[column])
-    return table(flat(answer), facts(seed()), words, FORM, "cell")
-
-
 EXERCISE = Exercise(
     "L14.E1",
-    check,
+    rows(facts, tuple(word for column in COLUMNS for word in WORDS[column]), FORM, "cell", flat),
     (
         "Take one column at a time, and one press: for “blocks” coordinator, for “survivors finish” coordinator "
         "and participant, for “undo” abort. The line below each machine at the end says most of it.",

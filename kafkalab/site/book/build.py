@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sphinx.cmd.build import build_main
-
-from kafkalab.site.book.notebooks import write_articles
-from kafkalab.site.runtime import CannotBuildError
+from kafkalab.site.book.documents import write_documents
+from kafkalab.site.book.front import write_front
+from kafkalab.site.book.notebooks import FOLDER, write_articles
+from kafkalab.site.book.runs import element_of, lost_answer, with_runs
+from kafkalab.site.book.sphinx_extension import ELEMENTS
+from kafkalab.site.lite import PYTHON
+from kafkalab.site.runtime import CACHE, CannotBuildError, node
+from kafkalab.site.worker.build import write_python
 from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
-STATIC, PICTURES, ELEMENT = "_static", "pictures", "kafka_run"
+STATIC, PICTURES = "_static", "pictures"
+UNUSED = ("_static/*.html", "_static/**/*.map", "_static/scripts/fontawesome.js", "_static/locales")
+"""Files of Sphinx and its theme that no page needs."""
 
 
-def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = ()) -> None:
+def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), url: str = "") -> None:
     """Build the book of the project in the folder `root` into the folder `site`; `sources` is a folder to work in.
 
-    `only` are beginnings of the names of labs, for a quick look.
+    `only` are beginnings of the names of labs, for a quick look. `url` is the public address of the site, "" if it is
+    not known: then no page has a tag that needs it.
     """
-    write_articles(root, sources, site, only)
-    (sources / "index.md").write_text("# Kafka exactly-once\n\n```{toctree}\n:glob:\nlabs/*\n```\n", encoding="utf-8")
-    made = build_main(["-q", "-b", "html", "-c", str(HERE), "-d", str(sources / ".doctrees"), str(sources), str(site)])
-    if made:
-        raise CannotBuildError("Sphinx could not build the book")
+    articles = write_articles(root, sources, site, only)
+    picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "", foretold=True)
+    documents = write_documents(root, sources, site, articles, with_runs(root, site, picture))
+    write_front(root, sources, picture, documents)
+    shutil.copy(HERE / "run.md", sources)
+    make_pages(sources, site, url, strict=not only)
     write_pictures(site / STATIC)
+    if (site / PYTHON).is_dir():
+        write_python(site / STATIC / "python", site / PYTHON, node(root / CACHE))
+
+
+def make_pages(sources: Path, site: Path, url: str = "", strict: bool = True) -> None:
+    """Let Sphinx make pages of the sources. CannotBuildError if it fails, or warns of something and `strict`."""
+    named = [f"-Dogp_site_url={url}", f"-Dhtml_baseurl={url}", "-t", "public"] if url else []
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", *(["-W", "--keep-going"] if strict else []), *named]
+    folders = ["-c", HERE, "-d", sources / ".doctrees", sources, site]
+    done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise CannotBuildError(f"Sphinx could not build the book:\n{done.stderr}")
+    for path in [path for pattern in UNUSED for path in site.glob(pattern)]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def write_pictures(static: Path) -> None:
@@ -33,5 +58,5 @@ def write_pictures(static: Path) -> None:
     (static / PICTURES).mkdir(parents=True, exist_ok=True)
     for path in BUILT.glob("*.js"):
         for name in (path.name, f"{path.stem}.css"):
-            folder = static if path.stem == ELEMENT else static / PICTURES
+            folder = static if path.stem in ELEMENTS else static / PICTURES
             (folder / name).write_text(built(name).replace("kafkalab:common", "./common.js"), encoding="utf-8")

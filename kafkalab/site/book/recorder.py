@@ -6,21 +6,30 @@ an entry of the type `KEPT` to its output: the picture's part, its models, and h
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ipywidgets import Widget, widget_serialization
 
+from kafkalab.reference.gallery import Gallery
 from kafkalab.sim.codec import code_of
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.parts import Part
+from kafkalab.widgets.views.predict import ASKED, RIGHT, WRONG, Predict
+from kafkalab.widgets.views.predict import KEPT as ANSWERED
 from kafkalab.widgets.views.view import Picture
 
 KEPT = "application/vnd.kafkalab.picture+json"
 PREAMBLE = "from kafkalab.site.book.recorder import record_pictures\nrecord_pictures()\n"
+EXHIBITS = "exhibits"
 OF_WIDGETS = ("layout", "tabbable", "tooltip", "parts", "comm", "_own_id")
 """Values of a model that only ipywidgets uses."""
+ONLY_HERE = "this run is made by the notebook's own code: open the notebook to change it"
 
 Kept = dict[str, Any]
+SHOWN: dict[str, Kept] = {}
+"""The journeys so far that a code makes again, by `state_of` them, with the "parts" of their pictures."""
 
 
 def record_pictures() -> None:
@@ -32,13 +41,36 @@ def record_pictures() -> None:
         return {**data, KEPT: describe_picture(picture)}, metadata
 
     Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign, assignment]
+    shown_gallery = Gallery._repr_mimebundle_
+
+    def with_exhibits(gallery: Gallery, **kwargs: Any) -> Any:
+        data, metadata = shown_gallery(gallery, **kwargs)
+        return {**data, KEPT: describe_gallery(gallery)}, metadata
+
+    Gallery._repr_mimebundle_ = with_exhibits  # type: ignore[method-assign, assignment]
+
+
+def describe_gallery(gallery: Gallery) -> Kept:
+    """Return of each exhibit its key, title, words and picture; and which is chosen."""
+    exhibits = []
+    for exhibit in gallery.exhibits:
+        words, picture = exhibit.show()
+        exhibits.append([exhibit.key, exhibit.title, words, picture._repr_mimebundle_()[0]])
+    return {EXHIBITS: exhibits, "chosen": gallery.chooser.chosen}
 
 
 def describe_picture(picture: Picture) -> Kept:
     """Return the picture's `part`, and the values of its models by id; `root` is the picture's own."""
     models: dict[str, Kept] = {}
     _collect(picture, models)
+    for journey in (model for model in models.values() if model.get("codes")):
+        SHOWN.setdefault(state_of(journey), {**journey, "parts": set()})["parts"].add(picture.part)
     return {"part": picture.part, "root": picture.model_id, "models": models}
+
+
+def state_of(journey: Kept) -> str:
+    """Return what tells a journey's runs, and which of them is shown, from those of others."""
+    return json.dumps([journey["codes"], journey["values"]["place"]])
 
 
 def _collect(widget: Widget, models: dict[str, Kept]) -> None:
@@ -46,12 +78,16 @@ def _collect(widget: Widget, models: dict[str, Kept]) -> None:
     if widget.model_id in models or isinstance(widget, Part):
         return
     if isinstance(widget, Journey):
-        widget.known_report()
+        widget.report()
+    elif isinstance(widget, Compare):
+        widget.known_verdicts()
     state = widget.get_state()
     values = {name: value for name, value in state.items() if not name.startswith("_") and name not in OF_WIDGETS}
-    models[widget.model_id] = {"values": values}
+    models[widget.model_id] = {"values": values, "part": getattr(widget, "part", "")}
     if isinstance(widget, Journey):
-        models[widget.model_id]["code"] = _code_of(widget)
+        models[widget.model_id]["codes"] = _codes_of(widget)
+    elif isinstance(widget, Predict):
+        models[widget.model_id]["card"] = _card_of(widget)
     for child in _named_in(values):
         _collect(child, models)
 
@@ -66,9 +102,23 @@ def _named_in(value: Any) -> list[Widget]:
     return [found] if isinstance(found, Widget) else []
 
 
-def _code_of(journey: Journey) -> str:
-    """Return the code of the run shown; "" for a run that no code can make again."""
+def _codes_of(journey: Journey) -> list[str]:
+    """Return the codes of the journey's runs; none if no code can make one of them again."""
+    if journey.payload["actions"]["fixed"]:
+        return []
     try:
-        return code_of(journey.scenario)
+        return [code_of(scenario) for scenario in journey.scenarios]
     except ValueError:
-        return ""
+        return []
+
+
+def _card_of(card: Predict) -> dict[str, str]:
+    """Return the card's answer, sealed, and its sentences."""
+    return {"sealed": card.sealed(), "asked": ASKED, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG}
+
+
+def fix(payload: str) -> str:
+    """Return the packed payload with the reason why nothing can be pressed, where it has none of its own yet."""
+    values = json.loads(payload)
+    values["actions"]["fixed"] = values["actions"]["fixed"] or ONLY_HERE
+    return json.dumps(values, separators=(",", ":"), ensure_ascii=False)

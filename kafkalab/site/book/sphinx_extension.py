@@ -1,14 +1,64 @@
-"""The part of Sphinx that is ours: it brings the element `<kafka-run>` into every page that has one."""
+"""The part of Sphinx that is ours: the book's own elements, the ids of headings and terms, and what pages say of
+themselves to search engines."""
 
 from __future__ import annotations
 
+from html import escape
+from pathlib import Path
 from typing import Any
 
-SCRIPT = "kafka_run.js"
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+
+from kafkalab.course.glossary import cells, terms
+from kafkalab.grading.landing import TERM
+from kafkalab.site.book.links import CELL
+from kafkalab.site.lite import FOLDER as JUPYTER
+from kafkalab.site.lite import notebook_address
+
+ELEMENTS = ("kafka_run", "kafka_exercise", "terms")
+"""Pictures, forms of exercises, and links to words of the glossary."""
+LONGEST = 200
+"""Characters of a page's description."""
+
+
+class NameIds(SphinxTransform):
+    """Give each heading the id by which code hosts know it, and each term of the glossary that of its notebook."""
+
+    default_priority = 880  # after all that names sections
+
+    def apply(self, **kwargs: Any) -> None:
+        """Change the ids of a page."""
+        for section in self.document.findall(nodes.section):
+            if slug := section.get("slug"):
+                section["ids"] = [slug]
+        anchors = {term.name.replace("`", ""): [term.anchor] for term in terms()}
+        for number, text in enumerate(cells()):
+            if found := TERM.search(text):
+                anchors[found[1]].append(f"{CELL}glossary-{number}")
+        for term in self.document.findall(nodes.term):
+            term["ids"] += anchors.get(term.astext(), [])
+
+
+def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: nodes.document | None) -> None:
+    """Add the page's description, its first paragraph, and the address of its notebook."""
+    if tree is None:
+        return
+    texts = (node.astext() for node in tree.findall(nodes.paragraph))
+    first = " ".join(next((text for text in texts if len(text) > 60), "").split())
+    if len(first) > LONGEST:
+        first = first[:LONGEST].rpartition(" ")[0] + " …"
+    context["metatags"] += f'<meta name="description" content="Kafka exactly-once: {escape(first)}">'
+    context["notebook"] = notebook_address(f"{page}.ipynb") if page.startswith("labs/") and page[5].isdigit() else ""
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the element's module to the pages."""
-    app.add_css_file("kafka_run.css")
-    app.add_js_file(SCRIPT, type="module")
+    """Add each element's module and style sheet to the pages, and the rest of this module to Sphinx."""
+    for name in ELEMENTS:
+        app.add_css_file(f"{name}.css")
+        app.add_js_file(f"{name}.js", type="module")
+    if Path(app.outdir, JUPYTER).is_dir():
+        app.add_js_file("early.js", type="module")
+    app.add_transform(NameIds)
+    app.connect("html-page-context", describe)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,7 +10,7 @@ from pathlib import Path
 from kafkalab.site.runtime import LOCK, compile_by_node
 
 HERE = Path(__file__).parent
-PYTHON, PAGE, ISOLATE, PACK, EARLY = "python.mjs", "page.js", "isolate.js", "pack.mjs", "early.js"
+PYTHON, PAGE, ISOLATE, PACK = "python.mjs", "page.js", "isolate.js", "pack.mjs"
 WORKERS = ("coincident", "comlink")
 """JupyterLite's two workers: with memory that page and worker share, and without."""
 EXTENSION = Path("extensions", "@jupyterlite", "pyodide-kernel-extension", "static")
@@ -35,11 +35,6 @@ def write_kernel(jupyter: Path, python: Path, node: Sequence[str]) -> None:
     service = jupyter / "service-worker.js"
     service.write_text(_own(ISOLATE) + service.read_text(encoding="utf-8"), encoding="utf-8")
     _wait_longer(jupyter / "extensions" / "anywidget")
-
-
-def write_early(site: Path) -> None:
-    """Write the first page's part: it fetches what a lab needs, and isolates the labs' pages, before one is opened."""
-    (site / EARLY).write_text(_own(EARLY), encoding="utf-8")
 
 
 def _own(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +39,20 @@ class Forks:
     def __init__(self, run: Run) -> None:
         self.runs = [Fork(id=0, parent=-1, run=run)]
         self.here = self.runs[0]
+
+    @classmethod
+    def again(cls, runs: Sequence[Run], rows: Sequence[dict[str, Any]], place: int) -> Forks:
+        """Return the tree that these rows tell of, of these runs, with the run `place` shown."""
+        tree = cls(runs[0])
+        tree.runs = [
+            Fork(run=run, **{name: row[name] for name in ("id", "parent", "name", "label", "at", "landed")})
+            for run, row in zip(runs, rows, strict=True)
+        ]
+        for fork in tree.runs:
+            if fork.parent >= 0:
+                tree.runs[fork.parent].visited = fork.id
+        tree._enter(tree.runs[place])
+        return tree
 
     def grow(self, run: Run, label: str, at: int, landed: int) -> None:
         """Add `run` as a child of the run shown, and show it. Runs that were undone stay in the tree."""

@@ -12,7 +12,7 @@ from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault
 from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET, few_collections
-from kafkalab.sim.recording import Recording
+from kafkalab.sim.recording import Recorded, Recording
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Frame, Trace, plain
@@ -23,6 +23,7 @@ from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.walk import with_walk
 
 SLICE, MOST = 250, 100_000
+NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_servers, then look again"
 RULES = {rule.name: rule for rule in REGISTRY}
 
 
@@ -33,6 +34,22 @@ class Run:
     cluster: Cluster
     ending: str = ""
     watch: Watch | None = None
+
+
+def finished(run: Scenario | Cluster | Recorded) -> Run:
+    """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
+    if isinstance(run, Scenario):
+        return run_of(run)
+    if isinstance(run, Recorded):
+        run = run.recording()
+    if not isinstance(run, Cluster):
+        raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
+    run.run()
+    if isinstance(run, Recording) and not run.trace.events:
+        raise ValueError(NO_FRAME_YET)
+    if not run.trace.events:
+        raise ValueError("this cluster kept no events; make it without keep=False")
+    return Run(cluster=run)
 
 
 def run_of(scenario: Scenario, most: int = MOST, watched: bool = True) -> Run:

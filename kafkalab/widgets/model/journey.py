@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import Any
 
@@ -11,7 +11,7 @@ import traitlets
 from kafkalab.limits import OPENED, quoted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import TimedFault
-from kafkalab.sim.recording import Recorded, Recording
+from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
 from kafkalab.widgets.model.findings import report_of
@@ -19,6 +19,7 @@ from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
     Run,
     agreement,
+    finished,
     idle_rule,
     payload_with_actions,
     rule_named,
@@ -46,7 +47,6 @@ from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
 
 SHOWN = ("transaction", "verification")
-NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_servers, then look again"
 CHECKED_AT_ONCE = 5_000
 """Events of a run that a text or a static picture waits for the checks of: below a second."""
 
@@ -97,6 +97,15 @@ class Journey(Walking):
         return {"step": self._move, "press": self._press, "check": self._check}
 
     @classmethod
+    def again(cls, scenarios: Sequence[Scenario], tree: Sequence[dict[str, Any]], place: int) -> Journey:
+        """Return a journey with the runs of these scenarios, of which `tree` tells, and with the run `place` shown."""
+        journey = cls(scenarios[place])
+        runs = [journey._forks.here.run if n == place else run_of(scenario) for n, scenario in enumerate(scenarios)]
+        journey._forks = Forks.again(runs, tree, place)
+        journey._tell_tree()
+        return journey
+
+    @classmethod
     def of(cls, thing: Any) -> Journey:
         """A journey stays itself, a view gives its journey, a scenario or a cluster becomes one; else TypeError."""
         thing = getattr(thing, "journey", thing)
@@ -111,6 +120,11 @@ class Journey(Walking):
     def scenario(self) -> Scenario:
         """The scenario of the run shown, with the faults that presses have added."""
         return self.cluster.scenario
+
+    @property
+    def scenarios(self) -> list[Scenario]:
+        """The scenarios of all runs, in the tree's order."""
+        return [fork.run.cluster.scenario for fork in self._forks.runs]
 
     def report(self) -> dict[str, Any]:
         """Return what all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
@@ -266,16 +280,20 @@ class Journey(Walking):
 
     def _show(self, step: int) -> None:
         """Show the present run of the tree, with the cursor at `step`."""
-        here = self._forks.here
-        payload = payload_with_actions(here.run)
+        payload = payload_with_actions(self._forks.here.run)
         with self.hold_sync():
             self.payload = payload
             self.opened = []
             self.hidden = [name for name in self.hidden if name in hideable(payload)]
             self.step = step
-            self.tree = [fork.row() for fork in self._forks.runs]
-            self.place = here.id
-            self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
+            self._tell_tree()
+
+    def _tell_tree(self) -> None:
+        """Let the traits say which runs there are, and which of them is shown."""
+        here = self._forks.here
+        self.tree = [fork.row() for fork in self._forks.runs]
+        self.place = here.id
+        self.can_undo, self.can_redo = here.parent >= 0, here.visited >= 0
 
     def _move(self, content: Content) -> None:
         """Move the cursor where the browser's is. JupyterLab may call this on a second thread while a cell runs."""
@@ -300,19 +318,3 @@ class Journey(Walking):
     def __repr__(self) -> str:
         shown = f"{self.payload['title']!r}, step {self.step} of {len(self.payload['events']) - 1}"
         return f"<Journey {shown}, run {self.place} of {len(self.tree)}>"
-
-
-def finished(run: Scenario | Cluster | Recorded) -> Run:
-    """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
-    if isinstance(run, Scenario):
-        return run_of(run)
-    if isinstance(run, Recorded):
-        run = run.recording()
-    if not isinstance(run, Cluster):
-        raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
-    run.run()
-    if isinstance(run, Recording) and not run.trace.events:
-        raise ValueError(NO_FRAME_YET)
-    if not run.trace.events:
-        raise ValueError("this cluster kept no events; make it without keep=False")
-    return Run(cluster=run)

@@ -13,8 +13,8 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import ALL_KEPT, in_short, report_of
 from kafkalab.widgets.model.fork_tree import label_of
-from kafkalab.widgets.model.futures import payload_with_actions, rule_named, with_rule
-from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey, finished
+from kafkalab.widgets.model.futures import finished, payload_with_actions, rule_named, with_rule
+from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
@@ -112,7 +112,7 @@ class Compare(Picture):
             self.verdicts = [report_of(cluster) for cluster in self._clusters]
         return list(self.verdicts)
 
-    def _known_verdicts(self) -> list[dict[str, Any]]:
+    def known_verdicts(self) -> list[dict[str, Any]]:
         short = max(len(self.left["events"]), len(self.right["events"])) <= CHECKED_AT_ONCE
         return self.check() if short else list(self.verdicts)
 
@@ -148,7 +148,7 @@ class Compare(Picture):
 
     def verdict_lines(self) -> list[str]:
         """Return what the checks say of each run to its end, a line each; none of long runs not checked yet."""
-        told = zip(self.names, self._known_verdicts(), strict=False)
+        told = zip(self.names, self.known_verdicts(), strict=False)
         return [
             f"{name}: {in_short(report)}. {report['sentence'].removeprefix(ALL_KEPT).strip()}" for name, report in told
         ]
@@ -181,7 +181,7 @@ class Compare(Picture):
         for i, line in enumerate(self.first_difference()):
             canvas.text(18, canvas.y, fit(line, 920), more=BOLD if i == 0 else "")
             canvas.y += 20
-        for line, report in zip(self.verdict_lines(), self._known_verdicts(), strict=True):
+        for line, report in zip(self.verdict_lines(), self.known_verdicts(), strict=True):
             canvas.text(18, canvas.y, fit(line, 920), RED if report["verdict"] == VIOLATED else GREEN)
             canvas.y += 20
         first = max(0, min(self.row - 6, len(self.rows) - STATIC_ROWS))

@@ -21,6 +21,7 @@ SEAL = "sealed-1:"
 Answer = str | int | float | list[str]
 ASKED = "What do you think? The card keeps your answer until you ask what happened."
 KEPT = "You said {}. Walk on; then press “What happened?” here, or where this card is shown again."
+RIGHT = "Your answer, {}, is right."
 WRONG = "Your answer, {}, is wrong. It is {}."
 
 
@@ -95,6 +96,10 @@ class Predict(Picture):
         check = sha256(packed).digest()[:4]
         return SEAL + base64.urlsafe_b64encode(check + _mix(packed, check)).decode()
 
+    def sealed(self) -> str:
+        """Return this card's answer and reason as a token."""
+        return self.seal(self._answer, self._because)
+
     @classmethod
     def score(cls) -> Score:
         """Return the score of all cards of this notebook; the first answer counts."""
@@ -143,7 +148,7 @@ class Predict(Picture):
         truth = str(self._answer if not isinstance(self._answer, list) else self._answer[0])
         with self.hold_sync():
             self.verdict, self.truth, self.because = "right" if right else "wrong", truth, self._because
-            self.now = f"Your answer, {self.given}, is right." if right else WRONG.format(self.given, truth)
+            self.now = RIGHT.format(self.given) if right else WRONG.format(self.given, truth)
             self._tell_score()  # in the same message: no page shows the verdict beside an old score
         if self._journey is not None and self._step is not None:
             self._journey.step = self._step

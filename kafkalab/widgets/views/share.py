@@ -33,12 +33,12 @@ class Share(View):
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         journey = Journey.of(run)
-        super().__init__(journey, size, shared=_build_shared(journey))  # complete when the browser hears of it
+        super().__init__(journey, size, shared=shared_of(journey))  # complete when the browser hears of it
         self.journey.observe(self._refresh, "place")
         self.hear({"open": self._open, "code": self._open, "page": self._send_page})
 
     def _refresh(self, _: Any = None) -> None:
-        self.shared = _build_shared(self.journey)
+        self.shared = shared_of(self.journey)
 
     @property
     def code(self) -> str:
@@ -124,7 +124,7 @@ class Share(View):
         return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
 
 
-def _build_shared(journey: Journey) -> dict[str, Any]:
+def shared_of(journey: Journey) -> dict[str, Any]:
     """Return what the buttons copy and save of the run shown, or why it cannot be shared."""
     scenario, digest = journey.scenario, journey.cluster.trace.digest()
     head = {"place": journey.place, "name": _file_name(scenario), "digest": digest}

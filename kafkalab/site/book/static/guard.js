@@ -1,6 +1,6 @@
 // Says what a browser lacks for the labs, and what to do. In JupyterLite it also leads links to the site's pages.
 (() => {
-	const here = document.currentScript.src.replace(/guard\.js.*$/, "");
+	const here = document.currentScript.src.replace(/_static\/guard\.js.*$/, "");
 	const inLab = document.currentScript.dataset.lab !== undefined;
 	const LOW = 5_000_000;
 	const OWN = "or install kafkalab on your computer, where `make lab` opens the same labs.";

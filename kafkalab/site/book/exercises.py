@@ -1,0 +1,122 @@
+"""The exercises of an article: a box in place of the cells to fill in, and a form where no Python is needed.
+
+A form's file holds no answer in clear. Each wrong part of an answer, and the whole right one, is stretched with PBKDF2
+under the exercise's salt: the result's first bytes are the label under which a text is found, the others its key. This
+keeps an answer from being read by accident, also by who looks into the file. It keeps nobody out who wants to know: a
+row has a handful of words, and a program tries them all in a second.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from kafkalab.grading.builder import Cell, is_check
+from kafkalab.grading.check import find
+from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
+from kafkalab.site.book.recorder import Kept
+from kafkalab.site.lite import notebook_address
+from kafkalab.site.notebooks import NEEDS_MORE, WHERE
+
+FOLDER = Path("_static", "exercises")
+"""The folder of the site with the forms."""
+ROUNDS = 20_000
+LABEL_BYTES, KEY_BYTES = 12, 20
+CODE = re.compile(r"`([^`]*)`")
+EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
+FORM_ELEMENT = """<kafka-exercise name="{name}" src="{data}">
+<ol>{asked}</ol>
+</kafka-exercise>
+"""
+BOX = """<div class="exercise">
+{form}<p><a class="as-notebook" href="../{address}">Open this exercise as a notebook</a>{note}</p>
+{hints}</div>
+"""
+
+
+def with_boxes(
+    name: str, solution: Mapping[str, Cell], cells: Iterable[Cell], site: Path, write_run: Callable[[Kept], str]
+) -> Iterator[Cell]:
+    """Yield the cells of a learner's copy, with one box in place of an exercise's two cells.
+
+    `solution` are the cells of the notebook `name` by id, as a run gave them; `write_run` writes a run's picture and
+    returns its element.
+    """
+    asked = ""
+    for cell in cells:
+        if not is_check(cell):
+            if "nbgrader" in cell["metadata"]:
+                asked = cell["id"]
+            else:
+                yield cell
+            continue
+        (exercise,) = EXERCISE.findall("".join(cell["source"]))
+        outputs = solution[cell["id"] + FORM_ID]["outputs"]
+        form = write_form(site, outputs[0]["data"][FORM], write_run) if outputs else ""
+        box = box_of(exercise, name, asked, form)
+        yield {"cell_type": "markdown", "id": f"{asked}-box", "metadata": {}, "source": box}
+
+
+def box_of(exercise_id: str, notebook: str, cell: str, form: str = "") -> str:
+    """Return the box of an exercise: its form, if it has one, the way to its cell, and its hints."""
+    address = f"{notebook_address(f'labs/{notebook}.ipynb')}#cell-id={cell}"
+    need = NEEDS_MORE.get(notebook)
+    note = _inline(f" It needs {need}, which no browser has: {WHERE}.") if need else ""
+    return BOX.format(form=form, address=escape(address), note=note, hints=hints_of(find(exercise_id).hints))
+
+
+def hints_of(hints: Sequence[str]) -> str:
+    """Return hints as folded text, each inside the one before; none of an exercise's hints is its answer."""
+    inner = ""
+    for number, hint in reversed(list(enumerate(hints, 1))):
+        inner = f"<details><summary>Hint {number} of {len(hints)}</summary>{as_html(hint)}{inner}</details>\n"
+    return inner
+
+
+def _inline(text: str) -> str:
+    """Return one line of text as HTML."""
+    return CODE.sub(r"<code>\1</code>", escape(text, quote=False))
+
+
+def as_html(text: str) -> str:
+    """Return a text that a notebook shows as HTML without an empty line; what is indented is code."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "".join(
+        f"<pre>{escape(line.strip(), quote=False)}</pre>" if line.startswith("    ") else f"<p>{_inline(line)}</p>"
+        for line in lines
+    )
+
+
+def seal(texts: Mapping[str, str], salt: str) -> dict[str, str]:
+    """Return the texts unreadable, by labels that only the key of each gives; in the order of the labels."""
+    sealed = {}
+    for part, text in texts.items():
+        made = hashlib.pbkdf2_hmac("sha256", part.encode(), salt.encode(), ROUNDS, LABEL_BYTES + KEY_BYTES)
+        plain = zlib.compress(text.encode(), 9)
+        stream = hashlib.pbkdf2_hmac("sha256", made[LABEL_BYTES:], b"", 1, len(plain))
+        mixed = bytes(a ^ b for a, b in zip(plain, stream, strict=True))
+        sealed[base64.b64encode(made[:LABEL_BYTES]).decode()] = base64.b64encode(mixed).decode()
+    return dict(sorted(sealed.items()))
+
+
+def write_form(site: Path, described: Described, write_run: Callable[[Kept], str]) -> str:
+    """Write the file of a form; return its element. `write_run` writes a run's picture and returns its element."""
+    name, texts = described["id"], {}
+    runs = {run: data.get("text/html") or write_run(data) for run, data in described.pop("runs").items()}
+    for part, told in {**described.pop("wrong"), **described.pop("right")}.items():
+        run = runs.get(told.pop("run"), "")
+        texts[part] = json.dumps({**{kind: as_html(text) for kind, text in told.items()}, "run": run})
+    salt = f"kafkalab {name}"
+    form = {**described, "salt": salt, "rounds": ROUNDS, "sealed": seal(texts, salt)}
+    place = site / FOLDER / f"{name}.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(canonical(form), encoding="utf-8")
+    asked = form.get("names") or [row["says"] for row in form["rows"]]
+    listed = "".join(f"<li>{escape(says, quote=False)}</li>" for says in asked)
+    return FORM_ELEMENT.format(name=name, data=Path("..", FOLDER, place.name).as_posix(), asked=listed)

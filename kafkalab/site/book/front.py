@@ -1,0 +1,92 @@
+"""The book's own pages: the first one, which has the navigation, and the glossary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from html import escape
+from itertools import groupby
+from pathlib import Path
+
+from kafkalab.course.glossary import terms
+from kafkalab.course.lab import CourseLab
+from kafkalab.course.labs import COURSE
+from kafkalab.grading.builder import LABS, read
+from kafkalab.site.book.links import GLOSSARY, START, Links
+
+NAVIGATION = {
+    "Look up": {
+        "labs/README": "Questions",
+        "docs/symptoms": "Symptoms",
+        "docs/errors": "Errors",
+        "docs/rules": "Rules",
+        "docs/bugs": "Bugs",
+        "docs/protocol": "What Kafka does",
+        "docs/profiles": "Older versions",
+        "docs/old-articles": "Old articles",
+        "docs/checks-and-tables": "Checks and tables",
+        "glossary": "Glossary · 术语表",
+    },
+    "Use": {
+        "docs/testing": "Test your application",
+        "docs/tap": "Watch a real Kafka",
+        "docs/teaching": "Teach with it",
+        "docs/grading": "Grade",
+        "docs/limits": "Limits",
+    },
+    "About": {"README": "kafkalab"},
+}
+"""By caption, the documents in their order, and how the navigation calls them. "About" has all others, too."""
+FROM_THE_START_PAGE = ("short-ways", "keys")
+"""Cells of the start page's notebook that the first page has, too."""
+HERE = Path(__file__).parent
+
+
+def write_front(root: Path, folder: Path, picture: str, documents: Iterable[str]) -> None:
+    """Write the first page and the glossary. The navigation leads to the labs in the folder, and to the documents."""
+    there = {path.stem for path in (folder / LABS).glob("*.ipynb")}
+    cells = {cell["id"]: "".join(cell["source"]) for cell in read(root / START)["cells"]}
+    links = Links(root, START, "")
+    values = {
+        "picture": picture,
+        "labs": "\n".join(_card(lab) for lab in COURSE if lab.name in there),
+        "more": "\n\n".join(links.for_sphinx(cells[name]) for name in FROM_THE_START_PAGE),
+        "navigation": "\n".join(_navigation(there, documents)),
+    }
+    text = (HERE / "index.md").read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"%{name}%", value)
+    (folder / "index.md").write_text(text, encoding="utf-8")
+    (folder / GLOSSARY).with_suffix(".md").write_text("".join(_glossary()), encoding="utf-8")
+
+
+def _card(lab: CourseLab) -> str:
+    title = f"<b>{lab.number}</b> <strong>{escape(lab.title)}</strong>"
+    return f'<li><a href="{LABS.as_posix()}/{lab.name}.html">{title}<span>{escape(lab.know)}</span></a></li>'
+
+
+def _navigation(labs: Set[str], documents: Iterable[str]) -> Iterator[str]:
+    """Yield the lists of pages, each below its caption, for the left of every page."""
+    course = {f"{LABS.as_posix()}/{lab.name}": f"Lab {lab.number}: {lab.title}" for lab in COURSE if lab.name in labs}
+    collections = sorted(labs - {lab.name for lab in COURSE})
+    listed = {
+        "Labs": course,
+        "Collections": {f"{LABS.as_posix()}/{name}": "" for name in collections},
+        **NAVIGATION,
+    }
+    named = {name for pages in NAVIGATION.values() for name in pages}
+    others = {one.removesuffix(".md"): "" for one in documents}
+    listed["About"] = NAVIGATION["About"] | {name: "" for name in others if name not in named}
+    for caption, pages in listed.items():
+        lines = [f"{title} <{name}>" if title else name for name, title in pages.items()]
+        yield "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *lines, "```"])
+
+
+def _glossary() -> Iterator[str]:
+    """Yield the glossary's text: below each heading its terms, in English and Chinese."""
+    yield "# Glossary · 术语表\n\nEvery term in one sentence. 每个术语用一句话解释。\n"
+    for section, group in groupby(terms(), lambda term: term.section):
+        yield f"\n## {section}\n\n````{{glossary}}\n"
+        for term in group:
+            other = f"{term.other}\n" if term.other else ""
+            yield f"{term.name}\n{other}  {term.english}\n\n  <span lang=\"zh\">{term.chinese}</span>\n\n"
+        yield "````\n"

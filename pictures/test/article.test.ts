@@ -1,0 +1,75 @@
+// Tests of what an article adds to the pictures, as far as it needs no browser.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { formatAddress, parseAddress } from "../src/page/address";
+import { openSeal, sha256 } from "../src/page/open_seal";
+import { isRight, scoreOf } from "../src/page/predict_card";
+import { SharedJourney } from "../src/page/run_model";
+
+// Predict.seal(["b1", "B 1"], "Because “it” was first, and " * 3)
+const SEALED = "sealed-1:pc8p1NdNy1rcQ2DIzNjuyf62uSbk8zMV4rC3ODqdocKaj00plpqABhS6mKT6oG6fZ6dRB2s35ZhK9xxSY_d4";
+
+test("a seal of Python opens, and a changed one does not", async () => {
+	assert.deepEqual(await openSeal(SEALED), [["b1", "B 1"], "Because “it” was first, and ".repeat(3)]);
+	await assert.rejects(openSeal(SEALED.replace("aj00", "aj01")), /broken/);
+});
+
+test("SHA-256 is that of Node for texts around the length of a block", () => {
+	for (const length of [0, 1, 55, 56, 63, 64, 119, 120, 1000]) {
+		const data = new Uint8Array(length).fill(length);
+		assert.equal(Buffer.from(sha256(data)).toString("hex"), createHash("sha256").update(data).digest("hex"));
+	}
+});
+
+test("an answer is right as in Python: a number by its value, a text without its capitals", () => {
+	assert.ok(isRight("1 000", 1000));
+	assert.ok(!isRight("", 0));
+	assert.ok(isRight("B1", ["b1", "b 1"]));
+	assert.ok(!isRight("b2", ["b1"]));
+});
+
+test("the score counts the first answers", () => {
+	assert.equal(scoreOf([{ first: true }, { first: false }, {}], 4), "1 of 4 right, 2 still open");
+	assert.equal(scoreOf([{ first: true }], 1), "1 of 1 right");
+});
+
+test("an address names a picture and a place; a link to a frame is none", () => {
+	for (const place of ["EndTxn#1", "chapter:decision", "54"]) {
+		assert.deepEqual(parseAddress(formatAddress({ picture: "walk", place })), { picture: "walk", place });
+	}
+	assert.equal(formatAddress({ picture: "walk", place: "EndTxn#1" }), "#walk@EndTxn%231");
+	assert.deepEqual(parseAddress("#walk"), { picture: "walk", place: "" });
+	assert.equal(parseAddress("#EndTxn#1"), undefined);
+	assert.equal(parseAddress("#%"), undefined);
+});
+
+test("each view of a journey has its own step until one is moved; then all follow", () => {
+	const journey = new SharedJourney({ step: 3, groups: ["transaction"], size: "" }),
+		first = journey.viewOf({ step: 3, groups: ["transaction"] }),
+		second = journey.viewOf({ step: 9, groups: ["transaction", "metadata"] }),
+		told: Record<string, unknown[]> = {};
+	for (const name of ["step", "groups", "size"])
+		second.on(`change:${name}`, () => {
+			(told[name] ??= []).push(second.get(name));
+		});
+	assert.deepEqual([first.get("step"), second.get("step")], [3, 9]);
+	second.set("size", "projector");
+	first.send({ kind: "check" });
+	assert.deepEqual([first.get("step"), second.get("step"), first.get("size")], [3, 9, "projector"]);
+	first.set("step", 4);
+	assert.deepEqual([second.get("step"), second.get("groups")], [4, ["transaction"]]);
+	second.set("step", 5);
+	assert.equal(first.get("step"), 5);
+	assert.equal(journey.viewOf({ step: 1, groups: [] }).get("step"), 5);
+	assert.deepEqual(told, { size: ["projector"], step: [4, 5], groups: [["transaction"]] });
+});
+
+test("a press moves the others to the step at which it is made", () => {
+	const journey = new SharedJourney({ step: 3 }),
+		first = journey.viewOf({ step: 3 }),
+		second = journey.viewOf({ step: 9 });
+	second.send({ kind: "press" });
+	assert.equal(first.get("step"), 9);
+});

@@ -1,0 +1,177 @@
+"""An article's exercises and words in Chromium: answers are judged without Python, words explain themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from kafkalab.site.serve import served
+from tests.browser.conftest import SHOW_WITHIN_MS, browser, console_errors, page
+from tests.site.test_exercises import solved
+
+__all__ = ["browser", "console_errors", "page"]
+pytestmark = [pytest.mark.browser, pytest.mark.site]
+LAB = "02_coordinator"
+PHONE = 390
+
+
+@pytest.fixture(scope="module")
+def article(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one lab's article, which has a table and an order."""
+    site = tmp_path_factory.mktemp("book")
+    subprocess.run([sys.executable, "-m", "kafkalab.site.book", site, LAB], cwd=root, check=True, timeout=300)
+    with served(site) as address:
+        yield f"{address}labs/{LAB}.html"
+
+
+def form(page: Page, name: str) -> Locator:
+    """Return an exercise's form, once the page has it."""
+    element = page.locator(f"kafka-exercise[name='{name}']")
+    element.scroll_into_view_if_needed()
+    expect(element.locator("form")).to_be_visible()
+    return element
+
+
+def fill(table: Locator, words: dict[int, str]) -> None:
+    """Choose a word in each row."""
+    for place, word in enumerate(words.values()):
+        table.locator("select").nth(place).select_option(word)
+
+
+def test_a_table_is_judged_row_by_row_and_a_wrong_one_shows_its_run(article: str, page: Page) -> None:
+    page.goto(article)
+    table, right = form(page, "L2.E3"), solved()["L2.E3"]
+    table.get_by_role("button", name="Check").click()
+    expect(table.locator(".said")).to_contain_text("Row 1 is still blank")
+    fill(table, {**right, 4: "NOT_COORDINATOR", 9: "NONE"})
+    table.get_by_role("button", name="Check").click()
+    said = table.locator(".said")
+    expect(said).to_contain_text("8 of 10 are right.")
+    expect(said).to_contain_text('You say "NOT_COORDINATOR".')
+    expect(table.locator("select[aria-invalid=true]")).to_have_count(1)
+    expect(table.locator("kafka-run .klab.sequence")).to_be_visible()
+    expect(table.locator(".solved")).to_have_count(0)
+    fill(table, right)
+    expect(said).to_be_hidden()
+    table.get_by_role("button", name="Check").click()
+    expect(said).to_contain_text("10 of 10 rows")
+    expect(table.locator(".solved")).to_be_visible()
+    page.reload()
+    again = form(page, "L2.E3")
+    expect(again.locator(".solved")).to_be_visible()
+    assert again.locator("select").first.input_value() == right[1]
+
+
+def test_an_order_is_made_with_the_keyboard_and_keeps_the_focus(article: str, page: Page) -> None:
+    page.goto(article)
+    order, right = form(page, "L2.E2"), solved()["L2.E2"]
+    given = order.locator(".item > span").all_inner_texts()
+    assert sorted(given) == sorted(right)
+    order.get_by_role("button", name="Check").click()
+    expect(order.locator(".said")).to_contain_text("neighbouring pairs are in order")
+    expect(order.locator("kafka-run .klab.sequence")).to_be_visible()
+    for place, name in enumerate(right):
+        now = order.locator(".item > span").all_inner_texts()
+        if now.index(name) > place:
+            order.get_by_role("button", name=f"Move {name} up", exact=True).focus()
+        for _ in range(now.index(name) - place):
+            page.keyboard.press("Enter")
+    expect(order.locator(".moved")).to_contain_text(" of 9.")
+    assert order.locator(".item > span").all_inner_texts() == right
+    order.get_by_role("button", name="Check").click()
+    expect(order.locator(".said.right")).to_contain_text("9 of 9 frames in order")
+
+
+def test_without_storage_an_answer_is_judged_and_nothing_fails(
+    article: str, page: Page, console_errors: list[str]
+) -> None:
+    refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('it is switched off') }})"
+    page.add_init_script(f"if (location.pathname.endsWith('{LAB}.html')) {refuse}")
+    page.goto(article)
+    table = form(page, "L2.E3")
+    before = list(console_errors)  # the theme's own
+    fill(table, solved()["L2.E3"])
+    table.get_by_role("button", name="Check").click()
+    expect(table.locator(".solved")).to_be_visible()
+    assert console_errors == before
+
+
+def test_where_no_answer_can_be_judged_a_sentence_says_so_and_no_button_is_there(article: str, page: Page) -> None:
+    page.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
+    page.goto(article)
+    table = form(page, "L2.E3")
+    expect(table.locator(".line")).to_contain_text("https")
+    expect(table.get_by_role("button", name="Check")).to_have_count(0)
+
+
+def test_without_scripts_the_rows_hints_and_the_way_to_the_notebook_are_there(article: str, browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(article)
+    box = page.locator(".exercise", has=page.locator("kafka-exercise[name='L2.E3']"))
+    assert box.locator("kafka-exercise > ol > li").count() == len(solved()["L2.E3"])
+    first, second = box.locator("summary", has_text="Hint 1 of 3"), box.locator("summary", has_text="Hint 2 of 3")
+    expect(second).to_be_hidden()
+    first.click()
+    expect(second).to_be_visible()
+    link = box.get_by_role("link", name="Open this exercise as a notebook")
+    assert link.get_attribute("href") == f"../jupyter/notebooks/index.html?path=labs/{LAB}.ipynb#cell-id=e3-answer"
+    context.close()
+
+
+def test_a_word_explains_itself_with_the_focus_under_the_mouse_and_moves_nothing(article: str, page: Page) -> None:
+    page.goto(article)
+    word, card = page.locator("a.term").first, page.locator(".term-card")
+    sentence = word.get_attribute("data-english")
+    assert sentence
+    expect(word).to_have_accessible_description(sentence)
+    height = page.evaluate("document.documentElement.scrollHeight")
+    word.focus()
+    expect(card).to_contain_text(sentence)
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    page.locator("article h1").click()
+    word.hover()
+    expect(card).to_be_visible()
+    card.hover()
+    expect(card.get_by_role("link", name="in the glossary")).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()
+
+
+def test_a_tap_shows_the_word_and_a_second_one_follows_it(article: str, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": PHONE, "height": 844}, has_touch=True, locale="zh-CN")
+    page = context.new_page()
+    page.goto(article)
+    word, card = page.locator("a.term").first, page.locator(".term-card")
+    word.tap()
+    expect(card).to_be_visible()
+    expect(card.locator("[lang=zh]")).to_have_text(str(word.get_attribute("data-chinese")))
+    box = card.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE
+    assert page.url == article
+    word.tap()
+    page.wait_for_url("**/glossary.html*", timeout=SHOW_WITHIN_MS)
+    context.close()
+
+
+def test_on_a_phone_forms_fit(article: str, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": PHONE, "height": 844})
+    page = context.new_page()
+    page.goto(article)
+    for name in ("L2.E2", "L2.E3"):
+        one = form(page, name)
+        one.get_by_role("button", name="Check").click()
+        expect(one.locator(".said")).to_be_visible()
+        assert one.evaluate("it => it.scrollWidth <= it.clientWidth")
+        ends = one.evaluate("it => [...it.querySelectorAll('form *')].map(e => e.getBoundingClientRect().right)")
+        assert max(ends) <= PHONE
+    context.close()
