@@ -57,7 +57,7 @@ def book(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(book: Path) -> Iterator[str]:
-    """Where the book is served: below a folder, as on a code host's pages."""
+    """Serve the book and yield its address: below a folder, as on a code host's pages."""
     with served(book.parent) as address:
         yield f"{address}{book.name}/"
 
