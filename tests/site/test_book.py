@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,8 +29,9 @@ from kafkalab.sim.codec import code_of
 from kafkalab.site.book.build import make_pages
 from kafkalab.site.book.links import START
 from kafkalab.site.book.notebooks import SPARK_RUNS
-from kafkalab.site.book.runs import SHOWN_FIRST, recordings
+from kafkalab.site.book.runs import ABOUT, SHOWN_FIRST, lost_answer, recordings
 from kafkalab.site.notebooks import NEEDS_MORE
+from kafkalab.widgets.views.recorded_page import recorded_page
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb") if path.stem != Path(START).stem)
@@ -45,7 +48,8 @@ FIRST_KB, ARTICLE_KB = 600, 300
 """The most that the first page loads before the first press, and what an article adds to it, compressed."""
 OURS = ("script", "style", "noscript", "kafka-run", "summary")
 IGNORED = re.compile(rf"<({'|'.join(OURS)})\b.*?</\1>|<a class=\"headerlink\".*?</a>", re.S)
-"""What an article has beside its notebook's words."""
+"""The things that an article has beside its notebook's words."""
+PACKED = re.compile(r'(?<=<script id="packed" type="text/plain">)[^<]*')
 
 
 def letters(html: str) -> str:
@@ -152,6 +156,17 @@ def test_the_picture_of_readme_is_of_the_run_that_it_says() -> None:
     text = (ROOT / SHOWN_FIRST).read_text(encoding="utf-8")
     assert code_of(replace(lab00(), faults=(Drop("ProduceResponse#1"),))) in text
     assert f"]({SHOWN_FIRST.as_posix()})" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def unpacked(page: str) -> str:
+    """Return a recording with its modules and values as text: zlib's versions compress differently."""
+    return PACKED.sub(lambda packed: zlib.decompress(b64decode(packed[0])).decode(), page)
+
+
+def test_the_committed_recording_is_what_its_command_writes_today() -> None:
+    committed = unpacked((ROOT / SHOWN_FIRST).read_text(encoding="utf-8"))
+    assert '"payload"' in committed
+    assert committed == unpacked(recorded_page(lost_answer().journey, ABOUT)), "run `python -m kafkalab.site.book.runs`"
 
 
 @pytest.mark.smoke
