@@ -1,5 +1,7 @@
-// The run that the address of the page names: <kafka-opened>, at "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", with
-// "&at=EndTxn%231" or "&step=54". Python makes it in the page; the pictures are those of the articles.
+// The element <kafka-opened> shows the run that the address of its page names.
+//
+// The address ends with "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", and "&at=EndTxn%231" or "&step=54". Python makes
+// the run in the page; the pictures are those of the articles.
 
 import "./opened.css";
 import { loadPython } from "./asking";
