@@ -35,7 +35,7 @@ look();
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """Where the site is served: below a folder, as on a code host's pages."""
+    """Serve the site and yield its address: below a folder, as on a code host's pages."""
     with served(site.parent) as address:
         yield f"{address}{site.name}/"
 
