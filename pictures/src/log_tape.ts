@@ -330,8 +330,8 @@ function scrollAll(grids: HTMLElement[]) {
 class LogTape extends View<Values> {
 	readonly name = "log-tape";
 	readonly tools = {
-		replicas: ["replicas", "Replicas: Leader and followers side by side", "r"],
-		inspect: ["inspect", "Inspect: show or hide the batch's fields", "i"],
+		replicas: ["replicas", "Leader and followers side by side", "r"],
+		inspect: ["inspect", "Show or hide the batch's fields", "i"],
 		up: ["↑", "Partition above", "ArrowUp"],
 		down: ["↓", "Partition below", "ArrowDown"],
 		before: ["[", "Batch before", "["],

@@ -144,9 +144,10 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 	}
 	tool(action: string, label: Markup, options: ToolOptions = {}): TemplateResult {
 		const { target = "", detail = "", name, title, pressed, current } = options,
-			no = asSentence(action === "help" ? "" : this.why(action, String(target), detail));
+			no = asSentence(action === "help" ? "" : this.why(action, String(target), detail)),
+			told = name && typeof label === "string" ? nameOf(label, name) : name;
 		return html`<button type="button" data-action=${action} data-target=${target === "" ? nothing : target}
-			data-detail=${detail || nothing} aria-label=${name && typeof label === "string" ? nameOf(label, name) : (name ?? nothing)} title=${no || title || ""}
+			data-detail=${detail || nothing} aria-label=${told ?? nothing} title=${no || title || ""}
 			aria-pressed=${pressed ?? nothing} aria-current=${current ?? nothing}
 			aria-disabled=${!!no} aria-description=${no || nothing}>${label}</button>`;
 	}

@@ -63,7 +63,9 @@ class Share extends JourneyPanel<Values> {
 			link = code && this.model.linkTo?.(code);
 		return html`<section><h4 role="none">Code</h4>
 			<div class="line"><output class="code" aria-label="Code of this run">${code}</output>
-			${this.tool("copy", "copy", { name: "Copy the code" })}${link ? html`<a href=${link}>a link to this run</a>` : ""}</div>
+			${this.tool("copy", "copy", { name: "Copy the code" })}${
+				link ? html`<a href=${link}>a link to this run</a>` : ""
+			}</div>
 			<h4 role="none">Python</h4><div class="line">
 			<pre class="python" tabindex="0" role="group" aria-label="Python that makes this run">${python}</pre>
 			${this.tool("python", "copy", { name: "Copy the Python" })}</div>

@@ -230,7 +230,7 @@ function pointOn(arrow: SVGGElement, part: number): [number, number] {
 class StateChart extends View<Values> {
 	readonly name = "state-chart";
 	readonly tools = {
-		what_if: ["what if", "What if: show or hide what every question would get", "w"],
+		what_if: ["what if", "Show or hide what every question would get", "w"],
 		up: ["↑", "Question above", "ArrowUp"],
 		down: ["↓", "Question below", "ArrowDown"],
 		subject: ["which", "The next transactional id, producer or group", "s"],

@@ -57,7 +57,7 @@ def book(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(book: Path) -> Iterator[str]:
-    """Where the book is served: below a folder, as on a code host's pages."""
+    """Serve the book and yield its address: below a folder, as on a code host's pages."""
     with served(book.parent) as address:
         yield f"{address}{book.name}/"
 
@@ -111,6 +111,7 @@ def test_every_picture_is_live(address: str, page: Page, book: Path, lab: str) -
     count = len(PICTURE.findall((book / "labs" / f"{lab}.html").read_text(encoding="utf-8")))
     assert count > 1
     page.goto(f"{address}labs/{lab}.html")
+    page.evaluate("for (const exhibit of document.querySelectorAll('details.run')) exhibit.open = true")
     pictures = page.locator("kafka-run")
     expect(pictures).to_have_count(count)
     page.evaluate("for (const one of document.querySelectorAll('details.run')) one.open = true")

@@ -25,7 +25,7 @@ from kafkalab.site.book.form_recorder import FORM_ID, canonical
 from kafkalab.site.book.links import Links
 from kafkalab.site.book.notebooks import article_of
 from kafkalab.site.notebooks import NEEDS_MORE
-from kafkalab.widgets.views.predict import mixed
+from kafkalab.widgets.views.predict import mix
 from tests.grading.told import told
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +75,7 @@ def opened(form: dict[str, Any], part: Any) -> dict[str, str] | None:
     label, key = stretch(canonical(part), form["salt"])
     if (found := form["sealed"].get(base64.b64encode(label).decode())) is None:
         return None
-    text: dict[str, str] = json.loads(zlib.decompress(mixed(base64.b64decode(found), key)))
+    text: dict[str, str] = json.loads(zlib.decompress(mix(base64.b64decode(found), key)))
     return text
 
 

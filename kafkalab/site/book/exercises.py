@@ -24,7 +24,7 @@ from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
 from kafkalab.site.book.recorder import Kept
 from kafkalab.site.lite import notebook_address
 from kafkalab.site.notebooks import NEEDS_MORE, WHERE
-from kafkalab.widgets.views.predict import mixed
+from kafkalab.widgets.views.predict import mix
 
 FOLDER = Path("_static", "exercises")
 """The folder of the site with the forms."""
@@ -99,7 +99,7 @@ def seal(texts: Mapping[str, str], salt: str) -> dict[str, str]:
     sealed = {}
     for part, text in texts.items():
         label, key = stretch(part, salt)
-        packed = mixed(zlib.compress(text.encode(), 9), key)
+        packed = mix(zlib.compress(text.encode(), 9), key)
         sealed[base64.b64encode(label).decode()] = base64.b64encode(packed).decode()
     return dict(sorted(sealed.items()))
 

@@ -34,7 +34,7 @@ from kafkalab.widgets.views.sequence import Sequence
 
 Place = Callable[[Journey], int]
 SHOWN_FIRST = Path("docs", "recordings", "lost_answer.html")
-"""What README's picture leads to. It is committed: `python -m kafkalab.site.book.runs` writes it."""
+"""The recording that README's picture leads to. It is committed: `python -m kafkalab.site.book.runs` writes it."""
 ABOUT = "One soup is ordered, and the answer is lost: the producer sends it again."
 README_PICTURE = re.compile(r"^\[!\[.*\]\(docs/kafkalab\.gif\)\]\(.*\)$", re.M)
 
@@ -116,9 +116,8 @@ def element_of(view: Sequence, place: Path, up: str, foretold: bool = False) -> 
     return html.replace("\n", "&#10;")
 
 
-def with_runs(root: Path, site: Path, first: str) -> Callable[[str, str], str]:
+def with_runs(every: list[Recorded], site: Path, first: str) -> Callable[[str, str], str]:
     """Return what adds the runs to the documents of the reference, and to README the `first` one, by path and text."""
-    every = list(recordings(root))
 
     def add(name: str, text: str) -> str:
         if name == "README.md":

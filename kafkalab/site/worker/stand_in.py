@@ -17,7 +17,7 @@ from traitlets import HasTraits
 
 Post = Callable[[dict[str, Any]], None]
 REFERENCE = "IPY_MODEL_"
-"""What stands before a widget's id where one widget names another."""
+"""The prefix of a widget's id where one widget names another."""
 LOG = logging.getLogger("kafkalab")
 
 
@@ -31,7 +31,7 @@ class Page:
 
 
 class Widget(HasTraits):
-    """What `kafkalab.widgets` needs of `anywidget.AnyWidget`. Its class's `shown_in` is where it is shown."""
+    """The part of `anywidget.AnyWidget` that `kafkalab.widgets` needs. Its class's `shown_in` is where it is shown."""
 
     shown_in = Page(lambda _: None)
     log = LOG
