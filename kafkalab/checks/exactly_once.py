@@ -90,7 +90,7 @@ def effects(view: View) -> list[Effect]:
     deleted or compacted away was an effect all the same.
     """
     groups = _groups(view)
-    made = _made(view, groups)
+    made = _collect_outputs(view, groups)
     keys, done, expected = _input_keys(view, made), _Done(view, groups), _Expected(view.history)
     found = []
     for key in view.data_keys:
@@ -146,7 +146,7 @@ def _groups(view: View) -> dict[tuple[str, str], str]:
     return found
 
 
-def _made(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
+def _collect_outputs(view: View, groups: dict[tuple[str, str], str]) -> dict[str, Outputs]:
     """Return what was sent or lies in the logs, by the input that it was made from, written as "in-0@5"."""
     made: dict[str, Outputs] = {}
     process_of = {transaction.id: transaction.process for transaction in view.transactions}

@@ -55,7 +55,7 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")
-    print(_told(arguments, before, _marks(again, partition), options.json))
+    print(_format(arguments, before, _marks(again, partition), options.json))
     saved_as(added, options.save)
     return 0
 
@@ -77,10 +77,10 @@ def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
     before = _marks(cluster, partition)
     spec = _spec(cluster, partition, node, options)
     answer(cluster.client(node).admin().abort_transaction(spec))
-    return _told({"at_ms": asked_ms, **asdict(spec)}, before, _marks(cluster, partition), options.json)
+    return _format({"at_ms": asked_ms, **asdict(spec)}, before, _marks(cluster, partition), options.json)
 
 
-def _told(arguments: dict[str, Any], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
+def _format(arguments: dict[str, Any], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
     if as_json:
         return Text(json.dumps({**arguments, "before": before, "after": after}, indent=1))
     a = arguments

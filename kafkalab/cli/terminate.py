@@ -32,7 +32,7 @@ def terminate(scenario: Scenario, cluster: Cluster, options: argparse.Namespace)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to force terminate {tid}: {type(result).__name__}: {result}")
-    print(_told(at_ms, tid, before, _described(again, node, tid), options.json))
+    print(_format(at_ms, tid, before, _described(again, node, tid), options.json))
     saved_as(added, options.save)
     return 0
 
@@ -42,7 +42,7 @@ def terminate_now(cluster: Cluster, options: argparse.Namespace) -> Text:
     tid, node, at_ms = options.transactional_id, free_name(cluster), cluster.now
     before = _described(cluster, node, tid)
     answer(cluster.client(node).admin().force_terminate_transaction(tid))
-    return _told(at_ms, tid, before, _described(cluster, node, tid), options.json)
+    return _format(at_ms, tid, before, _described(cluster, node, tid), options.json)
 
 
 def _described(cluster: Cluster, node: str, tid: str) -> TransactionDescription:
@@ -51,7 +51,7 @@ def _described(cluster: Cluster, node: str, tid: str) -> TransactionDescription:
     return found
 
 
-def _told(at_ms: int, tid: str, before: TransactionDescription, after: TransactionDescription, as_json: bool) -> Text:
+def _format(at_ms: int, tid: str, before: TransactionDescription, after: TransactionDescription, as_json: bool) -> Text:
     if as_json:
         rows: dict[str, Any] = {name: {"state": d.state, "producer_epoch": d.producer_epoch, "partitions": d.partitions}
                                 for name, d in (("before", before), ("after", after))}  # fmt: skip

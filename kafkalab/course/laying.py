@@ -60,13 +60,13 @@ def _without_dead_links(name: str, data: bytes, there: set[str]) -> bytes:
     if not name.endswith(".md"):
         return data
 
-    def kept(link: re.Match[str]) -> str:
+    def keep(link: re.Match[str]) -> str:
         target = os.path.normpath(os.path.join(os.path.dirname(name), link[2]))
         return link[0] if Path(target).as_posix() in there else link[1]
 
     text = data.decode("utf-8")
     for _ in ("a link", "and the picture in it"):
-        text = LINK.sub(kept, text)
+        text = LINK.sub(keep, text)
     return text.encode("utf-8")
 
 
@@ -78,14 +78,14 @@ def digest(name: str, data: bytes) -> str:
     if name.endswith(".ipynb"):
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             cells = [
-                (c["cell_type"], "".join(c["source"]), c.get("attachments"), [_shown(o) for o in c.get("outputs", ())])
+                (c["cell_type"], "".join(c["source"]), c.get("attachments"), [_strip(o) for o in c.get("outputs", ())])
                 for c in json.loads(data)["cells"]
             ]
             data = json.dumps(cells, sort_keys=True).encode()
     return sha256(data).hexdigest()
 
 
-def _shown(output: Mapping[str, object]) -> dict[str, object]:
+def _strip(output: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in output.items() if key not in ("execution_count", "metadata")}
 
 

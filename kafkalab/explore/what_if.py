@@ -67,7 +67,7 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     cluster, end = run_to_end(scenario)
     found: dict[str, list[WhatIf]] = {CLIENT: [], COORDINATOR: [], LEADER: [], FRAME: []}
     runs: dict[tuple[Fault, ...], _Fate] = {}
-    records = _sent(cluster) if cluster.outcome().verdict == NOTHING else ()
+    records = _collect_sent(cluster) if cluster.outcome().verdict == NOTHING else ()
     base = _fate(cluster, end, records)
     appends = _coordinators(cluster), _leaders(cluster)
     for event in cluster.trace.events[cluster.start :]:
@@ -102,7 +102,7 @@ def _fate(cluster: Cluster, end: str, records: Collection[Record]) -> _Fate:
     return _Fate(verdict, _times(cluster, records), ", ".join(allowed))
 
 
-def _sent(cluster: Cluster) -> list[Record]:
+def _collect_sent(cluster: Cluster) -> list[Record]:
     """Return the records that programs have sent, each once."""
     sends = [o for o in operations_of(cluster.trace) if o.function == "send" and o.invocation < 0]
     return list(dict.fromkeys((topic_of(send.key), send.value) for send in sends))

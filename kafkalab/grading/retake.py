@@ -30,7 +30,7 @@ def clean(solution: Notebook) -> Notebook:
     What is asked is in the texts between an exercise's heading and its answer.
     """
     copy = student(solution)
-    asked = _asked(copy["cells"])
+    asked = _find_texts(copy["cells"])
     kept = []
     for place, cell in enumerate(copy["cells"]):
         if cell["cell_type"] == "code":
@@ -46,7 +46,7 @@ def clean(solution: Notebook) -> Notebook:
     return copy
 
 
-def _asked(cells: list[Cell]) -> set[int]:
+def _find_texts(cells: list[Cell]) -> set[int]:
     """The places of the texts that set an exercise: back from each answer to the last heading before it."""
     found: set[int] = set()
     for place, cell in enumerate(cells):

@@ -142,7 +142,7 @@ def judged(session: Session, check: Graded, seed: int) -> Outcome:
     except UnreadableError as error:
         return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {error}")
     except Exception as error:
-        return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {_told(error)}")
+        return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {_format_error(error)}")
     asks = checks.find(check.exercise).question is not None and not callable(answer)
     with performed_by(session), _seeded(session.learner.place.seed if asks else seed):
         return outcome(check.exercise, answer)
@@ -157,11 +157,11 @@ def outcome(exercise: str, answer: Any) -> Outcome:
         return Outcome(solved=False, part=0.0, reason=f"{exercise}: the check did not end within {CHECK_S} s")
     except (Exception, SystemExit) as error:
         part = getattr(error, "part", 0.0)
-        return Outcome(solved=False, part=part if isinstance(part, float) else 0.0, reason=_told(error))
+        return Outcome(solved=False, part=part if isinstance(part, float) else 0.0, reason=_format_error(error))
     return Outcome(solved=True, part=1.0, reason=text_of(str(said), REASON_MAX))
 
 
-def _told(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     """Return the check's own words, or an error's type and text."""
     text = text_of(str(error), REASON_MAX)
     told = isinstance(error, (WrongAnswer, WrongType, WrongValue, UnreadableError))

@@ -37,22 +37,22 @@ class Session:
 
     def run_cell(self, source: str) -> str:
         """Run a cell; return the error that it stops with, "" if there is none."""
-        reply = self._asked({"do": "cell", "source": source}, self.learner.place.time_s)
+        reply = self._ask({"do": "cell", "source": source}, self.learner.place.time_s)
         error = reply.get("error")
         return "" if error is None else text_of(error, ERROR_MAX).strip() or "an error that cannot be shown"
 
     def has(self, name: str) -> bool:
         """Return whether the notebook has a variable of this name."""
-        return self._asked({"do": "has", "name": name}, CALL_S).get("there") is True
+        return self._ask({"do": "has", "name": name}, CALL_S).get("there") is True
 
     def value(self, name: str) -> Any:
         """Return the variable's value; UnreadableError if it is too large."""
-        return self._value(self._asked({"do": "value", "name": name}, CALL_S))
+        return self._value(self._ask({"do": "value", "name": name}, CALL_S))
 
     def perform(self, task: str, *given: Any) -> Any:
         """Let the notebook's process do a task of the course, "module:function", with these arguments."""
         row = {"do": "perform", "task": task, "args": self._given(list(given), None)}
-        return self._result(self._asked(row, self.learner.place.time_s))
+        return self._result(self._ask(row, self.learner.place.time_s))
 
     def finish(self) -> None:
         """Say that nothing else is asked."""
@@ -84,7 +84,7 @@ class Session:
 
     def _call(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         clients = Clients(self._reader)
-        reply = self._asked(self._start(number, args, named, clients), CALL_S, clients)
+        reply = self._ask(self._start(number, args, named, clients), CALL_S, clients)
         if "awaits" in reply:
             raise UnreadableError("a function without async awaits something")
         return self._result(reply)
@@ -92,7 +92,7 @@ class Session:
     def _many(self, number: int, cases: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Exception | None]:
         """Call a function for each case; return the results up to the first error, and that error."""
         row = {"do": "many", "function": number, "cases": self._given(list(cases), None)}
-        reply = self._asked(row, MANY_S)
+        reply = self._ask(row, MANY_S)
         values = self._value({"value": reply.get("values"), **reply})
         if not isinstance(values, list) or len(values) > len(cases):
             raise UnreadableError("what it answered cannot be read")
@@ -104,14 +104,14 @@ class Session:
         """Run a student's program: it is resumed with the result of each client call that it awaits."""
         clients = Clients(self._reader)
         try:
-            reply = self._asked(self._start(number, args, named, clients), CALL_S, clients)
+            reply = self._ask(self._start(number, args, named, clients), CALL_S, clients)
             while "awaits" in reply:
                 row = {"do": "resume", "program": reply.get("program")}
                 try:
                     row["value"] = self._given(await clients.awaited(reply["awaits"]), clients)
                 except Exception as error:
                     row["raised"] = self._error(error)
-                reply = self._asked(row, CALL_S, clients)
+                reply = self._ask(row, CALL_S, clients)
             if "foreign" in reply:
                 kind = text_of(reply["foreign"], NAME_MAX)
                 raise ForeignAwaitError.of("the program", f"awaited {kind!r}")
@@ -127,7 +127,7 @@ class Session:
 
     # messages
 
-    def _asked(self, message: dict[str, Any], most_s: float, clients: Clients | None = None) -> dict[str, Any]:
+    def _ask(self, message: dict[str, Any], most_s: float, clients: Clients | None = None) -> dict[str, Any]:
         """Send a question, do meanwhile what the notebook's code wants of its clients, and return the answer."""
         with self.learner.asked(most_s):
             self.learner.send(message)

@@ -175,11 +175,11 @@ class _Operations:
             self.transaction[place], self.ended[place] = self.transaction.get(place, 0) + 1, False
         if isinstance(frame.body, Produce):
             for key, batch in frame.body.batches.items():
-                self._sent(frame, event, tid, key, batch)
+                self._note_send(frame, event, tid, key, batch)
         elif frame.name in BY_HAND and (place not in self.library or BY_HAND[frame.name] == "offsets"):
-            self._asked(frame, event, tid)
+            self._note_request(frame, event, tid)
 
-    def _sent(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
+    def _note_send(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
         number = self.transaction.get((frame.sender, tid), -1)
         is_raised = (frame.sender, batch.producer_id) in self.raised and frame.sender not in self.producers
         times = batch.timestamps() if is_raised else ()
@@ -217,7 +217,7 @@ class _Operations:
             call.place, call.identity = i, (batch.producer_id, batch.producer_epoch, sequence)
             self.of_frame.setdefault(frame.id, []).append((key, call))
 
-    def _asked(self, frame: Frame, event: Event, tid: str | None) -> None:
+    def _note_request(self, frame: Frame, event: Event, tid: str | None) -> None:
         function = BY_HAND[frame.name] or ("commit" if frame.body.committed else "abort")
         if frame.name in ("EndTxn", "InitProducerId"):
             self.ended[frame.sender, tid] = True

@@ -157,7 +157,7 @@ class Hand:
     def _answered(self, api: str, response: Any, name: str, shown: Sequence[str]) -> None:
         self.named[name] = response
         self.answers.append(
-            [api, answer_of(response), *(f"{field}={_shown(response, field)}" for field in shown)]
+            [api, answer_of(response), *(f"{field}={_read_field(response, field)}" for field in shown)]
         )
 
     def _node(self, to: str) -> str:
@@ -188,7 +188,7 @@ def _field_of(message: Any, name: str) -> Any:
     return MISSING if message is None or name.startswith("_") else getattr(message, name, MISSING)
 
 
-def _shown(message: Any, name: str) -> Any:
+def _read_field(message: Any, name: str) -> Any:
     found = _field_of(message, name)
     return None if found is MISSING or callable(found) else found
 

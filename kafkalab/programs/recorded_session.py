@@ -148,18 +148,18 @@ class Recording:
         if event.kind == "receive":
             self._arrived(frame, event)
         elif frame.kind == "request":
-            self._asked(frame, event)
+            self._note_request(frame, event)
         else:
-            self._sent(frame, event, (*self.keys[frame.of][:2], True))
+            self._note_send(frame, event, (*self.keys[frame.of][:2], True))
 
-    def _sent(self, frame: Frame, event: Event, key: Key) -> None:
+    def _note_send(self, frame: Frame, event: Event, key: Key) -> None:
         self.keys[frame.id] = key
         self._doors[frame.id] = self._door
         self._sent_ms[frame.id] = self._time(event)
 
-    def _asked(self, frame: Frame, event: Event) -> None:
+    def _note_request(self, frame: Frame, event: Event) -> None:
         client = self.clients.setdefault(frame.sender, _Client())
-        self._sent(frame, event, (frame.sender, client.count, False))
+        self._note_send(frame, event, (frame.sender, client.count, False))
         client.count += 1
         fields = client.with_references(_fields(frame.body, client, self.began_ms))
         name = f"r{client.count}"

@@ -41,13 +41,13 @@ class Gallery(VBox):  # type: ignore[misc]
         self.exhibits = tuple(exhibits)
         self.picture: Picture
         entries = [(e.group, e.key, e.title) for e in exhibits]
-        self.chooser = Chooser(heading, entries, self._told, chosen)
+        self.chooser = Chooser(heading, entries, self._describe, chosen)
         self._below = self.picture
         super().__init__([self.chooser, self.picture])
         self.add_class("klab-gallery")
         self.chooser.observe(self._replace, "words")
 
-    def _told(self, key: str) -> Words:
+    def _describe(self, key: str) -> Words:
         words, self.picture = next(exhibit for exhibit in self.exhibits if exhibit.key == key).show()
         return words
 

@@ -110,11 +110,11 @@ def _client_defaults() -> list[str]:
 
 
 def _default(name: str, version: str) -> str:
-    plain, idempotent = (_shown(default(name, version, idempotent)) for idempotent in (False, True))
+    plain, idempotent = (_format(default(name, version, idempotent)) for idempotent in (False, True))
     return plain if plain == idempotent else f"{plain} ({idempotent})"
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -134,7 +134,7 @@ REMOVED = {"UpdateMetadata": "up to Kafka 3.9; 4.x has no version of it"}
 
 def _broker_defaults() -> list[str]:
     rows = [
-        (KAFKA_NAMES.get(f.name, f.name.replace("_", ".")), f"`{f.name}`", COMPUTED.get(f.name, _shown(f.default)))
+        (KAFKA_NAMES.get(f.name, f.name.replace("_", ".")), f"`{f.name}`", COMPUTED.get(f.name, _format(f.default)))
         for f in fields(BrokerConfig)
     ]
     return table(("setting", "in a scenario", "default"), rows)

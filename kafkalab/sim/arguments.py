@@ -30,7 +30,7 @@ def between(least: int, most: int) -> Check:
     return check
 
 
-def _named(value: str) -> str:
+def _check_name(value: str) -> str:
     if not value or not value.isprintable():
         return f"is a name of printable characters, not {quoted(value)}"
     return "" if len(value) <= NAME.most else f"has {len(value):,} {NAME.of}; the limit is {NAME.most}"
@@ -44,7 +44,7 @@ def _partition(value: str) -> str:
     return "" if split(value)[1] >= 0 else f'is named like "out-0", not {quoted(value)}'
 
 
-Name = Annotated[str, _named]
+Name = Annotated[str, _check_name]
 """A name of a topic, a group, an id or a node."""
 Milliseconds = Annotated[int, between(0, TIME_MS.most)]
 Count = Annotated[int, between(0, COUNT.most)]

@@ -152,7 +152,7 @@ class Cluster:
         if not isinstance(coroutine, Coroutine):
             raise TypeError(f"program {node!r} is not an async function: write `async def`")
         promise = self.kernel.drive(node, coroutine, main=True)
-        promise.when_done(lambda: self._ended(node, promise))
+        promise.when_done(lambda: self._note_end(node, promise))
         return promise
 
     def client(self, node: str) -> App:
@@ -164,7 +164,7 @@ class Cluster:
         level = next(iter(self.brokers.values())).state
         return App(SimPort(self.kernel, self.network, self.rules, self.broker_names, node, level), self.controller)
 
-    def _ended(self, node: str, promise: Promise[Any]) -> None:
+    def _note_end(self, node: str, promise: Promise[Any]) -> None:
         try:
             self.results[node] = promise.result()
         except KafkaError as error:

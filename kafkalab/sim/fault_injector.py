@@ -190,7 +190,7 @@ class FaultInjector:
         return [n for pair in pairs if Controller.name in pair for n in pair if n in self.brokers]
 
     def _release(self, fault: Release, cause: int) -> bool:
-        frame = self.network.links.kept(fault.frame)
+        frame = self.network.links.find_kept(fault.frame)
         if frame is None:
             return False
         self.network.links.release(fault.frame)

@@ -45,7 +45,7 @@ class Gate:
 
     def transactional_id(self, frame: Frame) -> str:
         """Return the transactional id that a frame, or the request that it answers, is about; "" for none."""
-        body: Any = self.network.asked(frame) if frame.of else frame.body
+        body: Any = self.network.find_request(frame) if frame.of else frame.body
         if getattr(body, "key_type", -1) == TRANSACTION:
             return str(body.key)
         return str(getattr(body, "transactional_id", None) or "")
@@ -66,7 +66,7 @@ class Gate:
 
     def let_go(self, name: str) -> None:
         """Let the frame arrive now. ValueError if it does not wait."""
-        frame = self._taken(name)
+        frame = self._take(name)
         self._pinned.pop(name, None)
         self.network.fly(frame)
 
@@ -74,7 +74,7 @@ class Gate:
         """Drop, duplicate, delay or hold a frame that waits. ValueError for a frame that does not, and other faults."""
         if reason := self.why_not(fault):
             raise ValueError(reason)
-        frame, kernel = self._taken(fault.frame), self.kernel
+        frame, kernel = self._take(fault.frame), self.kernel
         self._pinned.pop(frame.id, None)
         data = {"fault": repr(fault)}
         kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, data, frame.id)
@@ -95,7 +95,7 @@ class Gate:
             return f"{quoted(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
         return f"{fault.frame} is held already" if isinstance(fault, Hold) and fault.frame in self._pinned else ""
 
-    def _taken(self, name: str) -> Frame:
+    def _take(self, name: str) -> Frame:
         frame = self.network.links.take(name)
         if frame is None:
             raise ValueError(f"{quoted(name)} does not wait at the gate; there {self._waiting()}")

@@ -42,7 +42,7 @@ class Links:
         if isinstance(fault, Reorder):
             self.behind.setdefault(fault.after, []).append(frame.id)
 
-    def kept(self, frame_id: str) -> Frame | None:
+    def find_kept(self, frame_id: str) -> Frame | None:
         """Return the frame if it is kept on its way."""
         return self._kept.get(frame_id)
 

@@ -176,16 +176,16 @@ class Network:
     def _arrive_now(self, frame: Frame) -> None:
         self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
 
-    def sent(self, name: str) -> int:
+    def count_sent(self, name: str) -> int:
         """Return how many frames of this name, such as "EndTxn", have been sent, copies not counted."""
         return self._counts.get(name, 0)
 
     def was_sent(self, frame_id: str) -> bool:
         """Return whether the frame of this name, such as "EndTxn#1", has been sent."""
         name, _, number = frame_id.partition("#")
-        return self.sent(name) >= int(number)
+        return self.count_sent(name) >= int(number)
 
-    def asked(self, response: Frame) -> Any:
+    def find_request(self, response: Frame) -> Any:
         """Return the body of the request that the response answers, None if nobody waits for it any more."""
         return getattr(self._outstanding.get(response.correlation_id), "body", None)
 

@@ -112,7 +112,7 @@ def why_not(cluster: Cluster, fault: Fault) -> str:
         case Cut() | Heal():
             reason = _why_not_connection(cluster, fault)
         case Release():
-            reason = "" if cluster.network.links.kept(fault.frame) else f"{fault.frame} is not held at this step"
+            reason = "" if cluster.network.links.find_kept(fault.frame) else f"{fault.frame} is not held at this step"
         case ElectLeader():
             reason = _why_not_elect(cluster, fault)
         case Upgrade():

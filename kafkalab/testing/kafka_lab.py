@@ -82,7 +82,7 @@ class KafkaLab(LiveCluster):
         """Return the name of the frame of this API that will be sent next: `drop(kafka_lab.next("EndTxnResponse"))`."""
         if name.removesuffix("Response") not in BY_NAME:
             raise ValueError(f"no API {quoted(name)}{did_you_mean(name, BY_NAME)}")
-        return f"{name}#{self.do(lambda: self.cluster.network.sent(name)) + 1}"
+        return f"{name}#{self.do(lambda: self.cluster.network.count_sent(name)) + 1}"
 
     def pause(self, broker: str) -> None:
         """Stop the broker's process without ending it (a long garbage collection); what arrives waits."""
@@ -107,7 +107,7 @@ class KafkaLab(LiveCluster):
         if self.allow_unused_faults or not (unused := self.unused_faults):
             return ""
         names = dict.fromkeys(fault.frame.partition("#")[0] for fault in unused)
-        sent = ", ".join(f"{self.do(lambda name=name: self.cluster.network.sent(name))} {name}" for name in names)  # type: ignore[misc]
+        sent = ", ".join(f"{self.do(lambda name=name: self.cluster.network.count_sent(name))} {name}" for name in names)  # type: ignore[misc]
         return (
             f"{', '.join(map(repr, unused))} struck no frame; sent were {sent}. If the test should pass all the same: "
             "@pytest.mark.kafka_lab(allow_unused_faults=True)"

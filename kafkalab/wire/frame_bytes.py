@@ -57,7 +57,7 @@ def _verification(request: Frame, frame: Frame) -> int:
     transactions = (request.body, *request.body.further)
     out = io.BytesIO()
     if frame is request:
-        message = asking.AddPartitionsToTxnRequest(transactions=tuple(_asked(one) for one in transactions))
+        message = asking.AddPartitionsToTxnRequest(transactions=tuple(_find_request(one) for one in transactions))
         entity_writer(asking.AddPartitionsToTxnRequest)(out, message)
         return REQUEST_HEADER + len(request.sender.encode()) + len(out.getvalue())
     found = [frame.body.errors, *frame.body.further]
@@ -75,7 +75,7 @@ def _by_topic(partitions: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _asked(one: AddPartitionsToTxn) -> Any:
+def _find_request(one: AddPartitionsToTxn) -> Any:
     topics: Any = tuple(
         _a_topic(name=name, partitions=tuple(index_of(p) for p in partitions))
         for name, partitions in _by_topic(one.partitions).items()

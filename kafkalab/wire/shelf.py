@@ -124,10 +124,10 @@ def _pickler() -> Any:
 
 def _reducer(kind: type[Any]) -> Callable[[Any], Any]:
     values = attrgetter(*(f.name for f in fields(kind)))
-    return lambda one: (_made, (kind, values(one)))
+    return lambda one: (_make, (kind, values(one)))
 
 
-def _made(kind: type, values: tuple[Any, ...]) -> Any:
+def _make(kind: type, values: tuple[Any, ...]) -> Any:
     made: Any = object.__new__(kind)
     for put, value in zip(_setters(kind), values, strict=True):
         put(made, value)

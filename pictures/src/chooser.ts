@@ -58,7 +58,7 @@ class Chooser extends Panel<Values> {
 		return html`<div class="line">${one("left", "◂", "The one before")}
 			<select aria-label="Choose" .value=${live(this.get("chosen"))} @change=${this.choose}>${this.groups()}</select>
 			${one("right", "▸", "The next one")}
-			${one("size", "A↕", "A↕ Large pictures", "All pictures large, or as before")}</div>
+			${one("size", "A↕", "Large pictures", "All pictures large, or as before")}</div>
 			<dl class="words">${this.get("words").map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}</dl>`;
 	}
 	private groups() {

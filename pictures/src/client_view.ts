@@ -21,7 +21,7 @@ const BUTTONS: Record<string, [string, string, string]> = {
 	left: ["◂", "Moment before", "ArrowLeft"],
 	right: ["▸", "Next moment", "ArrowRight"],
 	end: ["▸|", "Last moment", "End"],
-	reveal: ["reveal", "Reveal: Show what it cannot know, or hide it again", "r"],
+	reveal: ["reveal", "Show what it cannot know, or hide it again", "r"],
 	help: ["?", "Help", "?"],
 };
 

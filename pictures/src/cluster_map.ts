@@ -206,7 +206,7 @@ class ClusterMap extends View<Values> {
 	readonly tools = {
 		up: ["↑", "Node before", "ArrowUp"],
 		down: ["↓", "Node after", "ArrowDown"],
-		none: ["all", "All nodes: none is chosen", "a"],
+		none: ["all", "No node chosen", "a"],
 	} satisfies View["tools"];
 	readonly first = ["down", "up", "play"];
 	override readonly buttons = ["none"];

@@ -23,7 +23,7 @@ const BUTTONS: Record<string, Tool> = {
 	previous_turn: ["<", "Previous step at which another fate begins (what if)", "<"],
 	next_turn: [">", "Next step at which another fate begins (what if)", ">"],
 	drop: ["× Drop", "Drop the frame sent at this step", "d"],
-	duplicate: ["×2 Duplicate", "×2: Duplicate the frame sent at this step", "u"],
+	duplicate: ["×2 Duplicate", "Duplicate the frame sent at this step", "u"],
 	undo: ["↶ Undo", "Undo the last fault", "z"],
 	redo: ["↷ Redo", "Redo the undone fault", "y"],
 	crash: ["crash", "Crash a broker (0: the app) after this step", "1 2 3"],
@@ -34,7 +34,7 @@ const BUTTONS: Record<string, Tool> = {
 	time: ["time", "Time downwards or across", "t"],
 	size: ["A↕", "All pictures larger, for a projector, or as they were", "b"],
 	internal: ["internal", "Internal logs: always, or only while something happens in them", "l"],
-	filter: ["view", "View: frames, nodes, APIs and transactions", "f"],
+	filter: ["view", "Choose frames, nodes, APIs and transactions", "f"],
 	finding: ["checks", "What the checks found, step by step", "v"],
 	help: ["?", "Help", "?"],
 };
@@ -50,7 +50,7 @@ const GROUPS = ["transaction", "verification", "replication", "metadata"];
 function button(action: string, label?: string) {
 	const [sign, ...words] = (label ?? BUTTONS[action][0]).split(" "),
 		word = words.length ? html`<span class="word"> ${words.join(" ")}</span>` : nothing;
-	return html`<button type="button" data-action=${action} data-told=${label ?? nothing}>${sign}${word}</button>`;
+	return html`<button type="button" data-action=${action}>${sign}${word}</button>`;
 }
 export const buttons = (...actions: string[]) => html`<div>${actions.map((action) => button(action))}</div>`;
 
@@ -162,7 +162,6 @@ export function drawFilter(v: View) {
 	for (const one of v.$("groups").querySelectorAll("input")) one.checked = groups.has(one.value);
 	const open = root.querySelector("[data-action=filter]") as HTMLElement;
 	open.textContent = hidden.size ? `view (${hidden.size} hidden)` : "view";
-	open.dataset.told = `${open.textContent}: frames, nodes, APIs and transactions`;
 	v.filtered = run.apis.size + run.transactions.length;
 }
 

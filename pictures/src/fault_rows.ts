@@ -281,8 +281,8 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			naming = this.el.querySelector<HTMLInputElement>(".naming"),
 			name = tree.find(({ id }) => id === place)?.name ?? "",
 			typed = naming && document.activeElement === naming ? naming.value : name;
-		return html`<h4>Runs ${this.tool("undo", "↶ undo")}${this.tool("redo", "↷ redo")}<label>name <input type="text"
-			class="naming" maxlength="60" size="12" aria-label="Name of the run shown" .value=${live(typed)}
+		return html`<h4 role="none">Runs ${this.tool("undo", "↶ undo")}${this.tool("redo", "↷ redo")}<label>name <input
+			type="text" class="naming" maxlength="60" size="12" aria-label="Name of the run shown" .value=${live(typed)}
 			@change=${this.nameRun}></label></h4>
 			<div class="tree">${treeOf(tree, place, Math.round(size * 1.95), ({ id }, label, title) =>
 				this.tool("goto", label, { target: id, title, name: `Run ${title}` }),

@@ -22,7 +22,8 @@ function fieldRows(run: Run, frame: Frame): TemplateResult[] {
 		fields = [...frame.fields.filter((field) => !isHeader(field)), ...frame.fields.filter(isHeader)];
 	return fields.map(([name, value], i) => {
 		const part = partOf(name),
-			heading = part && part !== partOf(fields[i - 1]?.[0] ?? "") ? html`<h4>${part.slice(0, -1)}</h4>` : nothing;
+			heading =
+				part && part !== partOf(fields[i - 1]?.[0] ?? "") ? html`<h4 role="none">${part.slice(0, -1)}</h4>` : nothing;
 		return html`${heading}<div><small>${name.slice(part.length)}</small> <span data-field=${name}>${value}</span>
 			<p>${meaningOf(run, frame, name)}</p></div>`;
 	});
@@ -33,7 +34,7 @@ function linkList(title: string, events: RunEvent[], step: number, more = 0) {
 	const links = events.map(
 		(e) => html`<li><button type="button" data-go=${e.step} aria-current=${e.step === step}>${e.text}</button></li>`,
 	);
-	return html`<h4>${title}</h4>
+	return html`<h4 role="none">${title}</h4>
 		<ul>${links}${more > 0 ? html`<li><small>and ${more} more</small></li>` : nothing}</ul>`;
 }
 
@@ -46,8 +47,7 @@ export function foldOf({ run, step, chosen: f, internal }: View, full: boolean, 
 				${run.label(f.to)} · ${f.about}</small>`
 			: html`<small>No frame led to this step.</small>`,
 		count = run.internal.length,
-		logs = html`<button type="button" data-action="internal" aria-pressed=${internal}
-			data-told="${count} internal logs: always, or only while something happens in them">${count} internal logs</button>`,
+		logs = html`<button type="button" data-action="internal" aria-pressed=${internal}>${count} internal logs</button>`,
 		fields = full ? "fold" : "fields";
 	return html`<div class="fold ${f?.category ?? ""}"><p>${words}</p>${count ? logs : nothing}<button type="button"
 		data-action="inspect" aria-pressed=${full} aria-expanded=${full}>${fields}</button></div>`;
@@ -70,7 +70,7 @@ export function inspectorOf(run: Run, f: Frame, step: number, own: boolean): Tem
 				: nothing,
 		caused = arrived ? run.caused(f, step).filter((e) => e.kind !== "append") : [],
 		appended = arrived ? run.appended(f, step) : [];
-	return html`<div class=${f.category}><h3>${because(own)}<span>${f.id}</span>
+	return html`<div class=${f.category}><h3 role="none">${because(own)}<span>${f.id}</span>
 		<small class="fate ${fate.replace(" ", "-")}">${fate}</small></h3><p>${f.about}</p>
 		<p><small>${facts.filter(Boolean).join(" · ")}</small>
 		${go(f.of, "answers")}${go(f.copy_of, "second delivery of")}</p>

@@ -281,7 +281,7 @@ function inspectorMarkup(log: Replica | undefined, partition: string, base: numb
 			html`<tr data-field=${name}><th scope="row">${name}</th><td><b>${value}</b></td
 				><td>${words.meaning[name]}</td></tr>`,
 	);
-	return html`<div class="inspector" data-chosen=${base}><h3>${partition} <b>${spanOf(cell[0])}</b></h3>
+	return html`<div class="inspector" data-chosen=${base}><h3 role="none">${partition} <b>${spanOf(cell[0])}</b></h3>
 		<div class="two"><table class="fields">${fields}</table>${recordsMarkup(cell)}</div></div>`;
 }
 
@@ -330,8 +330,8 @@ function scrollAll(grids: HTMLElement[]) {
 class LogTape extends View<Values> {
 	readonly name = "log-tape";
 	readonly tools = {
-		replicas: ["replicas", "Replicas: Leader and followers side by side", "r"],
-		inspect: ["inspect", "Inspect: show or hide the batch's fields", "i"],
+		replicas: ["replicas", "Leader and followers side by side", "r"],
+		inspect: ["inspect", "Show or hide the batch's fields", "i"],
 		up: ["↑", "Partition above", "ArrowUp"],
 		down: ["↓", "Partition below", "ArrowDown"],
 		before: ["[", "Batch before", "["],

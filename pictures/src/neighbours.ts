@@ -135,7 +135,7 @@ class Neighbours extends Panel<Values> {
 			ended = place === this.places.at(-1),
 			verdict = ended ? this.verdict(machine) : "";
 		return html`<section role="group" aria-label=${model} class=${open ? "open" : ""} ?hidden=${this.opened && !open}>
-			<header><h4>${model}</h4>${came ? "" : html`<em>“${place}” never comes</em>`}
+			<header><h4 role="none">${model}</h4>${came ? "" : html`<em>“${place}” never comes</em>`}
 			${open ? verdict : ""}<span class="told">${ended ? machine.told : ""}</span>${frames}</header>
 			${open ? "" : verdict}
 			<div class="logs">${logs[place]?.map(([name, cells]) => this.log(name, cells))}</div>

@@ -134,7 +134,7 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 	protected shell() {
 		return html`<div class="klab panel ${this.name}" tabindex="0" role="group" data-size=${this.size()}
 			aria-label="${this.title}. Question mark for help." @keydown=${this.press} @click=${this.click}>
-			<div class="bar"><h3>${this.title}</h3><span class="where">${this.where()}</span>
+			<div class="bar"><h3 role="none">${this.title}</h3><span class="where">${this.where()}</span>
 			${this.tool("help", "?", { name: "Help" })}</div>
 			<p class="now" role="status" aria-live="polite"></p><div class="inside">${this.inside()}</div>
 			<div class="help" role="dialog" aria-label="Help" ?hidden=${!this.helps}><div>${this.help()}</div>
@@ -144,9 +144,10 @@ export abstract class Panel<V extends PanelValues = PanelValues> {
 	}
 	tool(action: string, label: Markup, options: ToolOptions = {}): TemplateResult {
 		const { target = "", detail = "", name, title, pressed, current } = options,
-			no = asSentence(action === "help" ? "" : this.why(action, String(target), detail));
+			no = asSentence(action === "help" ? "" : this.why(action, String(target), detail)),
+			told = name && typeof label === "string" ? nameOf(label, name) : name;
 		return html`<button type="button" data-action=${action} data-target=${target === "" ? nothing : target}
-			data-detail=${detail || nothing} aria-label=${name && typeof label === "string" ? nameOf(label, name) : (name ?? nothing)} title=${no || title || ""}
+			data-detail=${detail || nothing} aria-label=${told ?? nothing} title=${no || title || ""}
 			aria-pressed=${pressed ?? nothing} aria-current=${current ?? nothing}
 			aria-disabled=${!!no} aria-description=${no || nothing}>${label}</button>`;
 	}

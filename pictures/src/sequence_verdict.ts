@@ -87,6 +87,6 @@ function findingOf(v: View, f: Found) {
 			(step) => html`<li><button type="button" data-go=${step}>step ${step}: ${v.run.events[step].text}</button></li>`,
 		),
 		later = html`<p><small>Only what is read after the end of the run shows it.</small></p>`;
-	return html`<section><h4><b>${f.name}</b> ${f.policy}: ${f.meaning}</h4><p>${f.text}</p>
+	return html`<section><h4 role="none"><b>${f.name}</b> ${f.policy}: ${f.meaning}</h4><p>${f.text}</p>
 		${f.afterwards ? later : nothing}<ul>${links}</ul></section>`;
 }

@@ -59,16 +59,19 @@ class Share extends JourneyPanel<Values> {
 	}
 
 	inside() {
-		const { code = "", python = "" } = this.get("shared");
-		return html`<section><h4>Code</h4>
+		const { code = "", python = "" } = this.get("shared"),
+			link = code && this.model.linkTo?.(code);
+		return html`<section><h4 role="none">Code</h4>
 			<div class="line"><output class="code" aria-label="Code of this run">${code}</output>
-			${this.tool("copy", "copy", { name: "Copy the code" })}</div>
-			<h4>Python</h4><div class="line">
+			${this.tool("copy", "copy", { name: "Copy the code" })}${
+				link ? html`<a href=${link}>a link to this run</a>` : ""
+			}</div>
+			<h4 role="none">Python</h4><div class="line">
 			<pre class="python" tabindex="0" role="group" aria-label="Python that makes this run">${python}</pre>
 			${this.tool("python", "copy", { name: "Copy the Python" })}</div>
 			<div class="line">${this.tool("save", "save as .klab file")}${this.tool("page", "save as a page")}<small>for any
 			browser, without Python</small></div></section>
-			<section><h4>Open</h4>
+			<section><h4 role="none">Open</h4>
 			<div class="line"><input type="text" class="typed" placeholder="K1-…" spellcheck="false" autocomplete="off"
 			aria-label="A code" @input=${this.type} @keydown=${this.enter}>${this.tool("code", "open the code")}</div>
 			<div class="line drop">${this.tool("file", "open a .klab file …")}<small>or drop one here</small>

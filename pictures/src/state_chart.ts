@@ -230,7 +230,7 @@ function pointOn(arrow: SVGGElement, part: number): [number, number] {
 class StateChart extends View<Values> {
 	readonly name = "state-chart";
 	readonly tools = {
-		what_if: ["what if", "What if: show or hide what every question would get", "w"],
+		what_if: ["what if", "Show or hide what every question would get", "w"],
 		up: ["↑", "Question above", "ArrowUp"],
 		down: ["↓", "Question below", "ArrowDown"],
 		subject: ["which", "The next transactional id, producer or group", "s"],
@@ -319,7 +319,9 @@ class StateChart extends View<Values> {
 			<p class="changes"><small>${this.changes()}</small></p>
 			<div class="states" @mouseover=${this.point} @focusin=${this.point}>${unsafeHTML(this.picture)}</div>
 			<p class="told" role="status" aria-live="polite"></p></section>
-			<section class="what-if" ?hidden=${!wonders}><h3 class="heading">${place ? `What if, in ${place.state}` : ""}</h3>
+			<section class="what-if" ?hidden=${!wonders}><h3 class="heading" role="none">${
+				place ? `What if, in ${place.state}` : ""
+			}</h3>
 			<div class="cells">${wonders ? this.table() : ""}</div>
 			<p><small class="note">${place ? machine.note : ""}</small></p></section></div>`;
 	}

@@ -12,6 +12,7 @@ export interface Model<V> {
 	off(name: string, hear: (message: Message) => void): void;
 	save_changes(): void;
 	send(content: Message): void;
+	linkTo?: (code: string) => string; // a page that opens the run of this code
 	patience_ms?: number; // how long its answer may take; as that of a kernel if it does not say
 	widget_manager: { get_model(id: string): Promise<unknown> };
 }

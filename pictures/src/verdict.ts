@@ -61,7 +61,7 @@ class Verdict extends JourneyPanel<Values> {
 				more.length ? html`<li>${fold(more.length, "more", html`<ul>${more}</ul>`)}</li>` : nothing
 			}</ul>`;
 		return html`<section class="anomaly ${judged}">
-			<h4><b>${SIGN[judged]} ${name}</b> <span>${judged}</span> ${meaning}</h4>${
+			<h4 role="none"><b>${SIGN[judged]} ${name}</b> <span>${judged}</span> ${meaning}</h4>${
 				broken && judged === "allowed" ? fold(findings.length, "found", list) : list
 			}</section>`;
 	}

@@ -35,12 +35,13 @@ test("the score counts the first answers", () => {
 	assert.equal(scoreOf([{ first: true }], 1), "1 of 1 right");
 });
 
-test("an address names a picture and a place; a heading is none", () => {
+test("an address names a picture and a place; a link to a frame is none", () => {
 	for (const place of ["EndTxn#1", "chapter:decision", "54"]) {
 		assert.deepEqual(parseAddress(formatAddress({ picture: "walk", place })), { picture: "walk", place });
 	}
 	assert.equal(formatAddress({ picture: "walk", place: "EndTxn#1" }), "#walk@EndTxn%231");
-	assert.equal(parseAddress("#walk-it"), undefined);
+	assert.deepEqual(parseAddress("#walk"), { picture: "walk", place: "" });
+	assert.equal(parseAddress("#EndTxn#1"), undefined);
 	assert.equal(parseAddress("#%"), undefined);
 });
 

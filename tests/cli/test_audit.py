@@ -63,7 +63,7 @@ def test_a_mistake_costs_one_line_and_no_java(typed: Any, words: str, said: str)
 
 def test_without_java_one_line_says_how_to_get_it(tmp_path: Path) -> None:
     code = (
-        "import sys, kafkalab.spark.session.java as java; java._fetched = lambda: None; sys.prefix = sys.argv[1]; "
+        "import sys, kafkalab.spark.session.java as java; java._fetch = lambda: None; sys.prefix = sys.argv[1]; "
         "from kafkalab.cli.main import main; sys.exit(main(['audit', sys.argv[2]]))"
     )
     History().save(tmp_path / "run.jsonl")

@@ -22,7 +22,7 @@ from types import FrameType
 
 from tests.kafka.differences import compared, unexplained
 from tests.kafka.lab_side import run
-from tests.kafka.mutations import kept
+from tests.kafka.mutations import read_mutations
 from tests.kafka.script import HERE, belongs, recorded, scripts_of
 
 ROOT = HERE.parents[1]
@@ -163,7 +163,7 @@ def _first_that_differs(scripts: list[tuple[str, str]]) -> str:
 
 def mutate(count: int, seed: int, parts: Sequence[str], recordings: Sequence[str]) -> list[dict[str, str]]:
     """Try `count` mutations one after the other in a copy, print each, and return them as rows of mutations.json."""
-    reasons = {(r["file"], r["line"], r["changed"]): r["why"] for r in kept() if "why" in r}
+    reasons = {(r["file"], r["line"], r["changed"]): r["why"] for r in read_mutations() if "why" in r}
     chosen, rows = drawn(count, seed, parts), []
     by_function = visits(recordings, {m.file for m in chosen})
     with TemporaryDirectory() as folder:

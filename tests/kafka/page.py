@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.protocol.errors import Error
 from tests.kafka.differences import explanations
-from tests.kafka.mutations import kept
+from tests.kafka.mutations import read_mutations
 from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
 
 PAGE = HERE.parents[1] / "docs" / "compared.md"
@@ -135,7 +135,7 @@ Of the {len(Error)} errors that kafkalab knows {len(Error) - len(reasons)} are i
 
 
 def _mutations() -> str:
-    rows = kept()
+    rows = read_mutations()
     left = [
         f"- `{row['file'].rpartition('/')[2]}`: `{row['line']}`, changed to `{row['changed']}`: {row['why']}."
         for row in rows

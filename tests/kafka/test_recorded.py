@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.protocol.errors import Error
 from tests.kafka.differences import SHOWN, compared, report, unexplained
-from tests.kafka.mutations import kept
+from tests.kafka.mutations import read_mutations
 from tests.kafka.page import text
 from tests.kafka.script import HERE, RECORDED, belongs, families, recorded, scripts_of
 
@@ -54,6 +54,6 @@ def test_every_error_is_recorded_or_has_a_reason() -> None:
 
 
 def test_every_change_is_noticed_or_has_a_reason() -> None:
-    rows = kept()
+    rows = read_mutations()
     assert [r for r in rows if not r.get("by") and not r.get("why")] == []
     assert sum("by" in r for r in rows) >= len(rows) * 3 / 4

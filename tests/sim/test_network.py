@@ -73,14 +73,14 @@ def test_what_a_response_answers_is_known_until_it_has_arrived() -> None:
 
     def gate(frame: Frame) -> bool:
         if frame.of:
-            asked[frame.id] = cluster.network.asked(frame)
+            asked[frame.id] = cluster.network.find_request(frame)
         return False
 
     cluster.network.gate = gate
     cluster.run()
     response = cluster.trace.frames["EndTxnResponse#1"]
     assert asked[response.id] is cluster.trace.frames[response.of].body
-    assert cluster.network.asked(response) is None
+    assert cluster.network.find_request(response) is None
 
 
 def test_a_delayed_frame_is_overtaken() -> None:

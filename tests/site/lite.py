@@ -142,16 +142,16 @@ class LiteLab:
         while f"labs/{self.name}.ipynb" not in self.page.evaluate(KEPT) and time.monotonic() < until:
             self.page.wait_for_timeout(500)
             self.page.keyboard.press("Control+s")
-        return self.kept(f"labs/{self.name}.ipynb")
+        return self.read_saved(f"labs/{self.name}.ipynb")
 
     def solved(self) -> set[str]:
         """Return the exercises that the progress in the browser's storage says are solved."""
         kept = self.page.evaluate(KEPT)
         if "labs/progress.json" not in kept:
             return set()
-        return {name for name, one in self.kept("labs/progress.json")["exercises"].items() if one["solved"]}
+        return {name for name, one in self.read_saved("labs/progress.json")["exercises"].items() if one["solved"]}
 
-    def kept(self, path: str) -> dict[str, Any]:
+    def read_saved(self, path: str) -> dict[str, Any]:
         """Return what the browser's storage has under the path."""
         found = self.page.evaluate(KEPT)[path]
         kept: dict[str, Any] = json.loads(b64decode(found)) if isinstance(found, str) else found

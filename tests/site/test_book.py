@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,8 +29,9 @@ from kafkalab.sim.codec import code_of
 from kafkalab.site.book.build import make_pages
 from kafkalab.site.book.links import START
 from kafkalab.site.book.notebooks import SPARK_RUNS
-from kafkalab.site.book.runs import SHOWN_FIRST, recordings
+from kafkalab.site.book.runs import ABOUT, SHOWN_FIRST, lost_answer, recordings
 from kafkalab.site.notebooks import NEEDS_MORE
+from kafkalab.widgets.views.recorded_page import recorded_page
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb") if path.stem != Path(START).stem)
@@ -45,7 +48,8 @@ FIRST_KB, ARTICLE_KB = 600, 300
 """The most that the first page loads before the first press, and what an article adds to it, compressed."""
 OURS = ("script", "style", "noscript", "kafka-run", "summary")
 IGNORED = re.compile(rf"<({'|'.join(OURS)})\b.*?</\1>|<a class=\"headerlink\".*?</a>", re.S)
-"""What an article has beside its notebook's words."""
+"""The things that an article has beside its notebook's words."""
+PACKED = re.compile(r'(?<=<script id="packed" type="text/plain">)[^<]*')
 
 
 def letters(html: str) -> str:
@@ -57,7 +61,7 @@ def pages(site: Path) -> Iterator[Path]:
     """Yield the book's pages."""
     for path in sorted(site.rglob("*.html")):
         place = path.relative_to(site)
-        if place != SHOWN_FIRST and place.parts[0] not in ("jupyter", "page", "404.html"):
+        if place != SHOWN_FIRST and place.parts[0] not in ("jupyter", "404.html"):
             yield path
 
 
@@ -154,6 +158,17 @@ def test_the_picture_of_readme_is_of_the_run_that_it_says() -> None:
     assert f"]({SHOWN_FIRST.as_posix()})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def unpacked(page: str) -> str:
+    """Return a recording with its modules and values as text: zlib's versions compress differently."""
+    return PACKED.sub(lambda packed: zlib.decompress(b64decode(packed[0])).decode(), page)
+
+
+def test_the_committed_recording_is_what_its_command_writes_today() -> None:
+    committed = unpacked((ROOT / SHOWN_FIRST).read_text(encoding="utf-8"))
+    assert '"payload"' in committed
+    assert committed == unpacked(recorded_page(lost_answer().journey, ABOUT)), "run `python -m kafkalab.site.book.runs`"
+
+
 @pytest.mark.smoke
 @pytest.mark.browser
 def test_the_committed_recording_opens_and_is_stepped_by_keys(page: Page, console_errors: list[str]) -> None:
@@ -215,7 +230,7 @@ def test_at_the_first_press_the_order_is_in_the_log_twice(address: str, page: Pa
 def test_a_run_opens_at_the_step_that_decides(
     address: str, page: Page, console_errors: list[str], address_of: str, now: str, found: str
 ) -> None:
-    page.goto(f"{address.removesuffix('page/')}docs/{address_of}")
+    page.goto(f"{address}docs/{address_of}")
     entry = page.locator(f"section[id='{address_of.partition('#')[2]}']")
     expect(entry.locator(".klab")).to_have_count(0)
     entry.get_by_text("Open the run").click()

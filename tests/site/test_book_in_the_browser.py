@@ -24,7 +24,7 @@ from tests.site.conftest import one_at_a_time
 __all__ = ["console_errors"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
 
-LABS = ("00_meet", "03", "90")
+LABS = ("00_meet", "02", "03", "90")
 LAB = "labs/03_a_full_commit.html"
 PHONE = {"width": 390, "height": 844}
 PICTURE = re.compile(r"<kafka-run ")
@@ -57,7 +57,7 @@ def book(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(book: Path) -> Iterator[str]:
-    """Where the book is served: below a folder, as on a code host's pages."""
+    """Serve the book and yield its address: below a folder, as on a code host's pages."""
     with served(book.parent) as address:
         yield f"{address}{book.name}/"
 
@@ -114,6 +114,7 @@ def test_every_picture_is_live(address: str, page: Page, book: Path, lab: str) -
     page.evaluate("for (const exhibit of document.querySelectorAll('details.run')) exhibit.open = true")
     pictures = page.locator("kafka-run")
     expect(pictures).to_have_count(count)
+    page.evaluate("for (const one of document.querySelectorAll('details.run')) one.open = true")
     for picture in pictures.all():
         picture.scroll_into_view_if_needed()
         expect(picture.locator(".klab").first).to_be_visible()
@@ -160,6 +161,18 @@ def test_a_link_in_the_text_loads_the_picture_and_moves_it(address: str, page: P
     walk.press("Home")
     link.click()
     expect(walk).to_have_attribute("data-step", step_of("EndTxn#1"))
+
+
+def test_a_link_and_an_address_unfold_an_exhibit(address: str, page: Page) -> None:
+    page.goto(f"{address}labs/90_bugs_that_kafka_had.html")
+    page.locator("a[href='#show:KAFKA-5494']").first.click()
+    exhibit = page.locator("#KAFKA-5494")
+    expect(exhibit.locator(".klab.compare")).to_be_visible()
+    expect(exhibit.locator(".klab.compare")).to_be_in_viewport()
+    page.goto("about:blank")
+    page.goto(f"{address}labs/90_bugs_that_kafka_had.html#KAFKA-5494@3")
+    expect(exhibit.locator(".klab.compare")).to_have_attribute("data-row", "3")
+    expect(exhibit.locator(".klab.compare")).to_be_in_viewport()
 
 
 def test_a_card_keeps_the_guess_and_tells_where_it_is_shown_again(address: str, page: Page) -> None:
@@ -264,6 +277,7 @@ def test_a_picture_that_cannot_be_loaded_says_so_and_stays_and_can_be_tried_agai
     console_errors.clear()
 
 
+@pytest.mark.parametrize("browser", ["browser"], indirect=True)
 def test_without_scripts_the_static_pictures_and_their_words_stay(
     address: str, browser: Browser, console_errors: list[str]
 ) -> None:
@@ -272,7 +286,7 @@ def test_without_scripts_the_static_pictures_and_their_words_stay(
     page.goto(f"{address}{LAB}")
     expect(page.locator("#walk img")).to_be_visible()
     assert page.locator("#walk img").get_attribute("alt")
-    words = page.locator("#walk + noscript details, #walk ~ details").first
+    words = page.locator("#walk + noscript details")
     words.locator("summary").click()
     expect(words.locator("pre")).to_contain_text("init_transactions()")
     context.close()

@@ -65,7 +65,7 @@ def test_all_cells_of_a_solved_lab_run_with_the_saved_outputs(lab3: LiteLab) -> 
     code = [cell for cell in ran if cell["cell_type"] == "code"]
     assert all(cell["execution_count"] for cell in code)
     assert differences(lab3.cells, ran) == {}
-    assert {e: row["solved"] for e, row in lab3.kept("labs/progress.json")["exercises"].items()} == {
+    assert {e: row["solved"] for e, row in lab3.read_saved("labs/progress.json")["exercises"].items()} == {
         "L3.E1": True, "L3.E2": True, "L3.E3": True,
     }  # fmt: skip
     assert lab3.errors == []
@@ -187,7 +187,7 @@ def test_when_the_storage_is_full_it_is_said_and_what_was_saved_is_kept(browser:
             page.keyboard.press(key)
         expect(page.locator("[data-notice=full]")).to_contain_text("nothing more is saved")
         expect(page.locator(".jp-Dialog")).to_contain_text("The storage is full")
-        assert len(start.kept("labs/00_start.ipynb")["cells"]) == len(before["cells"])
+        assert len(start.read_saved("labs/00_start.ipynb")["cells"]) == len(before["cells"])
 
 
 def packed(site: Path) -> dict[str, bytes]:

@@ -42,7 +42,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("sys.prefix", str(tmp_path))
-    monkeypatch.setattr("kafkalab.spark.session.java._fetched", lambda: None)
+    monkeypatch.setattr("kafkalab.spark.session.java._fetch", lambda: None)
 
 
 @pytest.mark.usefixtures("nowhere")

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.browser
 
 OF_THE_PAGE = {"page-has-heading-one"}
 COMPUTED = {"color-contrast", "label-content-name-mismatch"}
-"""What axe-core cannot judge: contrast on patterns, which test_palette.py computes, and labels that are signs alone."""
+"""The rules that axe-core cannot judge: contrast on patterns, which test_palette.py computes, and labels of signs."""
 CLICK_HELP = "() => document.querySelectorAll('.klab').forEach((e) => e.querySelector('[data-action=help]').click())"
 KEYS = {"#w0": "fwinp", "#w3": "i", "#w4": "w", "#w5": "n"}
-"""What opens in some widgets: filter, what if, fields, menus, faults; a batch; questions; a node."""
+"""The keys that open parts of some widgets: filter, what if, fields, menus, faults; a batch; questions; a node."""
 
 
 def complaints(page: Page) -> list[str]:

@@ -18,7 +18,7 @@ def dotted(name: str) -> str:
     return name.replace("_", ".")
 
 
-def _shown(value: object) -> object:
+def _format_value(value: object) -> object:
     """Return the value as Java prints it."""
     if value is None:
         return "null"
@@ -27,7 +27,7 @@ def _shown(value: object) -> object:
 
 def wrong(name: str, value: object, why: str) -> ConfigError:
     """Return Kafka's exception for a value that a setting cannot have."""
-    return ConfigError(f"Invalid value {_shown(value)} for configuration {dotted(name)}: {why}")
+    return ConfigError(f"Invalid value {_format_value(value)} for configuration {dotted(name)}: {why}")
 
 
 def java_class(value: object) -> str:

@@ -93,10 +93,10 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
     """The rows with the answer that each request got in its run."""
-    return facts_of(ROWS, partial(scenario, of_seed), _answered, _asked)
+    return facts_of(ROWS, partial(scenario, of_seed), _answered, _find_request)
 
 
-def _asked(cluster: Cluster) -> int:
+def _find_request(cluster: Cluster) -> int:
     """The step at which the row's request is sent."""
     api = cluster.results["app"][-1][0]
     return max(f.sent_step for f in cluster.trace.frames.values() if (f.name, f.sender) == (api, "app"))

@@ -22,7 +22,7 @@ FIXED = (
 
 
 @cache
-def _told(of_seed: int) -> tuple[tuple[list[Row], Counts, Story], ...]:
+def _list_dumps(of_seed: int) -> tuple[tuple[list[Row], Counts, Story], ...]:
     """Each dump, what is true of it, and its story; what is open is aborted in one run and committed in another."""
     random = random_for("L4.E3", of_seed)
     found: list[tuple[list[Row], Counts, Story]] = []
@@ -44,12 +44,12 @@ def _read(cluster: Cluster, level: str) -> int:
 
 def cases(of_seed: int) -> tuple[Case, ...]:
     """The dumps, each a list of batches."""
-    return tuple((rows,) for rows, _, _ in _told(of_seed))
+    return tuple((rows,) for rows, _, _ in _list_dumps(of_seed))
 
 
 def truth(rows: list[Row]) -> Counts:
     """Return what consumers read in the runs that this dump comes from."""
-    return next(counts for known, counts, _ in _told(seed()) if known == rows)
+    return next(counts for known, counts, _ in _list_dumps(seed()) if known == rows)
 
 
 def counted(
@@ -119,7 +119,7 @@ MUTANTS = (
 
 def shown(rows: list[Row]) -> Shown:
     """The tape of the dump's log, before what is open in it was ended."""
-    told = next(story_ for known, _, story_ in _told(seed()) if known == rows)
+    told = next(story_ for known, _, story_ in _list_dumps(seed()) if known == rows)
     cluster = ran(scenario(told))
     last = rows[-1]["lastOffset"]
     ends = [e.step for e in cluster.trace.of("append") if e.name.startswith("orders") and e.data.base_offset > last]
@@ -128,7 +128,7 @@ def shown(rows: list[Row]) -> Shown:
 
 def _examples(of_seed: int) -> list[list[Row]]:
     """A dump of a whole log, which another seed has not, and one from which compaction has taken records of a batch."""
-    dumps = [rows for rows, _, _ in _told(of_seed)]
+    dumps = [rows for rows, _, _ in _list_dumps(of_seed)]
     thinned = (rows for rows in dumps if counted(rows) != counted(rows, by_offsets=True))
     return [dumps[len(FIXED)], next(thinned, dumps[1])]
 

@@ -77,7 +77,7 @@ def _nameless(random: Random, partition: str) -> list[dict[str, Any]]:
     return [{"at": at_ms}, ask]
 
 
-def _asked(of: Scenario, at_ms: int) -> Asked:
+def _ask_tools(of: Scenario, at_ms: int) -> Asked:
     """Run the scenario up to this time, and have an administrator ask."""
     cluster = _run_up_to(of, at_ms)
     admin = cluster.client("admin").admin()
@@ -128,7 +128,7 @@ def moments(of_seed: int) -> tuple[Asked, ...]:
     """Moments of some runs; in some something hangs, in some nothing does."""
     random = random_for("L8.E4", of_seed)
     runs = [scenario(random) for _ in range(RUNS)]
-    found = [_asked(of, minutes * MINUTE_MS) for of in runs for minutes in random.sample(MOMENTS, 3)]
+    found = [_ask_tools(of, minutes * MINUTE_MS) for of in runs for minutes in random.sample(MOMENTS, 3)]
     return tuple(found)
 
 

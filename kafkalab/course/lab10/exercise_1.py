@@ -129,7 +129,7 @@ def audit(cluster: Cluster) -> Broken | None:
 
 def _outside(cluster: Cluster) -> Broken | None:
     """Offsets that were committed outside of a transaction, though in this run nothing came of it."""
-    for frame in (f for f in _asked(cluster) if f.name == "OffsetCommit"):
+    for frame in (f for f in _find_requests(cluster) if f.name == "OffsetCommit"):
         says = (
             f"{frame.sender} has committed offsets outside of its transaction, with {frame.id}. In this run nothing "
             "came of it; if a transaction is open at such a moment, and aborts, its orders are lost."
@@ -146,19 +146,19 @@ def _missing(cluster: Cluster, value: str) -> Broken:
         return Broken(says=says, miss=_mistake(cluster, "no rewind"), step=passed)
     ends = {node: result for node, result in cluster.results.items() if isinstance(result, KafkaError)}
     stopped = "".join(f" {node} was stopped by {type(end).__name__}: {end}" for node, end in list(ends.items())[-1:])
-    aborted = any(f.name == "EndTxn" and not f.body.committed for f in _asked(cluster))
+    aborted = any(f.name == "EndTxn" and not f.body.committed for f in _find_requests(cluster))
     miss = "stops" if ends else "no rewind" if aborted else "idle"
     return Broken(says=f"{value!r} has no parcel at {STOP_MS} ms.{stopped}", miss=miss)
 
 
-def _asked(cluster: Cluster) -> list[Frame]:
+def _find_requests(cluster: Cluster) -> list[Frame]:
     """Return the packers' requests."""
     return [f for f in cluster.trace.frames.values() if f.sender in NODES and f.kind == "request"]
 
 
 def _mistake(cluster: Cluster, else_: str) -> str:
     """Return the mistake that the packers' requests show; `else_` if none."""
-    asked = _asked(cluster)
+    asked = _find_requests(cluster)
     if any(f.name == "OffsetCommit" for f in asked):
         return "outside"
     named = all(f.body.member_id for f in asked if f.name == "TxnOffsetCommit")

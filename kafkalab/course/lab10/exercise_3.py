@@ -40,13 +40,13 @@ def twice(cluster: Cluster) -> bool:
     return len(set(parcels)) < len(parcels)
 
 
-def _asked(cluster: Cluster, node: str, name: str) -> list[Frame]:
+def _find_requests(cluster: Cluster, node: str, name: str) -> list[Frame]:
     return [f for f in cluster.trace.frames.values() if f.sender == node and f.name == name]
 
 
 def _was_done(cluster: Cluster) -> bool:
     """Return True if anna had asked for her commit before ben came."""
-    return any(f.sent_ms < JOINS_MS for f in _asked(cluster, "anna", "EndTxn"))
+    return any(f.sent_ms < JOINS_MS for f in _find_requests(cluster, "anna", "EndTxn"))
 
 
 def _had_to_wait(cluster: Cluster) -> bool:

@@ -85,9 +85,9 @@ class _Tale:
 
 def shown(tale: _Tale, name: str) -> Table:
     """Return the history of a row, step by step; the step to look at first is the one that proves the finding."""
-    events = {r.step: _entry(r) for r in tale.log}
-    events |= {o.step: _sent(o) for o in tale.operations}
-    events |= {p.step: _polled(p, tale) for p in tale.polls}
+    events = {r.step: _describe_entry(r) for r in tale.log}
+    events |= {o.step: _describe_send(o) for o in tale.operations}
+    events |= {p.step: _describe_poll(p, tale) for p in tale.polls}
     steps = sorted(events)
     (finding,) = BY_NAME[name](tale.history()).findings
     proof = next((i for i, step in enumerate(steps) if step >= max(finding.steps, default=0)), len(steps) - 1)
@@ -95,17 +95,17 @@ def shown(tale: _Tale, name: str) -> Table:
     return Table(title=f"The history of this row, in which {name} is found", columns=COLUMNS, rows=rows, at=proof)
 
 
-def _entry(row: LogRecord) -> tuple[str, str, str]:
+def _describe_entry(row: LogRecord) -> tuple[str, str, str]:
     what = f"{row.control} marker" if row.control else f"{row.value!r}, sequence {row.sequence}"
     return (f"log of {row.key}", f"offset {row.offset}: {what}", f"producer {row.producer_id}")
 
 
-def _sent(row: Operation) -> tuple[str, str, str]:
+def _describe_send(row: Operation) -> tuple[str, str, str]:
     told = f"is acknowledged at offset {row.offset}" if row.type == "ok" else "is sent"
     return (row.process, f"{row.value!r} to {row.key} {told}", f"producer {row.producer_id}")
 
 
-def _polled(poll: Poll, tale: _Tale) -> tuple[str, str, str]:
+def _describe_poll(poll: Poll, tale: _Tale) -> tuple[str, str, str]:
     values = [r.value for r in tale.reads if (r.key, r.poll) == (poll.key, poll.poll)]
     moved = f", moved there by a {poll.moved}" if poll.moved else ""
     what = f"from {poll.start} to {poll.end}{moved}: {values}"

@@ -40,7 +40,7 @@ class Difference:
         parts = [f"{self.right} of {self.of} rows are right"]
         for what, rows in (("Missing", self.missing), ("Too many", self.extra), ("Repeated", self.repeated)):
             if rows:
-                shown = "; ".join(self._shown(row) for row in rows[:SHOWN])
+                shown = "; ".join(self._format_row(row) for row in rows[:SHOWN])
                 more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
                 parts.append(f"{what}: {shown}{more}")
         return ". ".join(parts)
@@ -54,7 +54,7 @@ class Difference:
         found = [(what, *row, *facts(row)) for what, rows in kinds for row in rows[:ROWS]][:ROWS]
         return Table(title=title, columns=("", *self.columns, *more), rows=tuple(found)) if found else None
 
-    def _shown(self, row: Key) -> str:
+    def _format_row(self, row: Key) -> str:
         return ", ".join(f"{name} {value!r}" for name, value in zip(self.columns, row, strict=True))
 
 

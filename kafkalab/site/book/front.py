@@ -27,6 +27,7 @@ NAVIGATION = {
         "glossary": "Glossary · 术语表",
     },
     "Use": {
+        "run": "Open a shared run",
         "docs/testing": "Test your application",
         "docs/tap": "Watch a real Kafka",
         "docs/teaching": "Teach with it",

@@ -141,10 +141,10 @@ def _told_by_names(journey: Journey, talked: Sequence[str]) -> Iterator[Press]:
 
 def _told_by_runs(scenario: Scenario, beside: Sequence[Scenario]) -> Iterator[Press]:
     """Yield the faults by which other runs of the article differ from this one."""
+    base = replace(scenario, faults=())
     for other in beside:
         more = [fault for fault in other.faults if fault not in scenario.faults]
-        base = replace(other, faults=scenario.faults)
-        if len(more) == 1 and base == scenario and (press := press_of(more[0])):
+        if len(more) == 1 and replace(other, faults=()) == base and (press := press_of(more[0])):
             yield press
 
 

@@ -152,7 +152,7 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links:
 
 @dataclass(slots=True)
 class Shown:
-    """What an article has shown already.
+    """The things that an article has shown already.
 
     The name of a picture by its data; by its state the short id of a journey, and its futures' files.
     """

@@ -34,7 +34,7 @@ from kafkalab.widgets.views.sequence import Sequence
 
 Place = Callable[[Journey], int]
 SHOWN_FIRST = Path("docs", "recordings", "lost_answer.html")
-"""What README's picture leads to. It is committed: `python -m kafkalab.site.book.runs` writes it."""
+"""The recording that README's picture leads to. It is committed: `python -m kafkalab.site.book.runs` writes it."""
 ABOUT = "One soup is ordered, and the answer is lost: the producer sends it again."
 README_PICTURE = re.compile(r"^\[!\[.*\]\(docs/kafkalab\.gif\)\]\(.*\)$", re.M)
 

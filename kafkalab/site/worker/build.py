@@ -24,7 +24,7 @@ LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
 EXERCISE = re.compile(r"exercise_\d+\.py")
-"""What of kafkalab the page never imports."""
+"""The parts of kafkalab that the page never imports."""
 CODE = (".py", ".svg", ".json", ".md")
 
 

@@ -86,13 +86,11 @@ class Session:
         self._codes[message["id"]] = codes
 
     def _view(self, message: Message) -> None:
-        """Make a picture again, of the journey that it names if it is of one, and take the place of its model."""
+        """Make a picture, of the journey that it names if it is of one, and take the place of its model.
+
+        A model without values gets all of them, and is "opened" then.
+        """
         kind, values = kind_of(message["part"]), message["values"]
-        if message.get("new"):
-            view = kind(Widget.shown_in.widgets[message["journey"]])
-            _take_over(view, message)
-            view.send_state()
-            return view.send({"kind": "opened"})
         journey = Widget.shown_in.widgets.get(message["journey"])
         with self._unheard():
             if journey is not None:
@@ -101,6 +99,9 @@ class Session:
                 view = kind(**{name: values[name] for name in signature(kind).parameters if name in values})
             _take_over(view, message)
             _set(view, values)
+        if not values:
+            view.send_state()
+            view.send({"kind": "opened"})
         told = (set(view.keys) & set(values)) - {"journey", *view.SETTABLE}
         state = view.get_state(sorted(told))
         if news := {name: value for name, value in state.items() if value and value != values[name]}:

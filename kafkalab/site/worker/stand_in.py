@@ -17,7 +17,7 @@ from traitlets import HasTraits
 
 Post = Callable[[dict[str, Any]], None]
 REFERENCE = "IPY_MODEL_"
-"""What stands before a widget's id where one widget names another."""
+"""The prefix of a widget's id where one widget names another."""
 LOG = logging.getLogger("kafkalab")
 
 
@@ -31,13 +31,13 @@ class Page:
 
 
 class Widget(HasTraits):
-    """What `kafkalab.widgets` needs of `anywidget.AnyWidget`. Its class's `shown_in` is where it is shown."""
+    """The part of `anywidget.AnyWidget` that `kafkalab.widgets` needs. Its class's `shown_in` is where it is shown."""
 
     shown_in = Page(lambda _: None)
     log = LOG
 
     def __init__(self, model_id: str = "", **values: Any) -> None:
-        """Tell the page the model's id and values."""
+        """Take the id, by which the page will know the widget."""
         # names that no picture has for itself, as far as they are not those of ipywidgets
         self.model_id, self._page_has = "", dict[str, Any]()
         self._held_back: list[str] | None = None
@@ -46,12 +46,10 @@ class Widget(HasTraits):
         super().__init__(**values)
         self.model_id = model_id
         self.shown_in.widgets[model_id] = self
-        self.shown_in.post({"kind": "model", "id": model_id, "state": self.get_state(self.keys)})
 
     def close(self) -> None:
-        """Forget the widget, here and in the page."""
-        if self.shown_in.widgets.pop(self.model_id, None):
-            self.shown_in.post({"kind": "closed", "id": self.model_id})
+        """Forget the widget."""
+        self.shown_in.widgets.pop(self.model_id, None)
 
     # values
 

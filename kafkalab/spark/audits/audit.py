@@ -79,7 +79,7 @@ def audit(
     layout = layout_in(store, histories, files)
     way = way or (CHECKS if layout.records <= SMALL else KEY_PASS)
     with use_settings(spark, SIMPLE_PLANS):
-        every = (_checked if way == CHECKS else _by_passes)(chosen, store, layout)
+        every = (_check if way == CHECKS else _by_passes)(chosen, store, layout)
         lacks = labels_by_run(layout.files, (LACKS,))
         if lacks:
             every = _without_unknown(every, lacks)
@@ -101,7 +101,7 @@ def layout_in(store: Store, histories: Histories, files: Where | None) -> Layout
     return layout_of(store.folder / "histories")
 
 
-def _checked(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
+def _check(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
     """Findings and counts of every run, by the checks."""
     names = [one.name for one in chosen]
     return store.keep("checks", checked(store.spark, layout, names), title=f"{len(names)} checks of every run")

@@ -25,7 +25,7 @@ def partly_visible(split: Split) -> Judged:
     committed = np.flatnonzero((split.txn >= 0) & split.is_outcome(COMMITTED))
     last = last_of(split.txn[committed], split.ended_step[committed], split.many)[1]
     run, step = longs(split.seen, "run"), longs(split.seen, "step")
-    chosen = _read_committed(split) & _had_outcome(split, COMMITTED)
+    chosen = _mark_read_committed(split) & _had_outcome(split, COMMITTED)
     early = np.flatnonzero(chosen & (step < last[split.read_txn]))
     return _partly_visible(split, early), per_run(run[chosen])
 
@@ -66,7 +66,7 @@ def _reads_of_writers(split: Split) -> dict[int, int]:
 def told_aborted(split: Split) -> Judged:
     """Judge reads under read_committed of what no ABORT marker, only the answer to the client says is aborted."""
     aborted = split.clients.definitely_aborted[split.read_txn] & ~_had_outcome(split, "", ABORTED)
-    return _read(split, np.flatnonzero(aborted & _read_committed(split)), g1a), {}
+    return _read(split, np.flatnonzero(aborted & _mark_read_committed(split)), g1a), {}
 
 
 def _read(split: Split, reads: Longs, check: Check) -> Iterator[tuple[int, Finding]]:
@@ -76,7 +76,7 @@ def _read(split: Split, reads: Longs, check: Check) -> Iterator[tuple[int, Findi
         yield from judge(run, check, view_of_rows(split, rows, History(reads=read)))
 
 
-def _read_committed(split: Split) -> Flags:
+def _mark_read_committed(split: Split) -> Flags:
     names = split.names
     found: Flags = names.codes(split.seen.column("isolation_level")) == names.number("read_committed")
     return found

@@ -30,14 +30,14 @@ AFTER_ALL = 1 << 50
 
 def outputs_of(split: Split) -> tuple[pa.Table, pa.Table]:
     """Return the outputs that were sent and those that logs hold, a row for each input, and who makes them of what."""
-    both = _declared(pa.concat_tables([_sent(split), _held(split)]))
+    both = _list_declared(pa.concat_tables([_collect_sent(split), _collect_held(split)]))
     sent = both.filter(both.column("sent")).select(["run", "who", "input"])
     makers = sent.group_by(["run", "who", "input"]).aggregate([]).rename_columns(["run", "process", "input"])
     named = pc.match_substring_regex(both.column("input"), INPUT_KEY)
     return in_form(both.filter(named), "outputs"), in_form(makers, "makers")
 
 
-def _declared(rows: pa.Table) -> pa.Table:
+def _list_declared(rows: pa.Table) -> pa.Table:
     """Return each row once for every input that its headers declare."""
     headers = rows.column("headers").combine_chunks()
     text, at = pc.list_flatten(headers), pc.list_parent_indices(headers).to_numpy()
@@ -54,7 +54,7 @@ def _declared(rows: pa.Table) -> pa.Table:
     return found.append_column("source", source).append_column("input", key)
 
 
-def _sent(split: Split) -> pa.Table:
+def _collect_sent(split: Split) -> pa.Table:
     sent, calls, names = split.tables["sent"], split.calls, split.names
     pairs = (
         (longs(sent, "run"), longs(calls, "run")),
@@ -86,7 +86,7 @@ def _sent(split: Split) -> pa.Table:
     )
 
 
-def _held(split: Split) -> pa.Table:
+def _collect_held(split: Split) -> pa.Table:
     records, names = split.records, split.names
     some = pc.greater(pc.list_value_length(records.column("headers")), 0).to_numpy().astype(bool)
     internal = [number for number, text in enumerate(names.texts) if topic_of(text) in INTERNAL_TOPICS]

@@ -56,7 +56,7 @@ def _highest_before(split: Split, rows: Longs) -> tuple[Longs, Longs]:
 def _fences(split: Split, rows: Longs) -> tuple[Longs, Longs]:
     """Return the highest epoch below which a row was fenced before its step, and the entry that did it first; or -1."""
     entries = split.entries
-    counted = _counted(entries)
+    counted = _find_at_rest(entries)
     before = _before(entries, counted)
     rotated = np.flatnonzero((before >= 0) & (entries.pid[before] != entries.pid[counted]))
     pid = np.concatenate([entries.pid[counted], entries.pid[before[rotated]]])
@@ -76,7 +76,7 @@ def _fences(split: Split, rows: Longs) -> tuple[Longs, Longs]:
     return np.where(found, reached[at] - mine * EPOCH, -1), np.where(found, entry[order[first]], -1)
 
 
-def _counted(entries: Entries) -> Longs:
+def _find_at_rest(entries: Entries) -> Longs:
     """Return the entries at rest after which the coordinator never went on with an older producer id or epoch."""
     size = len(entries.run)
     producer = groups(entries.owner, entries.pid)
@@ -93,7 +93,7 @@ def _counted(entries: Entries) -> Longs:
 
 def _before(entries: Entries, rows: Longs) -> Longs:
     """Return the counted entry of the same transactional id before each of these; -1 for none."""
-    counted = _counted(entries)
+    counted = _find_at_rest(entries)
     order = counted[np.lexsort((counted, entries.owner[counted]))]
     previous = np.full(len(entries.run), -1, np.int64)
     later = np.flatnonzero(~starts(entries.owner[order])) if len(order) else order

@@ -156,7 +156,7 @@ def _offset_splits(inputs: Inputs) -> Iterator[tuple[int, Finding]]:
     twice = np.isin(place, once[counts > 1])
     order = np.lexsort((offset, of))
     first = order[np.unique(of[order], return_index=True)[1]]
-    lost = _lost(inputs, dict(zip(of[first].tolist(), offset[first].tolist(), strict=True)), once)
+    lost = _find_lost(inputs, dict(zip(of[first].tolist(), offset[first].tolist(), strict=True)), once)
     for one in sorted({*of[twice].tolist(), *lost}):
         reads = np.flatnonzero((of == one) & twice)
         if one in lost:
@@ -165,7 +165,7 @@ def _offset_splits(inputs: Inputs) -> Iterator[tuple[int, Finding]]:
         yield from judge(int(inputs.run[inputs.newest[one]]), offset_output_split, view)
 
 
-def _lost(inputs: Inputs, first: dict[int, int], read: Longs) -> dict[int, pa.Table]:
+def _find_lost(inputs: Inputs, first: dict[int, int], read: Longs) -> dict[int, pa.Table]:
     """Return by input the known records between the first read and the offset committed last that nobody read."""
     known, names = inputs.tables["known"], inputs.names
     newest = inputs.newest

@@ -114,19 +114,19 @@ def lost_writes(
     by_client = (in_log != 1) & (sends.transaction >= 1)
     final = (in_log != 0) & ~by_client
     asked = np.flatnonzero(by_client & sends.ok)
-    final[asked] = _told_committed(sends, asked, committed()) if len(asked) else False
+    final[asked] = _mark_told_committed(sends, asked, committed()) if len(asked) else False
     read = groups(sends.run[told], sends.key[told])
     keys = told[np.unique(read, return_index=True)[1]].tolist()
     polled = np.array([(int(sends.run[at]), int(sends.key[at])) in passages for at in keys], np.bool_)
     examined = polled[read] & final[told] if len(read) else read.astype(np.bool_)
-    lost = told[examined & ~_given(both) & ~_cleaned(log, sends)[told]]
+    lost = told[examined & ~_mark_given(both) & ~_mark_cleaned(log, sends)[told]]
     places = list(zip(lost.tolist(), sends.offset[lost].tolist(), strict=True))
     before = [np.array([], np.int64)]
     for at in np.flatnonzero(sends.ok & (sends.offset < 0) & (sends.pid >= 0) & ~linked & final).tolist():
         before.append(np.flatnonzero((log.group == sends.group[at]) & (log.step < sends.step[at]))[-1:])
         places.append((at, int(log.offset[before[-1]].max(initial=-1)) + 1))
     spans = {at: span for at, offset in places if (span := _passage(sends, passages, at, offset))}
-    found = _lost(log, sends, spans, np.concatenate(before), by_client) if spans else ()
+    found = _find_lost(log, sends, spans, np.concatenate(before), by_client) if spans else ()
     return found, {"lost-write": sends.run[told[examined]]}
 
 
@@ -136,7 +136,7 @@ def _passage(sends: Sends, passages: Passages, at: int, offset: int) -> tuple[in
     return next((span for span in spans if span[0] <= offset <= span[1]), None)
 
 
-def _lost(
+def _find_lost(
     log: Log, sends: Sends, spans: dict[int, tuple[int, int, int]], before: Longs, by_client: Flags
 ) -> Iterator[tuple[int, View]]:
     """Yield these sends and their records, with the passages that came by and what their clients were told."""
@@ -159,7 +159,7 @@ def _lost(
         yield run, view
 
 
-def _told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
+def _mark_told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
     """Say of each of these sends whether its client was told that its transaction is committed."""
     committed = committed.filter(pa.array(np.isin(longs(committed, "transaction"), sends.transaction[at])))
     pairs = (
@@ -172,7 +172,7 @@ def _told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
     return found
 
 
-def _given(both: Told) -> Flags:
+def _mark_given(both: Told) -> Flags:
     """Of each send with an offset whether somebody was given its value there."""
     pairs = ((both.sent, both.read), (both.sent_value, both.read_value))
     same = groups(*(np.concatenate(pair) for pair in pairs))
@@ -190,7 +190,7 @@ def _in_log(log: Log, sends: Sends) -> Longs:
     return np.where(linked & (row >= 0), final.astype(np.int64), -1)
 
 
-def _cleaned(log: Log, sends: Sends) -> Flags:
+def _mark_cleaned(log: Log, sends: Sends) -> Flags:
     """Say of each send whether a record that it led to was compacted or deleted."""
     links = np.flatnonzero(sends.link_row < len(log.offset))
     removed = log.removed[sends.link_row[links]] != log.names.number("")

@@ -61,16 +61,16 @@ def groups(*columns: Longs) -> Longs:
     """A number for each different row of these columns, in their order, from 0."""
     if not len(columns[0]):
         return columns[0]
-    found, many = _numbered(columns[0])
+    found, many = _number(columns[0])
     for column in columns[1:]:
-        codes, wide = _numbered(column)
+        codes, wide = _number(column)
         if many * wide >= 1 << 62:
-            found, many = _numbered(found, sparse=False)
-        found, many = _numbered(found * wide + codes)
-    return _numbered(found, sparse=False)[0]
+            found, many = _number(found, sparse=False)
+        found, many = _number(found * wide + codes)
+    return _number(found, sparse=False)[0]
 
 
-def _numbered(column: Longs, sparse: bool = True) -> tuple[Longs, int]:
+def _number(column: Longs, sparse: bool = True) -> tuple[Longs, int]:
     """Return numbers from 0 in the order of the column's values, and how many there may be.
 
     There are gaps only where a table of all values would be large, and `sparse` allows it.

@@ -41,9 +41,9 @@ class Bucket:
     """`elsewhere` gives rows of tables not laid out by key, `kept` what `splits.KEPT` names of one."""
 
     def __init__(
-        self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table], kept: Callable[[str], pa.Table]
+        self, tables: Mapping[str, pa.Table], elsewhere: Callable[..., pa.Table], load: Callable[[str], pa.Table]
     ) -> None:
-        self.tables, self.elsewhere, self.kept, self.names = tables, elsewhere, kept, Names()
+        self.tables, self.elsewhere, self.load, self.names = tables, elsewhere, load, Names()
         self.log = Log(tables["log"], self.names)
 
     @cached_property
@@ -89,7 +89,7 @@ class Bucket:
             SENDS: lambda: told.nonmonotonic_sends(self.sends),
             ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
             ("lost-write",): lambda: told.lost_writes(
-                log, self.sends, self.told, told.passages_of(self.walk, self.reads), lambda: self.kept("operations")
+                log, self.sends, self.told, told.passages_of(self.walk, self.reads), lambda: self.load("operations")
             ),
         }
 
@@ -107,7 +107,7 @@ class Bucket:
         return dict(histories_from({"frames": left})), sent
 
     def _decisions(self, producers: list[int]) -> pa.Table:
-        return self.kept("transactions").filter(pc.field("producer_id").isin(producers))
+        return self.load("transactions").filter(pc.field("producer_id").isin(producers))
 
     def _offsets(self) -> pa.Table:
         """The offsets that clients committed in transactions, named as the log names them."""

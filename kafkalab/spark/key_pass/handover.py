@@ -26,7 +26,7 @@ def _columns(table: str, names: str) -> pa.Schema:
     return pa.schema([arrow_schema(table).field(name) for name in names.split()])
 
 
-def _made(names: str) -> pa.Schema:
+def _make_schema(names: str) -> pa.Schema:
     kinds = dict.fromkeys(LONGS, pa.int64()) | dict.fromkeys(FLAGS, pa.bool_())
     return pa.schema([(name, kinds.get(name, pa.string())) for name in names.split()])
 
@@ -47,13 +47,13 @@ TABLES = {
         pa.field("failed", pa.bool_())
     ),
     "through": _columns("log", "run transactional"),
-    "commits": _made("run record_key input key offset value step txn process end_step outcome"),
-    "outputs": _made("run source input key value txn process who sent failed outcome step"),
-    "makers": _made("run process input"),
-    "consumers": _made("run consumer process key reads"),
-    "pairs": _made("run examined"),
-    "logged": _made("run"),
-    "times": _made("run step at_ms"),
+    "commits": _make_schema("run record_key input key offset value step txn process end_step outcome"),
+    "outputs": _make_schema("run source input key value txn process who sent failed outcome step"),
+    "makers": _make_schema("run process input"),
+    "consumers": _make_schema("run consumer process key reads"),
+    "pairs": _make_schema("run examined"),
+    "logged": _make_schema("run"),
+    "times": _make_schema("run step at_ms"),
 }
 """The tables that the passes leave for each other."""
 
@@ -92,7 +92,7 @@ class Handover:
         self._write(consumers_of(bucket.tables["reads"], bucket.tables["polls"]), None, "consumers", task)
         self._write(times_of(bucket.tables[name] for name in ("calls", "log", "reads")), None, "times", task)
 
-    def kept(self, table: str) -> pa.Table:
+    def read_kept(self, table: str) -> pa.Table:
         """Return what `splits_of` has left of a table."""
         return records.read(place_of(self.folder) / KEPT_IN / table, 0, kept_schema(table))
 

@@ -154,8 +154,8 @@ def bucket_rows(
     number: int = 0,
 ) -> Iterator[pa.RecordBatch]:
     """Yield findings and counts of one bucket, rows of COUNTED."""
-    kept = into.kept if into is not None else lambda table: elsewhere(table, *KEPT[table])
-    bucket, rows = Bucket(tables, elsewhere, kept), []
+    read_kept = into.read_kept if into is not None else lambda table: elsewhere(table, *KEPT[table])
+    bucket, rows = Bucket(tables, elsewhere, read_kept), []
     for family, suspect in bucket.families(labels).items():
         if mine := [name for name in family if name in names]:
             found, examined = suspect()

@@ -42,7 +42,7 @@ def java_home() -> Path:
             return home
         if version > 0:
             too_old.append(f"Java {version} in {home}")
-    fetched = _fetched()
+    fetched = _fetch()
     if fetched is None:
         raise JavaMissingError(too_old)
     return fetched
@@ -71,7 +71,7 @@ def _candidates() -> Iterator[Path]:
         yield Path(on_path).resolve().parent.parent
 
 
-def _fetched() -> Path | None:
+def _fetch() -> Path | None:
     """One that `cjdk` has, or gets; None without it or without a network."""
     try:
         cjdk = import_module("cjdk")

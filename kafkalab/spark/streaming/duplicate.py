@@ -34,7 +34,7 @@ class Duplicate:
         if len(self.copies) > COPIES_KEPT:
             self._drop(str(self.copies.pop(1)[2]))
 
-    def kept(self) -> Any:
+    def save_state(self) -> Any:
         return [self.sent, self.copies]
 
     def _drop(self, who: str) -> None:

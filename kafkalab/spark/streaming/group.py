@@ -67,7 +67,7 @@ class Group:
 
     def text(self) -> str:
         """The state, as `Group(part, limits, text)` takes it."""
-        kept = {name: watch.kept() for name, watch in self.watches.items()}
+        kept = {name: watch.save_state() for name, watch in self.watches.items()}
         return json.dumps({"lacks": self.lacks, **kept}, separators=(",", ":"))
 
     def _watches(self, kept: dict[str, Any]) -> dict[str, Watch]:

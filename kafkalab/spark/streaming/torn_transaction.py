@@ -42,7 +42,7 @@ class TornTransaction:
         elif row.producer_id >= 0 and (row.kind in LOGGED or row.transactional or row.transaction >= 1):
             yield from self._take(row)
 
-    def kept(self) -> Any:
+    def save_state(self) -> Any:
         """Everything that still matters."""
         return [self.now_ms, self.seen]
 

@@ -34,7 +34,7 @@ class Waiting:
             yield from self._late(row.at_ms)
         self.note(row)
 
-    def kept(self) -> Any:
+    def save_state(self) -> Any:
         """Return what waits, by name."""
         return self.waiting
 

@@ -38,6 +38,6 @@ class Watch(Protocol):
         """Return the findings that this row (an `Arrival`, or a Spark row of one) makes certain, each once."""
         ...
 
-    def kept(self) -> Any:
-        """Return the state to remember until the next row, as JSON: `restored(kept())` goes on as this one would."""
+    def save_state(self) -> Any:
+        """Return the state to remember, as JSON: a watch made with `kept=save_state()` goes on as this one would."""
         ...

@@ -52,7 +52,7 @@ _NOTHING: Columns = {
 }
 
 
-def _called(block: Block, who: Ints, function: int | Ints, **given: Ints | int) -> Columns:
+def _build_call(block: Block, who: Ints, function: int | Ints, **given: Ints | int) -> Columns:
     return {**_NOTHING, **_members(block, who), "function": function, **given}
 
 
@@ -61,12 +61,12 @@ def _members(block: Block, who: Ints) -> Columns:
 
 
 def _inits(block: Block) -> tuple[Columns, Ints, Ints]:
-    return _called(block, np.arange(len(block.inits)), name_of("init")), block.inits + 1, block.inits + 4
+    return _build_call(block, np.arange(len(block.inits)), name_of("init")), block.inits + 1, block.inits + 4
 
 
 def _begins(block: Block) -> tuple[Columns, Ints, Ints]:
     start = first_batches(block)
-    return _called(block, block.producer, name_of("begin"), transaction=block.txn_number), start, start
+    return _build_call(block, block.producer, name_of("begin"), transaction=block.txn_number), start, start
 
 
 def first_batches(block: Block) -> Ints:
@@ -92,7 +92,7 @@ def _sends(block: Block) -> Iterator[tuple[Columns, Ints, Ints]]:
 def _offsets(block: Block) -> tuple[Columns, Ints, Ints]:
     takes, start = block.takes, block.first_of(COMMIT)
     who = np.full(len(takes), block.active)
-    columns = _called(
+    columns = _build_call(
         block,
         who,
         name_of("offsets"),
@@ -109,7 +109,7 @@ def _offsets(block: Block) -> tuple[Columns, Ints, Ints]:
 def _ends(block: Block) -> tuple[Columns, Ints, Ints]:
     function = np.array([name_of("commit"), name_of("abort")])[block.aborted.astype(np.int64)]
     start = block.first_of(END)
-    return _called(block, block.producer, function, transaction=block.txn_number), start, start + 3
+    return _build_call(block, block.producer, function, transaction=block.txn_number), start, start + 3
 
 
 def transactions(block: Block) -> tuple[list[Columns], Ints, Ints]:

@@ -99,12 +99,12 @@ def _compact(history: History) -> tuple[History, int]:
     rank = {step: number for number, step in enumerate(sorted(found), 1)} | {-1: -1}
     kept = {o.index: number for number, o in enumerate(history.operations)} | {-1: -1}
     for name, rows in tables.items():
-        tables[name] = tuple(_timed(row, rank, kept) for row in rows)
+        tables[name] = tuple(_shift_time(row, rank, kept) for row in rows)
     tables["labels"] = (Label("end_ms", str(len(rank) // 8 + MS_LATER)),)
     return replace(history, **tables), len(rank)
 
 
-def _timed(row: Any, rank: dict[int, int], kept: dict[int, int]) -> Any:
+def _shift_time(row: Any, rank: dict[int, int], kept: dict[int, int]) -> Any:
     given = {c: rank[getattr(row, c)] for c in STEPS if c in row._fields}
     if "at_ms" in row._fields:
         given["at_ms"] = given["step"] >> 3

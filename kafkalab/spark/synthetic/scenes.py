@@ -14,7 +14,7 @@ from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Fault, Heal, Restart
 from kafkalab.spark.synthetic.plays import READ, Scene
 
 
-def _moved(why: str) -> Callable[[History], History]:
+def _explain_moved(why: str) -> Callable[[History], History]:
     """Say why a position moved that a seek has moved: no client of the simulator moves one without reason."""
     return lambda h: replace(h, polls=tuple(p._replace(moved=why) if p.moved == "seek" else p for p in h.polls))
 
@@ -76,9 +76,9 @@ SCENES: dict[str, tuple[Scene, ...]] = {
         Scene("i0 send out-0 a; i0 send out-0 a"),  # the application's own
         Scene("i0 send out-0 a; sleep 60000", off=(rules.DEDUPLICATION,), faults=(Drop("ProduceResponse#1"),)),
     ),
-    "poll-skip": (Scene(SKIP, edit=_moved("")), Scene(SKIP, edit=_moved("rebalance"))),
+    "poll-skip": (Scene(SKIP, edit=_explain_moved("")), Scene(SKIP, edit=_explain_moved("rebalance"))),
     "int-poll-skip": (Scene(THREE, edit=_one_read_less),),
-    "nonmonotonic-poll": (Scene(AGAIN, edit=_moved("")), Scene(AGAIN)),
+    "nonmonotonic-poll": (Scene(AGAIN, edit=_explain_moved("")), Scene(AGAIN)),
     "int-nonmonotonic-poll": (Scene(THREE, edit=_one_read_more),),
     "nonmonotonic-send": (
         Scene("i0 post out-0 a; i0 post out-0 b; sleep 5000", off=(rules.SEQUENCE_GAPS,), faults=OVERTAKEN),

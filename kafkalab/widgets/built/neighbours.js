@@ -4,7 +4,7 @@ ${s}</div>
 <div class="moments" role="group" aria-label="Moment">${this.tool("left","◂",{name:"back"})}${r}
 ${this.tool("right","▸",{name:"forward"})}</div>
 <div class="four">${this.get("panels").map(a=>this.machine(a,e))}</div>`}machine(e,t){let{model:s,places:r,logs:a,down:p}=e,[l=0,f=!0]=r[t]??[],h=e.rows.filter(d=>d.step<=l),i=this.opened===s,R=this.tool("frames",i?"all four":`all ${h.length} frames`,{target:s,name:i?`all four, not ${s} alone`:`all ${h.length} frames and events of ${s}`,pressed:i}),x=h.map((d,g)=>({row:d,before:h[g-1]})),w=this.lanes(e,p[t]??[]),b=t===this.places.at(-1),y=b?this.verdict(e):"";return o`<section role="group" aria-label=${s} class=${i?"open":""} ?hidden=${this.opened&&!i}>
-<header><h4>${s}</h4>${f?"":o`<em>“${t}” never comes</em>`}
+<header><h4 role="none">${s}</h4>${f?"":o`<em>“${t}” never comes</em>`}
 ${i?y:""}<span class="told">${b?e.told:""}</span>${R}</header>
 ${i?"":y}
 <div class="logs">${a[t]?.map(([d,g])=>this.log(d,g))}</div>

@@ -70,7 +70,7 @@ class Watch:
         for fault in cluster.scenario.faults:
             if isinstance(fault, TimedFault) and fault.at_step >= 0:
                 self._planned.setdefault(max(fault.at_step, cluster.start), []).append(fault)
-        written = _written(cluster)
+        written = _list_written(cluster)
         partitions = list(cluster.controller.metadata.partitions)
         if empty := next((p for p in partitions if p not in written), ""):  # stands for all before their first record
             for fault, reason in storage_faults(cluster, empty).items():
@@ -136,7 +136,7 @@ class Watch:
             concerned.append(event.data["partition"])
         late = cluster.now - self._noted_ms > LONG_MS
         if event.kind in FAULT_KINDS or event.name == "metadata" or late or planned or self._struck:
-            concerned += _written(cluster)
+            concerned += _list_written(cluster)
         self._struck, self._noted_ms = event.kind in FAULT_KINDS, cluster.now
         for partition in dict.fromkeys(concerned):
             self._note_all(step, storage_faults(cluster, partition))
@@ -149,7 +149,7 @@ class Watch:
         return {"start": cluster.start, "fixed": "", "limits": LIMITS, "reasons": {**shown, **fixed}}
 
 
-def _written(cluster: Cluster) -> list[str]:
+def _list_written(cluster: Cluster) -> list[str]:
     """Return the partitions that have records on any broker, in an order that no hash seed changes."""
     logs = [item for broker in cluster.brokers.values() for item in broker.state.logs.items()]
     return list(dict.fromkeys(partition for partition, log in logs if log.log_end_offset))

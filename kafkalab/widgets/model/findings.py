@@ -46,7 +46,7 @@ def report_of(cluster: Cluster, whole: bool = True) -> dict[str, Any]:
         report = Report(tuple(_unknown(r) if r.name in OF_FRAMES else r for r in report.results))
     sent_again = any(f.policy == ALLOWED for f in report[DUPLICATE].findings)
     outcomes = view_of(history).outcomes if sent_again else {}
-    place = partial(_placed, trace=cluster.trace, history=history, outcomes=outcomes)
+    place = partial(_place, trace=cluster.trace, history=history, outcomes=outcomes)
     results = [_plain(result, place) for result in report.results]
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
@@ -121,7 +121,7 @@ def _plain(result: Result, place: Callable[[Finding], dict[str, Any]]) -> dict[s
     }
 
 
-def _placed(
+def _place(
     finding: Finding, trace: Trace, history: History, outcomes: Mapping[tuple[str, int], str]
 ) -> dict[str, Any]:
     """The step that proves it is its last one: by then all of it has happened.

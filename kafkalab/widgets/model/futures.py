@@ -156,10 +156,10 @@ def _same(a: Event, b: Event) -> bool:
         return True
     if (a.kind, a.name, a.node, a.frame, a.at_ms, a.cause) != (b.kind, b.name, b.node, b.frame, b.at_ms, b.cause):
         return False
-    return a.data is b.data or _told(a.data) == _told(b.data)
+    return a.data is b.data or _drop_future(a.data) == _drop_future(b.data)
 
 
-def _told(data: Any) -> Any:
+def _drop_future(data: Any) -> Any:
     """Return what an event says when it happens: of a frame all but its future."""
     if isinstance(data, Frame):
         return data.receiver, data.version, data.body

@@ -47,9 +47,9 @@ class Walking(Listening):
 
     def fold(self) -> list[int]:
         """Return the steps that are folded into the stop at the cursor or after it, whether it is opened or not."""
-        return steps_in(self.every_stop(), self._unopened(), self.step)
+        return steps_in(self.every_stop(), self._list_unopened(), self.step)
 
-    def _unopened(self) -> list[int]:
+    def _list_unopened(self) -> list[int]:
         return walk(self.payload, tuple(self.groups), self.hidden, self.every)
 
     def walk(self, action: str, target: str = "") -> None:
@@ -69,7 +69,7 @@ class Walking(Listening):
     def aim(self, action: str, target: str = "") -> int:
         """Return the step to which a jump leads, or the stop whose fold is opened; ValueError if there is none."""
         if action == "open":
-            kept = self._unopened()
+            kept = self._list_unopened()
             if not steps_in(self.every_stop(), kept, self.step):
                 raise ValueError("no step is folded here")
             return next(stop for stop in kept if stop >= self.step)

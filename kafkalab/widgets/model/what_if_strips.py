@@ -108,12 +108,12 @@ def why_no_strips(payload: dict[str, Any]) -> str:
 
 def row_of(mishap: str, entries: Sequence[WhatIf]) -> Row:
     """Return the row of a mishap, with one entry for all neighbours that are alike."""
-    runs = [(entry.step, *_told(entry)) for entry in entries]
+    runs = [(entry.step, *_describe(entry)) for entry in entries]
     alike = groupby(runs, key=lambda run: run[1:])
     return {"name": NAMES[mishap], "runs": [list(next(group)) for _, group in alike]}
 
 
-def _told(entry: WhatIf) -> tuple[str, str, str]:
+def _describe(entry: WhatIf) -> tuple[str, str, str]:
     if not entry.faults:
         return NONE, "", ""
     fault = entry.faults[0]
@@ -155,10 +155,10 @@ def strip_lines(rows: Sequence[Row], places: Sequence[int], step: int) -> list[s
         cells = at_stops(row, places)
         numbered = groupby(enumerate(cells, 1), key=lambda cell: cell[1][1])
         turns = [(fate, next(group)[0]) for fate, group in numbered if fate != NONE]
-        told = [f"{fate} from stop {first}" for fate, first in _merged(turns)]
+        told = [f"{fate} from stop {first}" for fate, first in _merge(turns)]
         lines.append(f"    {row['name']}: {fate_words(cells[index])}; whole run: {', '.join(told) or NO_TARGET}")
     return lines
 
 
-def _merged(turns: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+def _merge(turns: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     return [next(group) for _, group in groupby(turns, key=lambda turn: turn[0])]

@@ -40,7 +40,7 @@ class Tables:
         ops: list[Op] = []
         for table, rows in event.data["tables"].items():
             ops += self._rows(strip_of(table), rows, event.at_ms)
-            committed = _shared(event.data["committed"][table], rows)
+            committed = _count_shared(event.data["committed"][table], rows)
             if self.stable.get(table, 0) != committed:
                 self.stable[table] = committed
                 ops += [[mark, SQLITE, strip_of(table), committed] for mark in ("hw", "lso")]
@@ -51,7 +51,7 @@ class Tables:
         ops: list[Op] = []
         if not known and rows and strip not in self.shown:
             ops.append(["leader", strip, SQLITE])
-        same = _shared(known, rows)
+        same = _count_shared(known, rows)
         if same < len(known):
             ops.append(["truncate", SQLITE, strip, same])
         ops += [["batch", SQLITE, strip, _row(place, rows[place], at_ms)] for place in range(same, len(rows))]
@@ -67,7 +67,7 @@ def statement_of(does: str) -> str:
     return f"{words[0]} {table}".strip() if words[0].isupper() else "ROLLBACK"
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _count_shared(one: list[str], other: list[str]) -> int:
     """Return how many rows both begin with."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 

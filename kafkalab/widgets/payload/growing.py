@@ -61,7 +61,7 @@ class GrowingPayload(PayloadMaker):
         appeared = self._new_partitions(events)
         rows = [self._event(event) for event in events]
         if rows and appeared:
-            rows[0]["patch"] = [*self._placed(appeared), *rows[0]["patch"]]
+            rows[0]["patch"] = [*self._place(appeared), *rows[0]["patch"]]
         marks = self._marks(rows)
         changed = {f.id: self._frame(f) for f in frames} | self._arrivals(events, frames)
         part = self._parts(rows, changed, marks)
@@ -116,7 +116,7 @@ class GrowingPayload(PayloadMaker):
         self.partitions = [*(p for p in known if not p.startswith("__")), *internal]
         return found
 
-    def _placed(self, partitions: list[str]) -> list[Op]:
+    def _place(self, partitions: list[str]) -> list[Op]:
         """The changes that earlier events would have made to partitions that have appeared just now."""
         image = self.cluster.controller.metadata
         leaders: list[Op] = [["leader", p, image.leader(p)] for p in partitions]

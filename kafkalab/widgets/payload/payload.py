@@ -44,13 +44,13 @@ class PayloadMaker:
         self.trace = cluster.trace
         self.leaders: dict[str, str] = {}
         self.frame_txns, self.event_txns = transactions_of(self.trace)
-        self.partitions = self._shown()
+        self.partitions = self._list_partitions()
         self.in_sync = InSync(cluster)
         self.positions: dict[str, dict[str, int]] = {}
         self.batches: dict[int, dict[str, Any]] = {}
         self.tables = Tables()
 
-    def _shown(self) -> list[str]:
+    def _list_partitions(self) -> list[str]:
         """The scenario's data partitions; those of other topics, then the internal ones, if they hold anything."""
         data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
         written = {e.name for e in self.trace.events if e.kind == "append"}
@@ -120,7 +120,7 @@ class PayloadMaker:
         }
 
     def _event(self, event: Event) -> dict[str, Any]:
-        category, stop, text, patch = self._told(event)
+        category, stop, text, patch = self._describe(event)
         return {
             "step": event.step,
             "at": self._at(event.at_ms),
@@ -136,16 +136,16 @@ class PayloadMaker:
             "patch": patch,
         }
 
-    def _told(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+    def _describe(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         """Return the category, whether the cursor stops here, the sentence, and the changes."""
         node, data = self._label(event.node), event.data
         match event.kind:
             case "send":
-                return data.category, True, self._sent(data), []
+                return data.category, True, self._describe_send(data), []
             case "receive":
                 return data.category, False, f"{node} receives {event.frame}.", self._taken_back(data)
             case "append":
-                return self._appended(event)
+                return self._describe_append(event)
             case "truncate":
                 cut = data["offset"]
                 text = f"{node} truncates {event.name} to offset {cut}: its leader never had what follows."
@@ -162,14 +162,14 @@ class PayloadMaker:
             case "fault":
                 return self._fault(event)
             case "timer":
-                text = f"{node} gives up {data['request']} after {self._waited(event)} without an answer."
+                text = f"{node} gives up {data['request']} after {self._format_wait(event)} without an answer."
                 return BY_NAME[data["request"]].category, True, text, []
             case "invoke":
                 return "transaction", True, f"{node} calls {event.name}().", [self._call(event, f"{event.name}()")]
             case _:
-                return self._completed(event)
+                return self._describe_completion(event)
 
-    def _waited(self, event: Event) -> str:
+    def _format_wait(self, event: Event) -> str:
         """Return how long the request that times out has been under way: it has the same cause as its time-out."""
         for earlier in reversed(self.trace.events[: event.step]):
             if (earlier.kind, earlier.node, earlier.cause) == ("send", event.node, event.cause):
@@ -180,7 +180,7 @@ class PayloadMaker:
     def _label(self, node: str) -> str:
         return self._node(node)["label"]
 
-    def _sent(self, frame: Frame) -> str:
+    def _describe_send(self, frame: Frame) -> str:
         parts = [f"{self._label(frame.sender)} sends {frame.id} to {self._label(frame.receiver)}"]
         if frame.attempt > 1 and frame.kind == "request":
             parts.append(f" (attempt {frame.attempt})")
@@ -188,7 +188,7 @@ class PayloadMaker:
             parts.append(f": {frame.error}")
         return "".join(parts) + "."
 
-    def _appended(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+    def _describe_append(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         batch: Batch = event.data
         leads = self.leaders.get(event.name) == event.node
         article = "an" if batch.control and batch.control.name == "ABORT" else "a"
@@ -278,7 +278,7 @@ class PayloadMaker:
     def _call(self, event: Event, last: str) -> Op:
         return ["client", event.node, {"last": last}]
 
-    def _completed(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+    def _describe_completion(self, event: Event) -> tuple[str, bool, str, list[Op]]:
         data, node = event.data, self._label(event.node)
         if event.name == "poll":
             values = ", ".join(f"{r[2]}" for r in data["records"]) or "nothing"

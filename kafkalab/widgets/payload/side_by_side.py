@@ -41,10 +41,10 @@ def _first_other_event(left: dict[str, Any], right: dict[str, Any]) -> int:
 
 def _first_other_frame(left: dict[str, Any], right: dict[str, Any]) -> int:
     pairs = enumerate(zip(left["events"], right["events"], strict=True))
-    return next((step for step, (one, other) in pairs if _said(left, one) != _said(right, other)), -1)
+    return next((step for step, (one, other) in pairs if _fields_of(left, one) != _fields_of(right, other)), -1)
 
 
-def _said(payload: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+def _fields_of(payload: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an event's frame."""
     return dict(payload["frames"][event["frame"]]["fields"]) if event["frame"] else {}
 
@@ -67,7 +67,7 @@ def rows_of(left: dict[str, Any], right: dict[str, Any], groups: tuple[str, ...]
         if kind == "equal":
             for x, y in pairs:
                 one, other = left["events"][x], right["events"][y]
-                said = (_said(left, one), _said(right, other)) if by_frames else ({}, {})
+                said = (_fields_of(left, one), _fields_of(right, other)) if by_frames else ({}, {})
                 rows.append([x, y, *_data(one, other, said)])
         else:
             rows += [[x, y, 0] for x, y in pairs]

@@ -154,9 +154,9 @@ def _cells(table: Mapping[Any, Mapping[Any, Any]], stays: str) -> tuple[Transiti
     cells = []
     for state, row in table.items():
         for ask, outcome in row.items():
-            place = {"state": _named(state), "ask": ask.value}
+            place = {"state": _name_state(state), "ask": ask.value}
             if isinstance(outcome, Go | Move):
-                cells.append(Transition(kind="go", to=_named(outcome.state), **_moving(ask, outcome), **place))
+                cells.append(Transition(kind="go", to=_name_state(outcome.state), **_moving(ask, outcome), **place))
             elif isinstance(outcome, Wait):
                 cells.append(Transition(kind="wait", answer="answered when the group moves on", **place))
             elif isinstance(outcome, Refuse):
@@ -167,7 +167,7 @@ def _cells(table: Mapping[Any, Mapping[Any, Any]], stays: str) -> tuple[Transiti
     return tuple(cells)
 
 
-def _named(state: TxnState | GroupState) -> str:
+def _name_state(state: TxnState | GroupState) -> str:
     return state.label if isinstance(state, TxnState) else state.value
 
 

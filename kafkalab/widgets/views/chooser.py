@@ -40,12 +40,12 @@ class Chooser(Picture):
         if not entries:
             raise ValueError("a chooser needs at least one entry")
         self._tell, self._keys = tell, [key for _, key, _ in entries]
-        key = self._known(chosen or self._keys[0])
+        key = self._check_known(chosen or self._keys[0])
         words = [list(pair) for pair in tell(key)]
         super().__init__(heading=heading, entries=[list(e) for e in entries], chosen=key, words=words, size=size)
         self.hear({"press": lambda said: self.press(str(said.get("action")), str(said.get("target", "")))})
 
-    def _known(self, key: str) -> str:
+    def _check_known(self, key: str) -> str:
         if key not in self._keys:
             raise ValueError(f"no entry {quoted(key)}; there are {', '.join(self._keys)}")
         return key
@@ -57,7 +57,7 @@ class Chooser(Picture):
         """
         at = self._keys.index(self.chosen)
         if action == "choose":
-            key = self._known(target)
+            key = self._check_known(target)
         elif action in MOVES:
             to = {"left": at - 1, "right": at + 1, "home": 0, "end": len(self._keys) - 1}[action]
             if not 0 <= to < len(self._keys):

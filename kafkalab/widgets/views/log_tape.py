@@ -36,10 +36,10 @@ class LogTape(View):
         super().__init__(run, size, words={"meaning": MEANING, "states": STATES})
         if not self.payload["partitions"]:
             raise ValueError("there is no partition yet: make a topic first")
-        self.partition = self._known(partition or self.payload["partitions"][0])
+        self.partition = self._check_known(partition or self.payload["partitions"][0])
         self.replicas = replicas
 
-    def _known(self, partition: str) -> str:
+    def _check_known(self, partition: str) -> str:
         return checked(partition, self.payload["partitions"], f"no log of {quoted(partition)} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -83,7 +83,7 @@ class LogTape(View):
 
     def _choose(self, target: str) -> None:
         partition, _, offset = target.rpartition("@") if "@" in target else (target, "", "")
-        partition = self._known(partition)
+        partition = self._check_known(partition)
         if not offset:
             self.partition, self.offset = partition, -1
             return

@@ -70,7 +70,7 @@ class Predict(Picture):
         ValueError for an answer that is no choice, for none at all, and for a seal that was cut or changed.
         """
         if sealed:
-            answer, because = _unsealed(sealed)
+            answer, because = _unseal(sealed)
         if answer is None:
             raise ValueError("a card needs its answer: answer=…, or sealed=… from Predict.seal(answer, because)")
         if choices and str(answer) not in choices:
@@ -86,7 +86,7 @@ class Predict(Picture):
         if self._journey is not None and step is not None:
             before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
             self._journey.step = before[-1] if before else 0
-            self._journey.observe(self._walked, "step")
+            self._journey.observe(self._tell_at_step, "step")
         self.hear({"press": lambda said: self.press(str(said.get("action")), str(said.get("target", "")))})
 
     @staticmethod
@@ -94,7 +94,7 @@ class Predict(Picture):
         """Return answer and reason as a token for `sealed`, which cannot be read by accident."""
         packed = zlib.compress(json.dumps([answer, because], ensure_ascii=False).encode(), 9)
         check = sha256(packed).digest()[:4]
-        return SEAL + base64.urlsafe_b64encode(check + _mixed(packed, check)).decode()
+        return SEAL + base64.urlsafe_b64encode(check + mix(packed, check)).decode()
 
     def sealed(self) -> str:
         """Return this card's answer and reason as a token."""
@@ -153,7 +153,7 @@ class Predict(Picture):
         if self._journey is not None and self._step is not None:
             self._journey.step = self._step
 
-    def _walked(self, change: dict[str, int]) -> None:
+    def _tell_at_step(self, change: dict[str, int]) -> None:
         """Tell once the cursor has reached the step, if an answer is kept."""
         if self.given and not self.verdict and self._step is not None and change["new"] >= self._step:
             self._tell()
@@ -205,17 +205,18 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _mixed(data: bytes, key: bytes) -> bytes:
+def mix(data: bytes, key: bytes) -> bytes:
+    """Return the data under a key stream; a second time returns the data."""
     stream = b""
     while len(stream) < len(data):
         stream += sha256(key + len(stream).to_bytes(4, "big")).digest()
     return bytes(a ^ b for a, b in zip(data, stream, strict=False))
 
 
-def _unsealed(token: str) -> tuple[Answer, str]:
+def _unseal(token: str) -> tuple[Answer, str]:
     try:
         raw = base64.urlsafe_b64decode(token.removeprefix(SEAL).encode())
-        packed = _mixed(raw[4:], raw[:4])
+        packed = mix(raw[4:], raw[:4])
         if not token.startswith(SEAL) or sha256(packed).digest()[:4] != raw[:4]:
             raise ValueError
         answer, because = json.loads(zlib.decompress(packed))

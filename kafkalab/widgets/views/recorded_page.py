@@ -43,7 +43,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 <noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>
 <main id="run"></main>
 {_make_it_yours(journey)}
-<script id="packed" type="text/plain">{_packed([*modules, values])}</script>
+<script id="packed" type="text/plain">{_pack([*modules, values])}</script>
 <script type="module">{built("recorded_page_opens.js")}</script>
 </html>
 """
@@ -70,6 +70,6 @@ def _make_it_yours(journey: Journey) -> str:
     )
 
 
-def _packed(values: list[Any]) -> str:
+def _pack(values: list[Any]) -> str:
     """Return JSON, compressed, in letters of which none means anything in HTML: a third of the size."""
     return b64encode(zlib.compress(json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode(), 9)).decode()

@@ -43,19 +43,19 @@ class Share(View):
     @property
     def code(self) -> str:
         """The short code. ValueError for a run whose program cannot be saved."""
-        return self._given("code")
+        return self._take_shared("code")
 
     @property
     def python(self) -> str:
         """A cell that makes the scenario. ValueError for a run whose program cannot be saved."""
-        return self._given("python")
+        return self._take_shared("python")
 
     @property
     def file_text(self) -> str:
         """The text of the `.klab` file. ValueError for a run whose program cannot be saved."""
-        return self._given("file")
+        return self._take_shared("file")
 
-    def _given(self, name: str) -> str:
+    def _take_shared(self, name: str) -> str:
         if self.shared["why"]:
             raise ValueError(self.shared["why"])
         return str(self.shared[name])

@@ -126,10 +126,10 @@ class _Tape:
 
     def _width(self, base: int) -> float:
         found = [line for cells in self.cells for b, o, w in cells if b["base"] == base for line in _lines(b, o, w)]
-        found += [READ[state][1] for level in self.levels for state in [self._given(base, level)] if state in READ]
+        found += [READ[state][1] for level in self.levels for state in [self._draw_given(base, level)] if state in READ]
         return min(max(width_of(line, 11) for line in found) + 18, 300.0)
 
-    def _given(self, base: int, level: str) -> str:
+    def _draw_given(self, base: int, level: str) -> str:
         found = (given(self.leader, b, o, level) for b, o, why in self.cells[0] if b["base"] == base and not why)
         return next(found, "")
 

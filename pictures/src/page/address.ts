@@ -1,18 +1,20 @@
-// The address of a state: a picture of the page and a place in it, "#walk@EndTxn#1", "#walk@chapter:decision", or,
-// where no frame is sent, the step: "#walk@54".
+// The address of a state: a picture of the page and a place in it.
+//
+// A place is a frame, "#walk@EndTxn#1", a chapter, "#walk@chapter:decision", or, where no frame is sent, the step,
+// "#walk@54".
 
 export interface Address {
 	picture: string;
 	place: string;
 }
 
-const ADDRESS = /^#([\w-]+)@([^&]+)/;
+const ADDRESS = /^#([\w-]+)(?:@([^&]+))?(?:&|$)/;
 
-// What the part of an address after "#" names; undefined for a heading, or for none.
+// What the part of an address after "#" names: a picture, or what else has an id; undefined for none.
 export function parseAddress(hash: string): Address | undefined {
 	try {
-		const [, picture, place] = ADDRESS.exec(decodeURIComponent(hash)) ?? [];
-		return picture && place ? { picture, place } : undefined;
+		const [, picture, place = ""] = ADDRESS.exec(decodeURIComponent(hash)) ?? [];
+		return picture ? { picture, place } : undefined;
 	} catch {
 		return undefined;
 	}
@@ -24,6 +26,7 @@ export const formatAddress = ({ picture, place }: Address) =>
 // What an address needs of a picture.
 interface Picture extends HTMLElement {
 	place: string;
+	link: string; // to a run that only Python makes
 	go(place: string): Promise<void>;
 }
 
@@ -47,7 +50,7 @@ export function hearAddresses() {
 export function linkTo(picture: Picture): HTMLAnchorElement {
 	const link = document.createElement("a"),
 		name = () => {
-			link.href = formatAddress({ picture: picture.id, place: picture.place });
+			link.href = picture.link || formatAddress({ picture: picture.id, place: picture.place });
 		};
 	Object.assign(link, {
 		className: "here",
@@ -59,9 +62,11 @@ export function linkTo(picture: Picture): HTMLAnchorElement {
 	async function take(event: Event) {
 		event.preventDefault();
 		name();
-		history.replaceState(null, "", link.hash);
+		if (link.pathname === location.pathname) history.replaceState(null, "", link.hash);
 		const copied = await navigator.clipboard?.writeText(link.href).catch(() => "refused");
-		link.textContent = copied === undefined && navigator.clipboard ? "Link copied" : "The link is in the address bar";
+		if (copied === undefined && navigator.clipboard) link.textContent = "Link copied";
+		else if (picture.link) location.assign(link.href);
+		else link.textContent = "The link is in the address bar";
 	}
 	return link;
 }

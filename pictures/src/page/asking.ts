@@ -4,13 +4,22 @@ import type { Values } from "./page_model";
 import type { Message, RunModel } from "./run_model";
 
 const PYTHON = new URL("pictures/python", import.meta.url).href,
-	NEEDS_NO_ANSWER = /^(step|check|more)$/; // Python is told, but never started for it
+	NEEDS_NO_ANSWER = /^(step|check|more)$/, // Python is told, but never started for it
+	ONLY_THERE = "This run can be made again only in its notebook: open it there.";
 
-const ONLY_THERE = "This run can be made again only in its notebook: open it there.";
 type Python = typeof import("./python");
 let python: Python | undefined, loading: Promise<Python> | undefined;
 
-async function loadPython(): Promise<Python> {
+// Python's side of the page; after a failure it is loaded again.
+export function loadPython(): Promise<Python> {
+	loading ??= load().catch((error: Error) => {
+		loading = undefined;
+		throw new Error(`Python cannot be loaded (${error.message}).`);
+	});
+	return loading;
+}
+
+async function load(): Promise<Python> {
 	const style = document.createElement("link");
 	Object.assign(style, { rel: "stylesheet", href: `${PYTHON}.css` });
 	document.head.append(style);
@@ -26,11 +35,9 @@ export async function askPython(model: RunModel, content: Message) {
 	}
 	if (!journey.part && !journey.codes.length) return model.refuse(ONLY_THERE);
 	try {
-		loading ??= loadPython();
-		(await loading).ask(model, { method: "custom", content });
+		(await loadPython()).ask(model, { method: "custom", content });
 	} catch (error) {
-		loading = undefined;
-		model.refuse(`Python cannot be loaded (${(error as Error).message}). The picture goes on stepping.`);
+		model.refuse(`${(error as Error).message} The picture goes on stepping.`);
 	}
 }
 

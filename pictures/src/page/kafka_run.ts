@@ -6,9 +6,9 @@ import "./kafka_run.css";
 import { hearAddresses, linkTo } from "./address";
 import { follow } from "./asking";
 import { Foretold } from "./foretold";
-import type { PageModel } from "./page_model";
+import { defineOpened } from "./opened";
 import { playCard } from "./predict_card";
-import { JourneyView, RunModel, SharedJourney } from "./run_model";
+import { JourneyView, linkToRun, RunModel, SharedJourney } from "./run_model";
 import { type Common, type Kept, type Stored, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
 import { hearTextLinks } from "./text_links";
 import { mendTheme } from "./theme";
@@ -65,8 +65,8 @@ const headingOf = (picture: Element) => {
 	return `Picture: ${(heading?.textContent ?? "").replace(/#$/, "").trim()}`;
 };
 
-// What must not move while a picture above it grows: the heading that the address names, as long as it is on the screen;
-// for a picture above the screen, where the browser itself does not see to that, what follows it.
+// What must not move while a picture above it grows: the heading that the address names, while it is on the screen; for
+// a picture above the screen, where the browser itself does not see to that, what follows it.
 function heldBelow(picture: Element): Element | undefined {
 	const target = document.querySelector(":target"),
 		top = target?.getBoundingClientRect().top ?? -1,
@@ -116,17 +116,27 @@ export class KafkaRun extends HTMLElement {
 		});
 		return this.opening;
 	}
-	private async load() {
+	// What Python has made, in place of what is stored.
+	given: { model: RunModel; journey: JourneyView } | undefined;
+	private async find(): Promise<{ model: RunModel; journey: JourneyView | undefined }> {
 		const src = new URL(this.getAttribute("src") ?? "", document.baseURI),
 			kept = await unpackOnce<Kept>(src),
-			[models, { default: picture }] = await Promise.all([modelsOf(src, kept), moduleOf(kept.part)]),
-			place = document.createElement("div");
+			models = await modelsOf(src, kept),
+			model = models.get(kept.root) as RunModel;
+		return {
+			model,
+			journey: models.get(String(model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined,
+		};
+	}
+	private async load() {
+		const place = document.createElement("div"),
+			part = this.getAttribute("part") ?? "",
+			[found, { default: picture }] = await Promise.all([this.given ?? this.find(), moduleOf(part)]);
 		this.common = await commonModule();
-		this.model = models.get(kept.root) as RunModel;
-		this.journey = models.get(String(this.model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined;
+		Object.assign(this, found);
 		place.className = "coming";
 		this.append(place);
-		this.close = (await picture.render({ model: this.model as PageModel, el: place })) ?? undefined;
+		this.close = (await picture.render({ model: found.model, el: place })) ?? undefined;
 		await laidOut();
 		this.show(place);
 	}
@@ -138,6 +148,12 @@ export class KafkaRun extends HTMLElement {
 		this.replaceChildren(place, linkTo(this));
 		this.classList.add("live");
 		if (held) scrollBy({ top: held.getBoundingClientRect().top - top, behavior: "instant" });
+	}
+	// A link to the run that is shown, where the page does not have it as this picture.
+	get link(): string {
+		const { journey } = this,
+			code = journey?.shared.code;
+		return code ? `${linkToRun(code)}&step=${journey.get("step")}` : "";
 	}
 	// Where the picture stands: the frame that is sent at its step, else the step; "" for a picture without steps.
 	get place(): string {
@@ -175,6 +191,7 @@ export class KafkaRun extends HTMLElement {
 }
 
 customElements.define("kafka-run", KafkaRun);
+defineOpened();
 hearTextLinks();
 hearAddresses();
 mendTheme();

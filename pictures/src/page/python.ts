@@ -105,10 +105,20 @@ function post(model: RunModel, message: object) {
 	worker.postMessage(JSON.stringify({ id: model.id, ...message }));
 }
 
+// Lets Python make the run that an address names, and tell a model without values all of it.
+export function openAddress(journey: RunModel, address: string) {
+	if (isLacking()) return journey.refuse(NO_WASM);
+	models.set(journey.id, journey);
+	post(journey, { kind: "open", address });
+}
+export const answerChallenge = (journey: RunModel, challenge: string, name: string) =>
+	post(journey, { kind: "answer", challenge, name });
+
+const isLacking = () => typeof WebAssembly !== "object" || typeof Worker !== "function";
 export const isThere = (model: RunModel) => models.has(model.id);
 
-// Lets Python make what the model shows, and take its place.
-function open(model: RunModel) {
+// Lets Python make what the model shows, and take its place; a model without values gets all of them.
+export function open(model: RunModel) {
 	if (models.has(model.id)) return;
 	const { part, codes, values, journey } = model,
 		{ payload, ...small } = values;
@@ -125,7 +135,7 @@ export function follow(view: RunModel) {
 }
 
 export function ask(model: RunModel, data: Data) {
-	if (typeof WebAssembly !== "object" || typeof Worker !== "function") return model.refuse(NO_WASM);
+	if (isLacking()) return model.refuse(NO_WASM);
 	open(model);
 	post(model, { kind: "comm", data });
 }

@@ -26,6 +26,10 @@ export interface Recorded {
 	codes?: string[];
 }
 
+// The page of the book that opens a run by its code.
+const RUN_PAGE = new URL("../run.html", import.meta.url).href;
+export const linkToRun = (code: string) => `${RUN_PAGE}#run=${code}`;
+
 const FOREVER_MS = 2 ** 31 - 1;
 let count = 0;
 
@@ -38,6 +42,7 @@ export class RunModel extends PageModel {
 	answer: Answer = askPython;
 	journey: SharedJourney | undefined;
 	foretold: Foretold | undefined; // of a journey
+	readonly linkTo = linkToRun;
 	readonly patience_ms = FOREVER_MS; // a bar tells that Python is at it, and a button stops it
 	klab: unknown;
 	private dirty: Values = {};
@@ -82,6 +87,13 @@ const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stri
 export class SharedJourney extends RunModel {
 	private moved = false;
 	private readonly recorded: Values[] = [];
+	private readonly begun = this.values.place; // the run that was recorded
+
+	// The code of a run that a press has made; "" for the recorded one.
+	get code() {
+		const place = Number(this.get("place"));
+		return place === this.begun ? "" : (this.codes[place] ?? "");
+	}
 
 	// A picture's way to the journey. Until a reader moves one of them, each shows the step that its text speaks of.
 	viewOf(recorded: Values): JourneyView {

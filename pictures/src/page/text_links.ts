@@ -1,5 +1,7 @@
-// Links in the text that name a place in a picture, "#EndTxn#1": the pictures load if they are not there yet, the
-// nearest first, until one knows the name. The picture itself then follows the link, as in a notebook.
+// Links in the text that name a place in a picture, "#EndTxn#1".
+//
+// The pictures load if they are not there yet, the nearest first, until one knows the name. The picture itself then
+// follows the link, as in a notebook.
 
 import { distance, linkedName } from "../link_names";
 import type { KafkaRun } from "./kafka_run";

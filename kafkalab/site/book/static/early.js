@@ -1,4 +1,4 @@
-// Where the site has JupyterLite: what a lab as a notebook needs is fetched as soon as the reader points at a link to one.
+// Where the site has JupyterLite: what a lab as a notebook needs is fetched once the reader points at a link to one.
 //
 // What isolates the labs' pages (isolate.js) is set up at once, so that Interrupt works in the first one.
 const PYTHON = [
