@@ -46,7 +46,7 @@ test("an address names a picture and a place; a link to a frame is none", () => 
 });
 
 test("each view of a journey has its own step until one is moved; then all follow", () => {
-	const journey = new SharedJourney({ step: 3, groups: ["transaction"], size: "" }),
+	const journey = new SharedJourney({ values: { step: 3, groups: ["transaction"], size: "" }, part: "" }),
 		first = journey.viewOf({ step: 3, groups: ["transaction"] }),
 		second = journey.viewOf({ step: 9, groups: ["transaction", "metadata"] }),
 		told: Record<string, unknown[]> = {};
@@ -67,7 +67,7 @@ test("each view of a journey has its own step until one is moved; then all follo
 });
 
 test("a press moves the others to the step at which it is made", () => {
-	const journey = new SharedJourney({ step: 3 }),
+	const journey = new SharedJourney({ values: { step: 3 }, part: "" }),
 		first = journey.viewOf({ step: 3 }),
 		second = journey.viewOf({ step: 9 });
 	second.send({ kind: "press" });
