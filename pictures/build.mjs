@@ -11,7 +11,7 @@ import { build } from "esbuild";
 const HERE = import.meta.dirname,
 	OUT = resolve(process.argv[2] ?? join(HERE, "../kafkalab/widgets/built")),
 	COMMON = "kafkalab:common",
-	ENTRIES = ["kafka_exercise", "kafka_run", "terms", "page", "python", "recorded_page", "recorded_page_opens"],
+	ENTRIES = ["kafka_exercise", "kafka_run", "terms", "python", "recorded_page", "recorded_page_opens"],
 	PICTURE = /^export default /m,
 	SCRIPT = /\.[jt]s$/;
 

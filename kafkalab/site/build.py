@@ -13,7 +13,6 @@ from kafkalab.site.kernel.build import PAGE as KERNELS_PAGE
 from kafkalab.site.kernel.build import write_kernel
 from kafkalab.site.lite import APPS, FOLDER, PYTHON, build_lite
 from kafkalab.site.notebooks import write_notebooks
-from kafkalab.site.page.build import PAGE, write_page
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
 
 SITE = Path("build", "site")
@@ -33,7 +32,6 @@ def build(root: Path, site: Path, url: str = "") -> None:
         write_notebooks(root, Path(folder))
         build_lite(root, site, Path(folder))
     _guard(site)
-    write_page(site / PAGE, site / PYTHON, node(root / CACHE))
     others = set(site.rglob("*.html"))
     with tempfile.TemporaryDirectory() as folder:
         build_book(root, site, Path(folder), url=url)

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Form, judge, partsOf } from "../src/page/judging";
-import { openSeal } from "../src/page/seals";
+import { openText } from "../src/page/seals";
 import sealed from "./sealed_form.json";
 
 const { texts, order, ...form } = sealed,
@@ -11,9 +11,9 @@ const { texts, order, ...form } = sealed,
 
 test("each part of an answer opens its own text, and nothing else does", async () => {
 	for (const [part, text] of Object.entries(texts))
-		assert.deepEqual(await openSeal(form, JSON.parse(part)), JSON.parse(text));
-	assert.equal(await openSeal(form, [0, "once"]), undefined);
-	assert.equal(await openSeal({ ...form, salt: "another" }, [0, "twice"]), undefined);
+		assert.deepEqual(await openText(form, JSON.parse(part)), JSON.parse(text));
+	assert.equal(await openText(form, [0, "once"]), undefined);
+	assert.equal(await openText({ ...form, salt: "another" }, [0, "twice"]), undefined);
 });
 
 test("the right answer says why; a wrong one what is said to its first wrong row", async () => {

@@ -184,14 +184,14 @@ def clicks() -> None:
     print("\n".join(said) if said else f"  not measured: {done.stdout.strip().splitlines()[-1]}")
 
 
-def page() -> None:
-    from tests.browser.measure_page import main as measured
+def book() -> None:
+    from tests.browser.measure_book import main as measured
 
     measured([])
 
 
-def book() -> None:
-    from tests.browser.measure_book import main as measured
+def faults() -> None:
+    from tests.browser.measure_faults import main as measured
 
     measured([])
 
@@ -206,8 +206,8 @@ def main() -> None:
         ("Random testing", random_schedules),
         ("Search: rules that are off, found by lineage and by random", searches),
         ("Click to paint in Chromium, localhost", clicks),
-        ("The page with Python in it, in Chromium", page),
         ("The book of the labs", book),
+        ("Faults in the book", faults),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Streaming audits", streaming),

@@ -61,7 +61,7 @@ def pages(site: Path) -> Iterator[Path]:
     """Yield the book's pages."""
     for path in sorted(site.rglob("*.html")):
         place = path.relative_to(site)
-        if place != SHOWN_FIRST and place.parts[0] not in ("jupyter", "page", "404.html"):
+        if place != SHOWN_FIRST and place.parts[0] not in ("jupyter", "404.html"):
             yield path
 
 
@@ -230,7 +230,7 @@ def test_at_the_first_press_the_order_is_in_the_log_twice(address: str, page: Pa
 def test_a_run_opens_at_the_step_that_decides(
     address: str, page: Page, console_errors: list[str], address_of: str, now: str, found: str
 ) -> None:
-    page.goto(f"{address.removesuffix('page/')}docs/{address_of}")
+    page.goto(f"{address}docs/{address_of}")
     entry = page.locator(f"section[id='{address_of.partition('#')[2]}']")
     expect(entry.locator(".klab")).to_have_count(0)
     entry.get_by_text("Open the run").click()

@@ -24,7 +24,7 @@ from tests.site.conftest import one_at_a_time
 __all__ = ["console_errors"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
 
-LABS = ("00_meet", "03", "90")
+LABS = ("00_meet", "02", "03", "90")
 LAB = "labs/03_a_full_commit.html"
 PHONE = {"width": 390, "height": 844}
 PICTURE = re.compile(r"<kafka-run ")
@@ -111,6 +111,7 @@ def test_every_picture_is_live(address: str, page: Page, book: Path, lab: str) -
     count = len(PICTURE.findall((book / "labs" / f"{lab}.html").read_text(encoding="utf-8")))
     assert count > 1
     page.goto(f"{address}labs/{lab}.html")
+    page.evaluate("for (const exhibit of document.querySelectorAll('details.run')) exhibit.open = true")
     pictures = page.locator("kafka-run")
     expect(pictures).to_have_count(count)
     page.evaluate("for (const one of document.querySelectorAll('details.run')) one.open = true")

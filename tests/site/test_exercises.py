@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 import zlib
@@ -21,11 +20,12 @@ from kafkalab.grading.exercise import EXERCISES
 from kafkalab.grading.forms import Form, Order
 from kafkalab.grading.tables import Table
 from kafkalab.site.book import form_recorder
-from kafkalab.site.book.exercises import FOLDER, KEY_BYTES, LABEL_BYTES, as_html, seal, write_form
+from kafkalab.site.book.exercises import FOLDER, as_html, seal, stretch, write_form
 from kafkalab.site.book.form_recorder import FORM_ID, canonical
 from kafkalab.site.book.links import Links
 from kafkalab.site.book.notebooks import article_of
 from kafkalab.site.notebooks import NEEDS_MORE
+from kafkalab.widgets.views.predict import mix
 from tests.grading.told import told
 
 ROOT = Path(__file__).parents[2]
@@ -72,13 +72,10 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def opened(form: dict[str, Any], part: Any) -> dict[str, str] | None:
     """Return what is sealed under a part of an answer, as a page opens it."""
-    made = hashlib.pbkdf2_hmac("sha256", canonical(part).encode(), form["salt"].encode(), form["rounds"], 32)
-    assert len(made) == LABEL_BYTES + KEY_BYTES
-    if (found := form["sealed"].get(base64.b64encode(made[:LABEL_BYTES]).decode())) is None:
+    label, key = stretch(canonical(part), form["salt"])
+    if (found := form["sealed"].get(base64.b64encode(label).decode())) is None:
         return None
-    mixed = base64.b64decode(found)
-    stream = hashlib.pbkdf2_hmac("sha256", made[LABEL_BYTES:], b"", 1, len(mixed))
-    text: dict[str, str] = json.loads(zlib.decompress(bytes(a ^ b for a, b in zip(mixed, stream, strict=True))))
+    text: dict[str, str] = json.loads(zlib.decompress(mix(base64.b64decode(found), key)))
     return text
 
 

@@ -4,24 +4,21 @@ lacks, which Firefox has when its preferences say so."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
-from kafkalab import Drop, lab03
+from kafkalab import lab03
 from kafkalab.site.serve import served
 from tests.browser.conftest import SHOW_WITHIN_MS, console_errors, page
 from tests.browser.firefox import firefox
 from tests.site.test_book import test_a_run_opens_at_the_step_that_decides
-from tests.site.test_page_in_the_browser import (
-    PICTURE,
+from tests.site.test_python_in_the_browser import (
     opened,
-    shows,
-    test_a_long_run_is_stopped_by_a_new_worker_with_the_run_that_was_shown,
-    test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked,
-    test_where_memory_is_shared_python_is_interrupted_and_goes_on,
+    test_a_code_opens_the_run_of_this_python_and_nobody_else_is_asked,
+    test_python_is_stopped_and_the_next_press_starts_it_again,
+    test_while_python_loads_the_picture_steps_and_the_press_is_kept,
 )
 from tests.site.test_site import (
     LACKS,
@@ -39,16 +36,16 @@ __all__ = [
     "console_errors",
     "lab3",
     "page",
-    "test_a_long_run_is_stopped_by_a_new_worker_with_the_run_that_was_shown",
+    "test_a_code_opens_the_run_of_this_python_and_nobody_else_is_asked",
     "test_a_run_opens_at_the_step_that_decides",
-    "test_a_run_with_faults_is_that_of_this_python_and_nothing_else_is_asked",
     "test_a_wrong_answer_is_told_and_a_right_one_passes",
     "test_all_cells_of_a_solved_lab_run_with_the_saved_outputs",
     "test_dropping_a_frame_gives_a_new_run_and_undo_the_old_one",
     "test_links_of_a_notebook_open_our_pages_and_other_labs",
     "test_nothing_was_asked_of_another_address",
+    "test_python_is_stopped_and_the_next_press_starts_it_again",
     "test_what_was_solved_survives_a_reload_and_can_be_downloaded",
-    "test_where_memory_is_shared_python_is_interrupted_and_goes_on",
+    "test_while_python_loads_the_picture_steps_and_the_press_is_kept",
 ]
 pytestmark = [pytest.mark.browser, pytest.mark.firefox, pytest.mark.site]
 PREFERENCES: dict[str, dict[str, str | float | bool]] = {
@@ -80,23 +77,9 @@ def browser(playwright: Playwright, program_there: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """The address of the page with Python in it."""
+    """The address of the site."""
     with served(site) as server:
-        yield f"{server}page/"
-
-
-def test_an_arrow_key_steps_a_press_makes_a_run_and_undo_takes_it_back(address: str, page: Page) -> None:
-    opened(page, f"{address}#lab=lab03&at=EndTxn%231")
-    expect(page.locator(".klab .now")).to_contain_text("EndTxn#1")
-    step = page.locator(PICTURE).get_attribute("data-step") or ""
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(PICTURE)).not_to_have_attribute("data-step", step)
-    page.keyboard.press("ArrowLeft")
-    expect(page.locator(PICTURE)).to_have_attribute("data-step", step)
-    page.keyboard.press("d")
-    shows(page, replace(lab03(), faults=(Drop("EndTxn#1"),)))
-    page.locator('[data-action="undo"]').click()
-    shows(page, lab03())
+        yield server
 
 
 @pytest.mark.parametrize("lack", PREFERENCES)
@@ -107,12 +90,12 @@ def test_what_firefox_lacks_is_said_and_without_storage_all_opens_nevertheless(
         page = browser.new_page()
         page.set_default_timeout(SHOW_WITHIN_MS)
         for place in ("index.html", f"jupyter/notebooks/index.html?path=labs/{NAME}.ipynb"):
-            page.goto(address.removesuffix("page/") + place, wait_until="commit")
+            page.goto(address + place, wait_until="commit")
             expect(page.locator(f"[data-notice={lack}]")).to_contain_text(LACKS[lack][1])
         if lack == "storage":
             expect(page.locator(".jp-Notebook .jp-Cell").first).to_contain_text("A full commit")
-            page.goto(address)
-            shows(page, lab03())
+            page.goto(f"{address}run.html#lab=lab03")
+            opened(page, lab03())
         if lack == "wasm":
-            page.goto(address)
-            expect(page.locator("#said")).to_contain_text("This browser cannot run Python: it has no WebAssembly")
+            page.goto(f"{address}run.html#lab=lab03")
+            expect(page.locator(".told")).to_contain_text("This browser cannot run Python: it has no WebAssembly")

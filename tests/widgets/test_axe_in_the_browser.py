@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 OF_THE_PAGE = {"page-has-heading-one"}
 COMPUTED = {"color-contrast", "label-content-name-mismatch"}
-"""The rules that axe-core cannot judge: contrast on patterns (see test_palette.py), and labels that are signs alone."""
+"""The rules that axe-core cannot judge: contrast on patterns, which test_palette.py computes, and labels of signs."""
 CLICK_HELP = "() => document.querySelectorAll('.klab').forEach((e) => e.querySelector('[data-action=help]').click())"
 KEYS = {"#w0": "fwinp", "#w3": "i", "#w4": "w", "#w5": "n"}
 """The keys that open parts of some widgets: filter, what if, fields, menus, faults; a batch; questions; a node."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from kafkalab.site.book.documents import write_documents
 from kafkalab.site.book.front import write_front
 from kafkalab.site.book.notebooks import FOLDER, write_articles
-from kafkalab.site.book.runs import element_of, lost_answer, with_runs
+from kafkalab.site.book.runs import element_of, lost_answer, recordings, with_runs
 from kafkalab.site.book.sphinx_extension import ELEMENTS
 from kafkalab.site.lite import PYTHON
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
@@ -27,12 +27,13 @@ UNUSED = ("_static/*.html", "_static/**/*.map", "_static/scripts/fontawesome.js"
 def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), url: str = "") -> None:
     """Build the book of the project in the folder `root` into the folder `site`; `sources` is a folder to work in.
 
-    `only` are beginnings of the names of labs, for a quick look. `url` is the public address of the site, "" if it is
-    not known: then no page has a tag that needs it.
+    `only` are beginnings of the names of labs, for a quick look: the reference then has no runs. `url` is the public
+    address of the site, "" if it is not known: then no page has a tag that needs it.
     """
     articles = write_articles(root, sources, site, only)
     picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "", foretold=True)
-    documents = write_documents(root, sources, site, articles, with_runs(root, site, picture))
+    runs = [] if only else list(recordings(root))
+    documents = write_documents(root, sources, site, articles, with_runs(runs, site, picture))
     write_front(root, sources, picture, documents)
     shutil.copy(HERE / "run.md", sources)
     make_pages(sources, site, url, strict=not only)

@@ -22,6 +22,7 @@ html_show_sourcelink = False
 html_use_index = False
 html_last_updated_fmt = None
 html_context = {"default_mode": "auto"}
+html_sidebars = {"**": ["brand.html", "sbt-sidebar-nav.html"]}
 html_theme_options = {
     "show_navbar_depth": 1,
     "use_download_button": False,

@@ -1,9 +1,10 @@
 """The exercises of an article: a box in place of the cells to fill in, and a form where no Python is needed.
 
-A form's file holds no answer in clear. Each wrong part of an answer, and the whole right one, is stretched with PBKDF2
-under the exercise's salt: the result's first bytes are the label under which a text is found, the others its key. This
-keeps an answer from being read by accident, also by who looks into the file. It keeps nobody out who wants to know: a
-row has a handful of words, and a program tries them all in a second.
+A form's file holds no answer in clear. SHA-256, repeated `ROUNDS` times, makes of each wrong part of an answer, and of
+the whole right one, a label under which a text is found, and the text's key. This keeps an answer from being read by
+accident, also by who looks into the file. It keeps nobody out who wants to know: a row has a handful of words, and a
+program tries them all in a second. So `ROUNDS` is small enough for a page without https, where a browser offers no
+hash of its own.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
 from kafkalab.site.book.recorder import Kept
 from kafkalab.site.lite import notebook_address
 from kafkalab.site.notebooks import NEEDS_MORE, WHERE
+from kafkalab.widgets.views.predict import mix
 
 FOLDER = Path("_static", "exercises")
 """The folder of the site with the forms."""
-ROUNDS = 20_000
-LABEL_BYTES, KEY_BYTES = 12, 20
+ROUNDS, LABEL_BYTES = 1_000, 12
 CODE = re.compile(r"`([^`]*)`")
 EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
 FORM_ELEMENT = """<kafka-exercise name="{name}" src="{data}">
@@ -94,15 +95,21 @@ def as_html(text: str) -> str:
 
 
 def seal(texts: Mapping[str, str], salt: str) -> dict[str, str]:
-    """Return the texts unreadable, by labels that only the key of each gives; in the order of the labels."""
+    """Return the texts unreadable, by labels that only the part of each gives; in the order of the labels."""
     sealed = {}
     for part, text in texts.items():
-        made = hashlib.pbkdf2_hmac("sha256", part.encode(), salt.encode(), ROUNDS, LABEL_BYTES + KEY_BYTES)
-        plain = zlib.compress(text.encode(), 9)
-        stream = hashlib.pbkdf2_hmac("sha256", made[LABEL_BYTES:], b"", 1, len(plain))
-        mixed = bytes(a ^ b for a, b in zip(plain, stream, strict=True))
-        sealed[base64.b64encode(made[:LABEL_BYTES]).decode()] = base64.b64encode(mixed).decode()
+        label, key = stretch(part, salt)
+        packed = mix(zlib.compress(text.encode(), 9), key)
+        sealed[base64.b64encode(label).decode()] = base64.b64encode(packed).decode()
     return dict(sorted(sealed.items()))
+
+
+def stretch(part: str, salt: str) -> tuple[bytes, bytes]:
+    """Return the label and the key of a part of an answer."""
+    made = f"{salt} {part}".encode()
+    for _ in range(ROUNDS):
+        made = hashlib.sha256(made).digest()
+    return made[:LABEL_BYTES], made[LABEL_BYTES:]
 
 
 def write_form(site: Path, described: Described, write_run: Callable[[Kept], str]) -> str:

@@ -27,6 +27,7 @@ NAVIGATION = {
         "glossary": "Glossary · 术语表",
     },
     "Use": {
+        "run": "Open a shared run",
         "docs/testing": "Test your application",
         "docs/tap": "Watch a real Kafka",
         "docs/teaching": "Teach with it",
@@ -88,5 +89,5 @@ def _glossary() -> Iterator[str]:
         yield f"\n## {section}\n\n````{{glossary}}\n"
         for term in group:
             other = f"{term.other}\n" if term.other else ""
-            yield f"{term.name}\n{other}  {term.english}\n\n  <span lang=\"zh\">{term.chinese}</span>\n\n"
+            yield f'{term.name}\n{other}  {term.english}\n\n  <span lang="zh">{term.chinese}</span>\n\n'
         yield "````\n"

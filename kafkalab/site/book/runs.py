@@ -116,9 +116,8 @@ def element_of(view: Sequence, place: Path, up: str, foretold: bool = False) -> 
     return html.replace("\n", "&#10;")
 
 
-def with_runs(root: Path, site: Path, first: str) -> Callable[[str, str], str]:
+def with_runs(every: list[Recorded], site: Path, first: str) -> Callable[[str, str], str]:
     """Return what adds the runs to the documents of the reference, and to README the `first` one, by path and text."""
-    every = list(recordings(root))
 
     def add(name: str, text: str) -> str:
         if name == "README.md":

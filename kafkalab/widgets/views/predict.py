@@ -94,7 +94,7 @@ class Predict(Picture):
         """Return answer and reason as a token for `sealed`, which cannot be read by accident."""
         packed = zlib.compress(json.dumps([answer, because], ensure_ascii=False).encode(), 9)
         check = sha256(packed).digest()[:4]
-        return SEAL + base64.urlsafe_b64encode(check + _mix(packed, check)).decode()
+        return SEAL + base64.urlsafe_b64encode(check + mix(packed, check)).decode()
 
     def sealed(self) -> str:
         """Return this card's answer and reason as a token."""
@@ -205,7 +205,8 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _mix(data: bytes, key: bytes) -> bytes:
+def mix(data: bytes, key: bytes) -> bytes:
+    """Return the data under a key stream; a second time returns the data."""
     stream = b""
     while len(stream) < len(data):
         stream += sha256(key + len(stream).to_bytes(4, "big")).digest()
@@ -215,7 +216,7 @@ def _mix(data: bytes, key: bytes) -> bytes:
 def _unseal(token: str) -> tuple[Answer, str]:
     try:
         raw = base64.urlsafe_b64decode(token.removeprefix(SEAL).encode())
-        packed = _mix(raw[4:], raw[:4])
+        packed = mix(raw[4:], raw[:4])
         if not token.startswith(SEAL) or sha256(packed).digest()[:4] != raw[:4]:
             raise ValueError
         answer, because = json.loads(zlib.decompress(packed))

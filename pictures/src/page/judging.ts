@@ -1,6 +1,6 @@
 // What is said to an answer that is given in a form: the first part of it that is not right, or that all of it is.
 
-import { openSeal, type Seals } from "./seals";
+import { openText, type Seals } from "./seals";
 
 // A word for each row, or names to be put in order.
 export interface Form extends Seals {
@@ -29,9 +29,9 @@ export function partsOf({ rows }: Pick<Form, "rows">, given: string[]): Array<[n
 export async function judge(form: Form, given: string[]): Promise<Verdict> {
 	const parts = partsOf(form, given),
 		what = form.rows ? "are right" : "neighbouring pairs are in order",
-		whole = parts.includes(null) ? undefined : await openSeal<Told>(form, parts);
+		whole = parts.includes(null) ? undefined : await openText<Told>(form, parts);
 	if (whole) return { ...whole, count: "", right: true };
-	const wrong = await Promise.all(parts.map((part) => part && openSeal<Told>(form, part))),
+	const wrong = await Promise.all(parts.map((part) => part && openText<Told>(form, part))),
 		place = wrong.findIndex((told, i) => told || !parts[i]),
 		right = wrong.filter((told, i) => !told && parts[i]).length,
 		count = `${right} of ${parts.length} ${what}.`;

@@ -55,7 +55,8 @@ export function sha256(data: Uint8Array): Uint8Array {
 	return new Uint8Array(digest.buffer);
 }
 
-function mixed(data: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
+// The data under a key stream; a second time it is the data.
+export function mixed(data: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
 	const result = Uint8Array.from(data),
 		block = new Uint8Array(key.length + 4);
 	block.set(key);
