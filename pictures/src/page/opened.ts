@@ -17,7 +17,8 @@ const PICTURES = {
 	FORM = `<form class="open"><label>A code
 <input name="code" spellcheck="false" autocomplete="off" placeholder="K1-… or C1-…"></label>
 <button>Open</button></form><p class="told" role="status"></p><section class="challenge" hidden>
-<h2>Your challenge</h2><pre></pre><form><label>Your name <input name="name" maxlength="60" autocomplete="name"></label> <button>Hand in</button></form>
+<h2>Your challenge</h2><pre></pre><form><label>Your name <input name="name" maxlength="60" autocomplete="name"></label>
+<button>Hand in</button></form>
 <output></output></section><div class="pictures"></div><p class="more" hidden>Also show: </p>`;
 
 interface Picture extends HTMLElement {
