@@ -33,11 +33,13 @@ class Handler(SimpleHTTPRequestHandler):
         page = Path(self.directory, MISSING)
         if code != HTTPStatus.NOT_FOUND or not page.is_file():
             return super().send_error(code, message, explain)
+        content = page.read_bytes()
         self.send_response(code)
         self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(page.read_bytes())
+            self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
         """Write no line for each request."""

@@ -96,7 +96,7 @@ def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: P
         ("[a](../labs/03_a_full_commit.ipynb)", '<a href="../labs/03_a_full_commit.html">a</a>'),
         ("[a](../labs/03_a_full_commit.ipynb#cell-id=b)", '<a href="../labs/03_a_full_commit.html#cell-id=b">a</a>'),
         ("[a](../labs/92_errors.ipynb#The-*only*-way)", '<a href="../labs/92_errors.html#the-only-way">a</a>'),
-        ("[a](../labs/00_start.ipynb)", '<a href="../index.html">a</a>'),
+        ("[a](../labs/00_start.ipynb)", '<a href="../index.html#the-labs">a</a>'),
         ("[a](../kafkalab/limits.py)", '<a href="../kafkalab/limits.py.txt">a</a>'),
         ("[a](#EndTxn#1)", '<a href="#EndTxn#1">a</a>'),
         ("[a](#here)", '<a href="#here">a</a>'),

@@ -46,7 +46,7 @@ class Links:
     def _link(self, words: str, to: str) -> str:
         file, _, place = to.partition("#")
         source = posixpath.normpath(posixpath.join(self._folder, file)) if file else self._page
-        tooltip = ""
+        place, tooltip = place or ("the-labs" if source == START else ""), ""
         if SCHEME.match(to):
             return f"[{words}]({to})"
         if source == START and (sentence := _sentences().get(place)):

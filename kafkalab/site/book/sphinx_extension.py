@@ -3,6 +3,7 @@ themselves to search engines."""
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kafkalab.site.lite import notebook_address
 
 ELEMENTS = ("kafka_run", "kafka_exercise", "terms")
 """Pictures, forms of exercises, and links to words of the glossary."""
+PICTURE = re.compile(r'<kafka-run [^>]*part="(\w+)"')
 LONGEST = 200
 """Characters of a page's description."""
 
@@ -41,7 +43,7 @@ class NameIds(SphinxTransform):
 
 
 def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: nodes.document | None) -> None:
-    """Add the page's description, its first paragraph, and the address of its notebook."""
+    """Add the page's description, its first paragraph, what its first picture needs, and its notebook's address."""
     if tree is None:
         return
     texts = (node.astext() for node in tree.findall(nodes.paragraph))
@@ -49,6 +51,10 @@ def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: 
     if len(first) > LONGEST:
         first = first[:LONGEST].rpartition(" ")[0] + " …"
     context["metatags"] += f'<meta name="description" content="Kafka exactly-once: {escape(first)}">'
+    if (part := PICTURE.search(context["body"])) and not page.startswith("docs/"):  # there the runs are folded
+        pictures = f"{context['content_root']}_static/pictures"
+        for name in ("common", part[1]):
+            context["metatags"] += f'<link rel="modulepreload" href="{pictures}/{name}.js">'
     context["notebook"] = notebook_address(f"{page}.ipynb") if page.startswith("labs/") and page[5].isdigit() else ""
 
 
