@@ -83,6 +83,8 @@ def test_an_order_is_made_with_the_keyboard_and_keeps_the_focus(article: str, pa
             order.get_by_role("button", name=f"Move {name} up", exact=True).focus()
         for _ in range(now.index(name) - place):
             page.keyboard.press("Enter")
+        if place == 0:  # it can go no further up
+            expect(order.get_by_role("button", name=f"Move {name} down", exact=True)).to_be_focused()
     expect(order.locator(".moved")).to_contain_text(" of 9.")
     assert order.locator(".item > span").all_inner_texts() == right
     order.get_by_role("button", name="Check").click()
