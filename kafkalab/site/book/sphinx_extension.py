@@ -27,7 +27,7 @@ LONGEST = 200
 class NameIds(SphinxTransform):
     """Give each heading the id by which code hosts know it, and each term of the glossary that of its notebook."""
 
-    default_priority = 880  # after all that names sections
+    default_priority = 870  # after all that names sections, before what reads the names
 
     def apply(self, **kwargs: Any) -> None:
         """Change the ids of a page."""
