@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import SHOW_WITHIN_MS, console_errors
-from tests.site.test_book_in_the_browser import address, book, browser, page, playwright
+from tests.site.test_book_in_the_browser import address, browser, page, playwright
 from tests.site.test_exercises import solved
 
-__all__ = ["address", "book", "browser", "console_errors", "page", "playwright"]
+__all__ = ["address", "browser", "console_errors", "page", "playwright"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
 LAB = "02_coordinator"
 """Its exercises are a table and an order."""
