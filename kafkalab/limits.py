@@ -1,4 +1,4 @@
-"""What may be fed in, and how an error quotes it: one table of limits, which docs/limits.md explains.
+"""Limits of what may be fed in, and how an error quotes it: one table of limits, which docs/limits.md explains.
 
 Every limit is far above what a lesson needs, and low enough that no file, code or message costs more than two seconds
 or 200 MB.

@@ -1,4 +1,4 @@
-"""What a run costs: frames, bytes, log entries, round trips and virtual milliseconds, by API or by phase.
+"""The costs of a run: frames, bytes, log entries, round trips and virtual milliseconds, by API or by phase.
 
 Left out is what goes on whether or not there are transactions: the followers' fetches, and the controller's work. What
 is appended to a leader's log is counted once, though every follower copies it.

@@ -1,4 +1,4 @@
-"""What real clients read, derived from their Fetch responses: their polls are calls inside a process that nobody sees.
+"""Reads of real clients, derived from their Fetch responses: their polls are calls inside a process that nobody sees.
 
 A record counts as read when a response with it has arrived, though its application may be given it later, or never.
 """

@@ -1,4 +1,4 @@
-"""What a cleaning knows of transactions while it goes through a log in order (`CleanedTransactionMetadata`)."""
+"""A cleaning's knowledge of transactions while it goes through a log in order (`CleanedTransactionMetadata`)."""
 
 from __future__ import annotations
 

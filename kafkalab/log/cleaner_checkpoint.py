@@ -1,4 +1,4 @@
-"""How far compaction has come in one log: what outlives a restart (`cleaner-offset-checkpoint`)."""
+"""The progress of compaction in one log, which outlives a restart (`cleaner-offset-checkpoint`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who decides, who waits, who can finish, what is undone: each cell of the table is found by runs.
+"""The table of who decides, who waits, who can finish, and what is undone: each cell of the table is found by runs.
 
 A cell is a word of `WORDS`, and the run that shows it.
 """

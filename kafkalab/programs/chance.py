@@ -1,4 +1,4 @@
-"""Where chance comes from: numbers and choices, from a seed or, in the tests, from hypothesis."""
+"""The source of chance: numbers and choices, from a seed or, in the tests, from hypothesis."""
 
 from __future__ import annotations
 

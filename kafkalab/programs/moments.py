@@ -1,4 +1,4 @@
-"""What a run was in the middle of at each step: open transactions, decisions without markers, rebalances, elections.
+"""The situation of a run at each step: open transactions, decisions without markers, rebalances, elections.
 
 Random faults are aimed at these moments, and a campaign's coverage is counted by them.
 """

@@ -1,1 +1,1 @@
-"""What clients and brokers share: messages, errors, records, partitions, metadata, ACLs, rules and profiles."""
+"""The common part of clients and brokers: messages, errors, records, partitions, metadata, ACLs, rules and profiles."""

@@ -1,4 +1,4 @@
-"""Who may not do what: an authoriser that allows everything but a scenario's denials (Kafka: `StandardAuthorizer`).
+"""Denials of access: an authoriser that allows everything but a scenario's denials (Kafka: `StandardAuthorizer`).
 
 As with `allow.everyone.if.no.acl.found`, what nobody forbids is allowed, so only DENY entries are needed. A principal
 is the name of a client node; brokers are super users.

@@ -1,4 +1,4 @@
-"""What an API is: key, versions, request and response. Each file of protocol/messages has one."""
+"""The parts of an API: key, versions, request and response. Each file of protocol/messages has one."""
 
 from __future__ import annotations
 

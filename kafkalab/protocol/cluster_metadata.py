@@ -1,4 +1,4 @@
-"""Who leads what: the image that the controller publishes and every broker and client keeps a copy of."""
+"""The leaders of a cluster: the image that the controller publishes and every broker and client keeps a copy of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do about each error of the atlas: what it means, what to check first, and what to do in each client.
+"""Advice on each error of the atlas: what it means, what to check first, and what to do in each client.
 
 Sources: Kafka's `TransactionManager` for Java (docs/protocol.md#producer-reactions); for librdkafka the functions
 `rd_kafka_txn_handle_*` of rdkafka_txnmgr.c, `rd_kafka_handle_Produce_error` of rdkafka_request.c and

@@ -1,4 +1,4 @@
-"""Which frames brought an anomaly about: what the trace proves, for the report of a failed test."""
+"""The frames that brought an anomaly about: what the trace proves, for the report of a failed test."""
 
 from __future__ import annotations
 

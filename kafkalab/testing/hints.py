@@ -1,4 +1,4 @@
-"""What usually lies behind an anomaly in an application, in a sentence for its developer."""
+"""The usual cause of an anomaly in an application, in a sentence for its developer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a failed test: the last frames in its report, the session to be run again, and a picture."""
+"""The artifacts of a failed test: the last frames in its report, the session to be run again, and a picture."""
 
 from __future__ import annotations
 

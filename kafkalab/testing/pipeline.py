@@ -1,4 +1,4 @@
-"""Which output was made from which input: what the exactly-once check needs, without a header in the application."""
+"""The input of each output, which the exactly-once check needs, without a header in the application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes a frame of a run has on the wire, by the codec that speaks with real clients."""
+"""The length of a run's frame on the wire, in bytes, by the codec that speaks with real clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bytes name by numbers and ids: brokers, their addresses, and topics."""
+"""Names for what bytes give as numbers and ids: brokers, their addresses, and topics."""
 
 from __future__ import annotations
 

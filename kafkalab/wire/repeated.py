@@ -1,4 +1,4 @@
-"""What a server reads and writes fast: requests that come again, and Produce.
+"""Fast paths of a server: requests that come again, and Produce.
 
 A producer repeats AddPartitionsToTxn and EndTxn with every transaction up to version 1, a consumer Fetch and Heartbeat;
 only the correlation id differs. They are read once, and answered with the same bytes while the answer is the same.

@@ -1,4 +1,4 @@
-"""Where a server keeps the older batches of its logs: temporary files without a name, which end with the process."""
+"""The store of a server's older batches: temporary files without a name, which end with the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one value is written by kio and by kafkalab: errors, times, nodes, batches, subscriptions."""
+"""Conversion of single values between kio and kafkalab: errors, times, nodes, batches, subscriptions."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { nameOf } from "../src/basics";
 import { formatAddress, parseAddress } from "../src/page/address";
 import { openSeal, sha256 } from "../src/page/open_seal";
 import { isRight, scoreOf } from "../src/page/predict_card";
@@ -46,7 +47,7 @@ test("an address names a picture and a place; a link to a frame is none", () => 
 });
 
 test("each view of a journey has its own step until one is moved; then all follow", () => {
-	const journey = new SharedJourney({ step: 3, groups: ["transaction"], size: "" }),
+	const journey = new SharedJourney({ part: "", values: { step: 3, groups: ["transaction"], size: "" } }),
 		first = journey.viewOf({ step: 3, groups: ["transaction"] }),
 		second = journey.viewOf({ step: 9, groups: ["transaction", "metadata"] }),
 		told: Record<string, unknown[]> = {};
@@ -67,9 +68,15 @@ test("each view of a journey has its own step until one is moved; then all follo
 });
 
 test("a press moves the others to the step at which it is made", () => {
-	const journey = new SharedJourney({ step: 3 }),
+	const journey = new SharedJourney({ part: "", values: { step: 3 } }),
 		first = journey.viewOf({ step: 3 }),
 		second = journey.viewOf({ step: 9 });
 	second.send({ kind: "press" });
 	assert.equal(first.get("step"), 9);
+});
+
+test("a button's name has the words that it shows, and no sign is added to a name", () => {
+	assert.equal(nameOf("×2 Duplicate", "Duplicate the frame (u)"), "×2 Duplicate: Duplicate the frame (u)");
+	assert.equal(nameOf("chapters", "List of chapters (c)"), "List of chapters (c)");
+	assert.equal(nameOf("▸|", "Last step (End)"), "Last step (End)");
 });

@@ -87,7 +87,7 @@ class Pairs:
         self.seen[base.future] = None
         kept = []
         for one in found:  # which grows
-            trial = self._made(row, (one,))
+            trial = self._make(row, (one,))
             found += trial.late
             if trial.findings:
                 self.alone[one.faults] = None
@@ -112,11 +112,11 @@ class Pairs:
             if two.faults in self.alone:
                 _count(row, "show something alone")
                 continue
-            open_ += self._made(row, (one, two)).late
+            open_ += self._make(row, (one, two)).late
         row.seconds = time.process_time() - begun
         return row
 
-    def _made(self, row: Extended, mishaps: tuple[Mishap, ...]) -> Trial:
+    def _make(self, row: Extended, mishaps: tuple[Mishap, ...]) -> Trial:
         trial = attempt(replace(self.job, mishaps=mishaps, kinds=()))
         row.runs += 1
         if trial.in_vain:

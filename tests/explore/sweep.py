@@ -66,7 +66,7 @@ class Sweep:
         self.futures[base.future] = None
         ones, kept = list(base.follow), []
         for one in ones:  # which grows
-            trial = self._made((one,))
+            trial = self._make((one,))
             ones += trial.late
             if self._is_new(trial, (one,)):
                 kept.append(one)
@@ -91,7 +91,7 @@ class Sweep:
                 if len(done) == self.each or two in done or (self.classes.get(pair) and not again):
                     continue
                 done[two], self.classes[pair] = None, True
-                trial = self._made((one, two))
+                trial = self._make((one, two))
                 open_ += [late for late in trial.late if self._is_open(late)]
                 if self._is_new(trial, (one, two)) and two.rank.tier == RECOVERY:
                     order = (one.rank.turn + two.rank.turn, two.rank.step)
@@ -102,7 +102,7 @@ class Sweep:
         """Extend a set of two by what follows from its faults."""
         follow = (three for three in self._follow(pair) if three.rank.tier == RECOVERY and self._is_open(three))
         for three in islice(follow, FOLLOWERS):
-            self._is_new(self._made((*pair, three)), (*pair, three))
+            self._is_new(self._make((*pair, three)), (*pair, three))
 
     def _follow(self, mishaps: Mishaps) -> tuple[Mishap, ...]:
         self.again += 1
@@ -118,7 +118,7 @@ class Sweep:
             return True
         return False
 
-    def _made(self, mishaps: Mishaps) -> Trial:
+    def _make(self, mishaps: Mishaps) -> Trial:
         self.tried[len(mishaps)] += 1
         return attempt(replace(self.job, mishaps=mishaps, kinds=()))
 

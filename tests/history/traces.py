@@ -22,14 +22,14 @@ class Traced:
     def request(self, client: str, body: Any, copy_of: str = "", broker: str = "b1") -> Frame:
         """Send a request; return its frame."""
         name = type(body).__name__
-        return self._sent(name, "request", client, broker, body, "", copy_of)
+        return self._send(name, "request", client, broker, body, "", copy_of)
 
     def response(self, request: Frame, body: Any, copy_of: str = "") -> Frame:
         """Send the response of a request; return its frame."""
         name = f"{request.name}Response"
-        return self._sent(name, "response", request.receiver, request.sender, body, request.id, copy_of)
+        return self._send(name, "response", request.receiver, request.sender, body, request.id, copy_of)
 
-    def _sent(self, name: str, kind: str, sender: str, receiver: str, body: Any, of: str, copy_of: str) -> Frame:
+    def _send(self, name: str, kind: str, sender: str, receiver: str, body: Any, of: str, copy_of: str) -> Frame:
         number = len(self.trace.frames)
         frame = Frame(f"{name}#{number}", name, kind, sender, receiver, "transaction", body, 1, number, of, copy_of)
         self.trace.frames[frame.id] = frame

@@ -1,11 +1,7 @@
-"""The book's pictures in Chromium and Firefox: live and in step, moved by links and addresses; cards keep and tell.
-
-The book has the labs in `LABS`, which are run for it; KAFKALAB_BOOK names a folder with a book that is built already.
-"""
+"""The book's pictures in Chromium and Firefox: live and in step, moved by links and addresses; cards keep and tell."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,17 +10,14 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect, sync_playwright
 
 from kafkalab import lab03
-from kafkalab.site.book.build import build_book
 from kafkalab.site.serve import served
 from kafkalab.widgets.model.journey import Journey
 from tests.browser.conftest import CHROMIUM_ARGS, console_errors, empty_page
 from tests.browser.firefox import firefox
-from tests.site.conftest import one_at_a_time
 
 __all__ = ["console_errors"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
 
-LABS = ("00_meet", "02", "03", "90")
 LAB = "labs/03_a_full_commit.html"
 PHONE = {"width": 390, "height": 844}
 PICTURE = re.compile(r"<kafka-run ")
@@ -40,26 +33,11 @@ look();
 """
 
 
-@pytest.fixture(scope="session")
-def book(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with a book of a few labs, built once for all processes."""
-    if named := os.environ.get("KAFKALAB_BOOK"):
-        return Path(named).resolve()
-    own = tmp_path_factory.getbasetemp()
-    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "book"
-    with one_at_a_time(folder):
-        if not folder.exists():
-            made = tmp_path_factory.mktemp("book-to-be")
-            build_book(root, made, tmp_path_factory.mktemp("sources"), LABS)
-            made.rename(folder)
-    return folder
-
-
 @pytest.fixture(scope="module")
-def address(book: Path) -> Iterator[str]:
-    """Serve the book and yield its address: below a folder, as on a code host's pages."""
-    with served(book.parent) as address:
-        yield f"{address}{book.name}/"
+def address(site: Path) -> Iterator[str]:
+    """Serve the site and yield its address: below a folder, as on a code host's pages."""
+    with served(site.parent) as address:
+        yield f"{address}{site.name}/"
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +85,10 @@ def step_of(frame: str) -> str:
 
 
 @pytest.mark.parametrize("lab", ["00_meet_the_machine", "03_a_full_commit", "90_bugs_that_kafka_had"])
-def test_every_picture_is_live(address: str, page: Page, book: Path, lab: str) -> None:
-    count = len(PICTURE.findall((book / "labs" / f"{lab}.html").read_text(encoding="utf-8")))
+def test_every_picture_is_live(address: str, page: Page, site: Path, lab: str) -> None:
+    count = len(PICTURE.findall((site / "labs" / f"{lab}.html").read_text(encoding="utf-8")))
     assert count > 1
     page.goto(f"{address}labs/{lab}.html")
-    page.evaluate("for (const exhibit of document.querySelectorAll('details.run')) exhibit.open = true")
     pictures = page.locator("kafka-run")
     expect(pictures).to_have_count(count)
     page.evaluate("for (const one of document.querySelectorAll('details.run')) one.open = true")
@@ -200,8 +177,8 @@ def test_a_card_keeps_the_guess_and_tells_where_it_is_shown_again(address: str, 
     expect(number.locator(".where")).not_to_contain_text("open")
 
 
-def test_no_answer_is_in_the_page(book: Path) -> None:
-    found = [path for path in book.rglob("*") if path.suffix in (".html", ".svg") and path.is_file()]
+def test_no_answer_is_in_the_page(site: Path) -> None:
+    found = [*site.glob("labs/*.html"), *site.glob("_static/runs/*/*.svg")]
     assert len(found) > 20
     assert [path for path in found if "nothing can take the decision back" in path.read_text(encoding="utf-8")] == []
 

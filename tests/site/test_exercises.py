@@ -177,7 +177,7 @@ def test_an_exercise_is_a_box_with_its_cell_and_its_hints_instead_of_two_cells(n
         assert f'href="../jupyter/notebooks/index.html?path=labs/{name}.ipynb#cell-id={cell}"' in box
         assert [as_html(hint) in box for hint in find(found[1]).hints] == [True, True, True]
         assert "\n\n" not in box
-        assert ("needs Spark and Java" in box) == (name in NEEDS_MORE)
+        assert ("The notebook needs Spark and Java" in box) == (name in NEEDS_MORE)
 
 
 def test_no_hint_gives_an_answer_of_a_form() -> None:

@@ -48,13 +48,13 @@ def walk_at(page: Page, url: str, frame: str) -> Locator:
     return picture
 
 
-def shows(page: Page, walk: Locator, scenario: Scenario, frame: str = "") -> None:
+def shows(page: Page, walk: Locator, scenario: Scenario) -> None:
     """The picture shows this run, of which it has a link if a press has made it."""
     events = len(Journey(scenario).payload["events"])
     expect(walk).to_have_attribute("data-events", str(events))
     link = page.locator(WALK).locator("a.here")
     link.dispatch_event("pointerenter")
-    told = f"run.html#run={code_of(scenario)}&" if scenario.faults else frame
+    told = f"run.html#run={code_of(scenario)}&" if scenario.faults else "#walk@"
     expect(link).to_have_attribute("href", re.compile(re.escape(told)))
 
 
@@ -65,7 +65,7 @@ def test_a_stored_fault_undo_and_redo_need_no_python(address: str, page: Page, c
     struck = replace(lab03(), faults=(Drop("EndTxn#1"),))
     for key, scenario in (("d", struck), ("z", lab03()), ("y", struck)):
         page.keyboard.press(key)
-        shows(page, walk, scenario, "EndTxn")
+        shows(page, walk, scenario)
     expect(walk.locator(".now")).to_contain_text("EndTxn#1 is lost")
     assert [url for url in asked if "futures" in url] != []
     assert [url for url in asked if "python" in url or "pyodide" in url] == []
@@ -88,8 +88,6 @@ def test_while_python_loads_the_picture_steps_and_the_press_is_kept(
 ) -> None:
     walk = walk_at(page, f"{address}{LAB}", "EndTxn#1")
     step = int(walk.get_attribute("data-step") or 0)
-    page.keyboard.press("d")
-    page.keyboard.press("z")
     with held(page):
         page.keyboard.press("3")
         expect(page.locator(BAR)).to_contain_text("Python is loading, once")

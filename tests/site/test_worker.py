@@ -156,7 +156,7 @@ def test_a_picture_answers_what_it_is_asked_of_the_run_that_is_shown(talk: Talk)
     assert strips["rows"] == Sequence(lab00()).futures()
     talk.press(action="drop", target="Produce#1", step=shown["values"]["step"])
     values = {"journey": "IPY_MODEL_j", "size": "laptop", "shared": Share(journey).shared}
-    said = talk.say(kind="view", id="h", part="share", journey="j", values=values)
+    said = talk.say(kind="view", id="h", part="share", journey="j", values=values, behind=True)
     journey.press("drop", "Produce#1")
     assert said == [{"kind": "update", "id": "h", "state": {"shared": Share(journey).shared}}]
 

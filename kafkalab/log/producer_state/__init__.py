@@ -1,1 +1,1 @@
-"""What a partition remembers of the producers that write to it (Kafka: `ProducerStateManager`)."""
+"""A partition's memory of the producers that write to it (Kafka: `ProducerStateManager`)."""

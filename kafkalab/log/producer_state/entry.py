@@ -1,4 +1,4 @@
-"""What a replica remembers of one producer id, and of a verification under way (`ProducerStateEntry`,
+"""A replica's memory of one producer id, and of a verification under way (`ProducerStateEntry`,
 docs/protocol.md#transaction-on-append)."""
 
 from __future__ import annotations

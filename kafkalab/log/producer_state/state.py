@@ -1,4 +1,4 @@
-"""What a partition remembers of all its producers (docs/protocol.md#produce; `ProducerStateManager`).
+"""A partition's memory of all its producers (docs/protocol.md#produce; `ProducerStateManager`).
 
 A check never changes anything; `applied` is called for batches that are in the log, and for nothing else.
 """

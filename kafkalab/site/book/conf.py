@@ -1,4 +1,4 @@
-"""What Sphinx is told about the book. It reads sources that `kafkalab.site.book.build` has laid out."""
+"""Sphinx's settings for the book. It reads sources that `kafkalab.site.book.build` has laid out."""
 
 from __future__ import annotations
 

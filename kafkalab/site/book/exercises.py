@@ -68,7 +68,7 @@ def box_of(exercise_id: str, notebook: str, cell: str, form: str = "") -> str:
     """Return the box of an exercise: its form, if it has one, the way to its cell, and its hints."""
     address = f"{notebook_address(f'labs/{notebook}.ipynb')}#cell-id={cell}"
     need = NEEDS_MORE.get(notebook)
-    note = _inline(f" It needs {need}, which no browser has: {WHERE}.") if need else ""
+    note = _inline(f" The notebook needs {need}, which no browser has: {WHERE}.") if need else ""
     return BOX.format(form=form, address=escape(address), note=note, hints=hints_of(find(exercise_id).hints))
 
 

@@ -19,13 +19,17 @@ from kafkalab.sim.faults import Crash, Delay, Fault, FrameFault, NodeFault, Reor
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.book.recorder import SHOWN, Kept
 from kafkalab.widgets.model.enabled_actions import key_of
+from kafkalab.widgets.model.futures import ENDLESS, run_of, with_fault
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.model.presses import fault_of
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.views.share import shared_of
 
 FUTURES = "application/vnd.kafkalab.futures+json"
 MOST = 40
 """Of a run with so many single faults every one is foretold; of one with more those that its article talks about."""
+LONGEST = 2_000
+"""Events of the longest run that is foretold."""
 BLOCK, SHORTEST = 8, 16
 """Letters by which a part of a text is found in another one, and of the shortest part."""
 WITH_BUTTONS, WITH_COSTS = {"sequence", "fault_panel"}, {"cost_meter"}
@@ -84,7 +88,7 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
         journey.step = press.step
-        if press.key not in found and not journey.possible(press.action, press.target, **press.details):
+        if press.key not in found and _ends(journey, press):
             try:
                 journey.press(press.action, press.target, **press.details)
             except ValueError:  # only a run tells that it would change nothing
@@ -98,6 +102,15 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
             found[f"run {place}"] = future()
             journey.press("goto", str(values["place"]))
     return found
+
+
+def _ends(journey: Journey, press: Press) -> bool:
+    """Return whether the press makes a run, and one that soon ends."""
+    if journey.possible(press.action, press.target, **press.details):
+        return False
+    at, fault = fault_of(journey.payload, press.step, press.action, press.target, **press.details)
+    struck = with_fault(journey.scenario, fault, journey.payload["actions"]["start"], at)
+    return not run_of(struck, LONGEST, watched=False).ending.startswith(ENDLESS)
 
 
 # which presses

@@ -1,1 +1,1 @@
-"""How a notebook's Python starts quickly in a browser, and how it is interrupted there."""
+"""The quick start of a notebook's Python in a browser, and its interruption there."""

@@ -1,4 +1,4 @@
-"""What an address of a run names after the #: a share code, a challenge or a lab's run, and where in it it opens."""
+"""The part of a run's address after the #: a share code, a challenge or a lab's run, and where in it it opens."""
 
 from __future__ import annotations
 

@@ -88,7 +88,8 @@ class Session:
     def _view(self, message: Message) -> None:
         """Make a picture, of the journey that it names if it is of one, and take the place of its model.
 
-        A model without values gets all of them, and is "opened" then.
+        A model without values gets all of them, and is "opened" then. One that is behind, since a press has made
+        another run of its journey, gets those that the page may not set.
         """
         kind, values = kind_of(message["part"]), message["values"]
         journey = Widget.shown_in.widgets.get(message["journey"])
@@ -102,10 +103,10 @@ class Session:
         if not values:
             view.send_state()
             view.send({"kind": "opened"})
-        told = (set(view.keys) & set(values)) - {"journey", *view.SETTABLE}
-        state = view.get_state(sorted(told))
-        if news := {name: value for name, value in state.items() if value and value != values[name]}:
-            self.post({"kind": "update", "id": message["id"], "state": news})
+        if message.get("behind"):
+            told = (set(view.keys) & set(values)) - {"journey", *view.SETTABLE}
+            news = [name for name, value in view.get_state(told).items() if value and value != values[name]]
+            view.send_state(sorted(news))
 
     def _comm(self, message: Message) -> None:
         """Hand a message of a model to its widget; then tell the codes of the runs that it has made."""

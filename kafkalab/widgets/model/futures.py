@@ -23,6 +23,7 @@ from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.walk import with_walk
 
 SLICE, MOST = 250, 100_000
+ENDLESS = "the run goes on and on"
 NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_servers, then look again"
 RULES = {rule.name: rule for rule in REGISTRY}
 
@@ -80,7 +81,7 @@ def _run(cluster: Cluster, most: int) -> str:
             ahead = cluster.schedule.last_foreground_ms - cluster.now
             if cluster.now - changed_ms > IDLE_MS and ahead < IDLE_MS:
                 return "a program waits for ever"
-    return f"the run goes on and on; shown are its first {cluster.trace.steps} events"
+    return f"{ENDLESS}; shown are its first {cluster.trace.steps} events"
 
 
 @few_collections()

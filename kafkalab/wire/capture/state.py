@@ -1,4 +1,4 @@
-"""How far a capture has come: what is saved after each chunk, so that a stopped capture goes on from there."""
+"""The progress of a capture, saved after each chunk, so that a stopped capture goes on from there."""
 
 from __future__ import annotations
 

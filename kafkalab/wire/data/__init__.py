@@ -1,1 +1,1 @@
-"""What `kafkalab serve --data` keeps on disk: logs in Kafka's format, and what the controller knows."""
+"""The files of `kafkalab serve --data`: logs in Kafka's format, and what the controller knows."""

@@ -1,4 +1,4 @@
-"""What passes a tap, read: kafkalab's messages where the lab knows them, else the API's name and how long it is."""
+"""Frames that pass a tap, decoded: kafkalab's messages where the lab knows them, else the API's name and the length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tap does to frames: nothing, unless faults were allowed; then it can hold, drop and delay them."""
+"""A tap's power over frames: none, unless faults were allowed; then it can hold, drop and delay them."""
 
 from __future__ import annotations
 

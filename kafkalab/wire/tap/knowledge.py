@@ -1,4 +1,4 @@
-"""What frames tell of the cluster behind them: who leads what, what logs hold, in which state transactions are.
+"""The view of a cluster that its frames give: who leads what, what logs hold, in which state transactions are.
 
 Only what an answer says, or what must have happened before it was sent, becomes an event. Followers' logs, and states
 between two answers, are not known.

@@ -1,5 +1,7 @@
-// <kafka-opened>: the run that the page's address names, "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", with
-// "&at=EndTxn%231" or "&step=54". Python makes it in the page; the pictures are those of the articles.
+// The element <kafka-opened> shows the run that the address of its page names.
+//
+// The address ends with "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", and "&at=EndTxn%231" or "&step=54". Python makes
+// the run in the page; the pictures are those of the articles.
 
 import "./opened.css";
 import { loadPython } from "./asking";
@@ -15,7 +17,8 @@ const PICTURES = {
 	FORM = `<form class="open"><label>A code
 <input name="code" spellcheck="false" autocomplete="off" placeholder="K1-… or C1-…"></label>
 <button>Open</button></form><p class="told" role="status"></p><section class="challenge" hidden>
-<h2>Your challenge</h2><pre></pre><form><label>Your name <input name="name" maxlength="60" autocomplete="name"></label> <button>Hand in</button></form>
+<h2>Your challenge</h2><pre></pre><form><label>Your name <input name="name" maxlength="60" autocomplete="name"></label>
+<button>Hand in</button></form>
 <output></output></section><div class="pictures"></div><p class="more" hidden>Also show: </p>`;
 
 interface Picture extends HTMLElement {

@@ -124,7 +124,7 @@ export function open(model: RunModel) {
 		{ payload, ...small } = values;
 	if (journey) open(journey);
 	models.set(model.id, model);
-	if (part) post(model, { kind: "view", part, journey: journey?.id ?? "", values });
+	if (part) post(model, { kind: "view", part, journey: journey?.id ?? "", values, behind: !!journey?.code });
 	else post(model, { kind: "journey", codes, values: small });
 	for (const view of model.views) follow(view);
 }

@@ -41,18 +41,18 @@ class Told:
         return rest
 
     def producer(self, transactional_id: str, *config: str) -> Called:
-        return self._made("producer", transactional_id, *config)
+        return self._make("producer", transactional_id, *config)
 
     def consumer(self, group: str, topic: str, isolation: str) -> Called:
-        return self._made("consumer", group, topic, isolation)
+        return self._make("consumer", group, topic, isolation)
 
     def instance(self, group: str, topic: str, out: str, transactional_id: str) -> Called:
-        return self._made("instance", group, topic, out, transactional_id)
+        return self._make("instance", group, topic, out, transactional_id)
 
     def committed(self, group: str, topic: str, partition: int) -> int:
         return int(self.ask("", "committed", self.servers, group, topic, partition))
 
-    def _made(self, kind: str, *words: str) -> Called:
+    def _make(self, kind: str, *words: str) -> Called:
         self.count += 1
         self.ask(self.count, kind, self.servers, *words)
         return Called(self, self.count)
