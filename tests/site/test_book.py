@@ -132,7 +132,7 @@ def test_each_page_says_what_it_is_and_names_each_place_once(site: Path) -> None
     for page in found:
         html = page.read_text(encoding="utf-8")
         (title,) = re.findall("<title>(.*?)</title>", html)
-        assert title.endswith(" · Kafka exactly-once"), page
+        assert title.endswith(" Kafka exactly-once"), page
         if page.stem != "search":
             assert re.search('<meta name="description" content="Kafka exactly-once: .{20}', html), page
         assert [name for name, count in Counter(re.findall(r'\bid="([^"]+)"', html)).items() if count > 1] == [], page
