@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from kafkalab.grading.landing import HEADING
+from kafkalab.reference.bug import anchor_of
 from kafkalab.site.book.links import Links
 
+ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 FIRST = ("README.md", "labs/README.md", "docs/*.md")
 """The documents to begin with; one that another page links to is written, too."""
 
@@ -27,7 +31,7 @@ def write_documents(
         if (name := waiting.pop(0)) in done:
             continue
         links = Links(root, name)
-        text = links.for_sphinx(more(name, (root / name).read_text(encoding="utf-8")))
+        text = links.for_sphinx(more(name, _with_one_anchor((root / name).read_text(encoding="utf-8"))))
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
         found.append(links)
@@ -37,3 +41,9 @@ def write_documents(
         (site / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / source, site / place)
     return done
+
+
+def _with_one_anchor(text: str) -> str:
+    """Return a document without the anchors that its headings have by themselves."""
+    slugs = {anchor_of(heading) for heading in HEADING.findall(text)}
+    return ANCHOR.sub(lambda found: "" if found[1] in slugs else found[0], text)
