@@ -88,14 +88,15 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
         journey.step = press.step
-        if press.key not in found and _ends(journey, press):
-            try:
-                journey.press(press.action, press.target, **press.details)
-            except ValueError:  # only a run tells that it would change nothing
+        try:
+            if press.key in found or not _ends(journey, press):
                 continue
-            row = {name: journey.tree[-1][name] for name in ROW}
-            found[press.key] = {**future(), "step": journey.step, "row": row}
-            journey.press("undo")
+            journey.press(press.action, press.target, **press.details)
+        except ValueError:  # only the run tells that it cannot go on so, or that nothing would change
+            continue
+        row = {name: journey.tree[-1][name] for name in ROW}
+        found[press.key] = {**future(), "step": journey.step, "row": row}
+        journey.press("undo")
     for place in range(len(codes)):
         if place != values["place"]:
             journey.press("goto", str(place))
