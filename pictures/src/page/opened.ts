@@ -23,6 +23,7 @@ const PICTURES = {
 
 interface Picture extends HTMLElement {
 	given: { model: RunModel; journey: JourneyView };
+	open(): Promise<void>;
 }
 
 // What a code is named in an address.
@@ -110,6 +111,7 @@ class KafkaOpened extends HTMLElement {
 		picture.given = { model, journey: view };
 		picture.setAttribute("part", part);
 		this.$(".pictures").append(picture);
+		await picture.open();
 	}
 
 	private async handIn(name: string) {
