@@ -9,6 +9,7 @@ import pytest
 from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.sim.faults import Crash, Drop
+from kafkalab.widgets.model import futures
 from kafkalab.widgets.model import journey as journey_module
 from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
@@ -157,7 +158,7 @@ def test_what_is_in_flight_is_what_is_shown_of_it(journey: Journey) -> None:
 
 def test_a_press_whose_run_shows_nothing_of_it_is_refused(journey: Journey, monkeypatch: pytest.MonkeyPatch) -> None:
     """Presses that are offered change the run; these are the last guards, should one not."""
-    monkeypatch.setattr(journey_module, "struck_at", lambda trace, fault, at: -1)
+    monkeypatch.setattr(futures, "struck_at", lambda trace, fault, at: -1)
     with pytest.raises(ValueError, match=r"^Drop\(frame='EndTxn#1'\) would change nothing$"):
         journey.press("drop", "EndTxn#1")
     journey.groups = ["transaction", "verification", "replication"]

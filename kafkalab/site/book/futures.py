@@ -14,20 +14,24 @@ from typing import Any
 
 from IPython.display import display
 
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.sim.faults import Crash, Delay, Fault, FrameFault, NodeFault, Reorder
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.book.recorder import SHOWN, Kept
 from kafkalab.widgets.model.enabled_actions import key_of
-from kafkalab.widgets.model.futures import ENDLESS, run_of, with_fault
+from kafkalab.widgets.model.findings import report_of
+from kafkalab.widgets.model.forks import Fork
+from kafkalab.widgets.model.futures import ENDLESS, Run, payload_with_actions, strike
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import fault_of
 from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.text import Payload
 from kafkalab.widgets.views.share import shared_of
 
 FUTURES = "application/vnd.kafkalab.futures+json"
 MOST = 40
-"""Of a run with so many single faults every one is foretold; of one with more those that its article talks about."""
+"""The most single faults of a run of which each is foretold; of a run with more, those that its article talks about."""
 LONGEST = 2_000
 """Events of the longest run that is foretold."""
 BLOCK, SHORTEST = 8, 16
@@ -81,37 +85,32 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
         return {}
     difference = Difference(values["payload"])
 
-    def future() -> Future:
-        run = {"payload": difference.of(packed(journey.payload)), "verdict": journey.report()}
-        return {**run, "shared": shared_of(journey) if "share" in parts else {"code": code_of(journey.scenario)}}
+    def future(payload: Payload, cluster: Cluster) -> Future:
+        run = {"payload": difference.of(packed(payload)), "verdict": report_of(cluster)}
+        return {**run, "shared": shared_of(cluster, 0) if "share" in parts else {"code": code_of(cluster.scenario)}}
 
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
-        journey.step = press.step
-        try:
-            if press.key in found or not _ends(journey, press):
-                continue
-            journey.press(press.action, press.target, **press.details)
-        except ValueError:  # only the run tells that it cannot go on so, or that nothing would change
-            continue
-        row = {name: journey.tree[-1][name] for name in ROW}
-        found[press.key] = {**future(), "step": journey.step, "row": row}
-        journey.press("undo")
+        if press.key not in found and (struck := _struck(journey, press)):
+            run, row = struck
+            found[press.key] = {**future(payload_with_actions(run), run.cluster), "step": row["landed"], "row": row}
     for place in range(len(codes)):
         if place != values["place"]:
-            journey.press("goto", str(place))
-            found[f"run {place}"] = future()
-            journey.press("goto", str(values["place"]))
+            found[f"run {place}"] = future(*journey.run_at(place))
     return found
 
 
-def _ends(journey: Journey, press: Press) -> bool:
-    """Return whether the press makes a run, and one that soon ends."""
-    if journey.possible(press.action, press.target, **press.details):
-        return False
-    at, fault = fault_of(journey.payload, press.step, press.action, press.target, **press.details)
-    struck = with_fault(journey.scenario, fault, journey.payload["actions"]["start"], at)
-    return not run_of(struck, LONGEST, watched=False).ending.startswith(ENDLESS)
+def _struck(journey: Journey, press: Press) -> tuple[Run, dict[str, Any]] | None:
+    """Return the run that a press makes, and its row in the tree; None if nothing changes, or it does not soon end."""
+    try:
+        at, fault = fault_of(journey.payload, press.step, press.action, press.target, **press.details)
+        run, landed = strike(journey.scenario, fault, journey.payload["actions"]["start"], at, LONGEST)
+    except ValueError:  # only the run tells that it cannot go on so, or that nothing would change
+        return None
+    if run.ending.startswith(ENDLESS):
+        return None
+    row = Fork(id=0, parent=0, run=run, label=repr(fault), at=at, landed=landed).row()
+    return run, {name: row[name] for name in ROW}
 
 
 # which presses

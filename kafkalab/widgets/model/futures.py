@@ -119,6 +119,18 @@ def _strikes_at(fault: Fault, start: int) -> int:
     return -1 if isinstance(fault, FrameFault) or fault.at_step < 0 else max(fault.at_step, start)
 
 
+def strike(scenario: Scenario, fault: Fault, start: int, at: int, most: int = MOST) -> tuple[Run, int]:
+    """Return the run of the scenario with one fault more, and the step that shows the fault.
+
+    `start`, `at` and `most` are those of `with_fault` and `run_of`. ValueError if the fault would change nothing.
+    """
+    run = run_of(with_fault(scenario, fault, start, at), most)
+    landed = struck_at(run.cluster.trace, fault, at)
+    if landed < 0:
+        raise ValueError(f"{fault!r} would change nothing")
+    return run, landed
+
+
 def struck_at(trace: Trace, fault: Fault, at: int) -> int:
     """The step of the event that shows the fault, the first one from `at` on; -1 if it changed nothing."""
     for event in trace.events[at + 1 :]:

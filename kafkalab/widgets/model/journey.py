@@ -24,8 +24,7 @@ from kafkalab.widgets.model.futures import (
     payload_with_actions,
     rule_named,
     run_of,
-    struck_at,
-    with_fault,
+    strike,
     with_rule,
 )
 from kafkalab.widgets.model.jumps import WALKS
@@ -241,10 +240,7 @@ class Journey(Walking):
 
     def _strike(self, at: int, fault: Any) -> None:
         """Make a run with one more fault, beside the present children of this one."""
-        forked = run_of(with_fault(self.scenario, fault, self.payload["actions"]["start"], at))
-        landed = struck_at(forked.cluster.trace, fault, at)
-        if landed < 0:
-            raise ValueError(f"{fault!r} would change nothing")
+        forked, landed = strike(self.scenario, fault, self.payload["actions"]["start"], at)
         self._forks.grow(forked, repr(fault), at, landed)
         self._show(landed)
 

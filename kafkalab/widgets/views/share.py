@@ -10,6 +10,7 @@ import traitlets
 
 from kafkalab.limits import FILE, QUOTE, told
 from kafkalab.saved_data import file_text, json_of
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
@@ -33,12 +34,13 @@ class Share(View):
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         journey = Journey.of(run)
-        super().__init__(journey, size, shared=shared_of(journey))  # complete when the browser hears of it
+        shared = shared_of(journey.cluster, journey.place)
+        super().__init__(journey, size, shared=shared)  # complete when the browser hears of it
         self.journey.observe(self._refresh, "place")
         self.hear({"open": self._open, "code": self._open, "page": self._send_page})
 
     def _refresh(self, _: Any = None) -> None:
-        self.shared = shared_of(self.journey)
+        self.shared = shared_of(self.journey.cluster, self.journey.place)
 
     @property
     def code(self) -> str:
@@ -124,10 +126,10 @@ class Share(View):
         return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
 
 
-def shared_of(journey: Journey) -> dict[str, Any]:
-    """Return what the buttons copy and save of the run shown, or why it cannot be shared."""
-    scenario, digest = journey.scenario, journey.cluster.trace.digest()
-    head = {"place": journey.place, "name": _file_name(scenario), "digest": digest}
+def shared_of(cluster: Cluster, place: int) -> dict[str, Any]:
+    """Return what the buttons copy and save of a run, number `place` of its journey, or why it cannot be shared."""
+    scenario, digest = cluster.scenario, cluster.trace.digest()
+    head = {"place": place, "name": _file_name(scenario), "digest": digest}
     try:
         file = json.dumps(scenario.to_json(), ensure_ascii=False, indent=1) + "\n"
         return {**head, "code": code_of(scenario), "python": python_of(scenario), "file": file, "why": ""}
