@@ -1,4 +1,4 @@
-""""What if it broke here?" For every step of a run and each of four mishaps: the promises that break."""
+"""List the promises that break if one of four mishaps strikes, at each step of a run: "what if it broke here?"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader of the book waits for: the first words, a picture that steps, each step; what is loaded; what moves.
+"""Measure the book as a reader meets it: the first words, a picture that steps, each step; what is loaded and moves.
 
 `make bench` runs it; it is no test: no limits. `python -m tests.browser.measure_book BOOK` measures a built book; one
 of two labs is built where none is named. The link is slowed down to `LINK` megabits per second, the processor is made

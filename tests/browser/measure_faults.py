@@ -1,4 +1,4 @@
-"""What a reader who breaks something in the book waits for: a stored fault, Python, and a fault through Python.
+"""Measure the wait of a reader who breaks something in the book: a stored fault, Python, and a fault through Python.
 
 `make bench` runs it for the site that `make site` has built; it is no test: no limits.
 `python -m tests.browser.measure_faults [SITE]` measures another one.

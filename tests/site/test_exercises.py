@@ -70,7 +70,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return form
 
 
-def opened(form: dict[str, Any], part: Any) -> dict[str, str] | None:
+def unseal(form: dict[str, Any], part: Any) -> dict[str, str] | None:
     """Return what is sealed under a part of an answer, as a page opens it."""
     label, key = stretch(canonical(part), form["salt"])
     if (found := form["sealed"].get(base64.b64encode(label).decode())) is None:
@@ -101,17 +101,17 @@ def wrong_parts(name: str, form: dict[str, Any]) -> list[Any]:
 def test_the_solutions_answer_is_accepted_and_no_part_of_it_is_refused(name: str, forms: Any) -> None:
     form = json.loads(forms(name)[0])
     exercise, parts = find(name), parts_of(name)
-    text = opened(form, parts)
+    text = unseal(form, parts)
     assert text is not None
     assert text["says"] == as_html(f"✓ {exercise.check(solved()[name])}")
     assert text["more"] == as_html(exercise.afterwards) != ""
-    assert [part for part in parts if opened(form, part)] == []
+    assert [part for part in parts if unseal(form, part)] == []
 
 
 @pytest.mark.parametrize("name", IN_PAGE)
 def test_each_wrong_part_is_refused_and_each_known_misconception_has_its_hint(name: str, forms: Any) -> None:
     exercise, form = find(name), json.loads(forms(name)[0])
-    texts = [opened(form, part) for part in wrong_parts(name, form)]
+    texts = [unseal(form, part) for part in wrong_parts(name, form)]
     assert len(form["sealed"]) == len(texts) + 1
     assert all(text is not None and text["says"] for text in texts)
     hints = {exercise.hints[hint] if isinstance(hint, int) else hint for hint in exercise.misses.values()}
@@ -136,7 +136,7 @@ def test_nothing_of_the_answer_is_in_clear(name: str, forms: Any) -> None:
 
 
 def test_a_refusal_is_what_a_notebook_says_and_names_its_run(forms: Any) -> None:
-    text = opened(json.loads(forms("L0.E3")[0]), [2, "once"])
+    text = unseal(json.loads(forms("L0.E3")[0]), [2, "once"])
     error = told("L0.E3", {**solved()["L0.E3"], 3: "once"})
     assert text is not None
     assert as_html(str(error).partition("are right. ")[2]).startswith(text["says"])
@@ -150,7 +150,7 @@ def test_python_seals_what_the_page_opens() -> None:
     again = {**form, "sealed": seal(form["texts"], form["salt"])}
     assert list(again["sealed"]) == list(form["sealed"])
     for part, text in form["texts"].items():
-        assert opened(form, json.loads(part)) == opened(again, json.loads(part)) == json.loads(text)
+        assert unseal(form, json.loads(part)) == unseal(again, json.loads(part)) == json.loads(text)
 
 
 def _article(name: str, site: Path) -> list[dict[str, Any]]:

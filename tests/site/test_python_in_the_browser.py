@@ -73,7 +73,7 @@ def test_a_stored_fault_undo_and_redo_need_no_python(address: str, page: Page, c
 
 
 @contextmanager
-def held(page: Page, name: str = "library.packed") -> Iterator[None]:
+def hold(page: Page, name: str = "library.packed") -> Iterator[None]:
     """While the block runs, one of Python's files does not come."""
     routes: list[Route] = []
     page.context.route(f"**/{name}", lambda route: routes.append(route))
@@ -88,7 +88,7 @@ def test_while_python_loads_the_picture_steps_and_the_press_is_kept(
 ) -> None:
     walk = walk_at(page, f"{address}{LAB}", "EndTxn#1")
     step = int(walk.get_attribute("data-step") or 0)
-    with held(page):
+    with hold(page):
         page.keyboard.press("3")
         expect(page.locator(BAR)).to_contain_text("Python is loading, once")
         expect(page.locator(f"{BAR} progress")).to_be_visible()
@@ -155,7 +155,7 @@ def test_where_python_does_not_come_it_is_said_and_the_next_press_tries_again(ad
     shows(page, walk, replace(lab03(), faults=(Crash("b1", at_step=step),)))
 
 
-def opened(page: Page, scenario: Scenario) -> None:
+def expect_opened(page: Page, scenario: Scenario) -> None:
     """The page that opens runs shows this one, which is that of this Python."""
     digest = Cluster(scenario).run().digest()
     expect(page.locator("kafka-opened .klab.share")).to_contain_text(f"digest {digest}")
@@ -170,7 +170,7 @@ def test_a_code_opens_the_run_of_this_python_and_nobody_else_is_asked(
     page.context.on("request", lambda request: asked.add(re.sub(r"^(blob:)?(\w+://[^/]*/).*", r"\2", request.url)))
     broken = replace(lab03(), faults=(Drop("EndTxnResponse#1"), Crash("b3", at_step=120)))
     page.goto(f"{address}run.html#run={code_of(broken)}&step=130")
-    opened(page, broken)
+    expect_opened(page, broken)
     expect(page.locator(".klab.sequence")).to_have_attribute("data-step", "130")
     assert asked == {address}
     for name in ("Logs", "States", "Cluster", "Client", "Costs"):
@@ -188,18 +188,18 @@ def test_every_run_of_every_lab_is_that_of_this_python(address: str, page: Page,
         except (TypeError, ValueError, AttributeError):
             continue
         page.evaluate("code => { location.hash = `run=${code}`; }", code)
-        opened(page, scenario)
+        expect_opened(page, scenario)
     assert console_errors == []
 
 
 def test_an_address_that_names_nothing_is_told_and_the_run_stays(address: str, page: Page) -> None:
     page.goto(f"{address}run.html#lab=lab00&at=ProduceResponse%231")
-    opened(page, lab00())
+    expect_opened(page, lab00())
     expect(page.locator(".klab.sequence .now")).to_contain_text("ProduceResponse#1")
     page.locator("kafka-opened .open input").fill("K1-NO")
     page.keyboard.press("Enter")
     expect(page.locator("kafka-opened > .told")).to_contain_text("K1")
-    opened(page, lab00())
+    expect_opened(page, lab00())
 
 
 def test_a_challenge_counts_presses_and_gives_the_line_to_hand_in(address: str, page: Page) -> None:
@@ -223,7 +223,7 @@ def test_it_needs_no_storage(address: str, page: Page, console_errors: list[str]
     deny = "Object.defineProperty(window, '{}', {{ get() {{ throw new DOMException('denied', 'SecurityError'); }} }});"
     page.add_init_script("".join(deny.format(name) for name in ("indexedDB", "caches")))
     page.goto(f"{address}run.html#lab=lab03")
-    opened(page, lab03())
+    expect_opened(page, lab03())
     assert console_errors == []
 
 

@@ -15,7 +15,7 @@ from tests.browser.conftest import SHOW_WITHIN_MS, console_errors, page
 from tests.browser.firefox import firefox
 from tests.site.test_book import test_a_run_opens_at_the_step_that_decides
 from tests.site.test_python_in_the_browser import (
-    opened,
+    expect_opened,
     test_a_code_opens_the_run_of_this_python_and_nobody_else_is_asked,
     test_python_is_stopped_and_the_next_press_starts_it_again,
     test_while_python_loads_the_picture_steps_and_the_press_is_kept,
@@ -95,7 +95,7 @@ def test_what_firefox_lacks_is_said_and_without_storage_all_opens_nevertheless(
         if lack == "storage":
             expect(page.locator(".jp-Notebook .jp-Cell").first).to_contain_text("A full commit")
             page.goto(f"{address}run.html#lab=lab03")
-            opened(page, lab03())
+            expect_opened(page, lab03())
         if lack == "wasm":
             page.goto(f"{address}run.html#lab=lab03")
             expect(page.locator("kafka-opened > .told")).to_contain_text("it has no WebAssembly")

@@ -30,7 +30,6 @@ html_theme_options = {
     "toc_title": "On this page",
     "article_header_end": "open_notebook.html, article-header-buttons.html",
 }
-html_context = {"default_mode": "auto"}
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_heading_anchors = 5

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kafkalab.grading.builder import Cell, is_check
 from kafkalab.grading.check import find
+from kafkalab.grading.landing import CELL_ID
 from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
 from kafkalab.site.book.recorder import Kept
 from kafkalab.site.lite import notebook_address
@@ -66,7 +67,7 @@ def with_boxes(
 
 def box_of(exercise_id: str, notebook: str, cell: str, form: str = "") -> str:
     """Return the box of an exercise: its form, if it has one, the way to its cell, and its hints."""
-    address = f"{notebook_address(f'labs/{notebook}.ipynb')}#cell-id={cell}"
+    address = f"{notebook_address(f'labs/{notebook}.ipynb')}#{CELL_ID}{cell}"
     need = NEEDS_MORE.get(notebook)
     note = _inline(f" The notebook needs {need}, which no browser has: {WHERE}.") if need else ""
     return BOX.format(form=form, address=escape(address), note=note, hints=hints_of(find(exercise_id).hints))

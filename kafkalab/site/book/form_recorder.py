@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+
+from IPython.display import display
 
 from kafkalab.grading.check import find
 from kafkalab.grading.counterexamples import picture
@@ -31,7 +32,7 @@ def record_form(exercise_id: str, answer: Any) -> None:
     """Add the exercise's form to the cell's output, if it can be answered without Python."""
     exercise = find(exercise_id)
     if isinstance(exercise.check, (Form, Order)):
-        sys.modules["IPython"].display.display({FORM: describe_form(exercise, answer)}, raw=True)
+        display({FORM: describe_form(exercise, answer)}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def describe_form(exercise: Exercise, answer: Any) -> Described:

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from kafkalab.course.glossary import terms
+from kafkalab.grading.landing import CELL_ID
 from kafkalab.reference.bug import anchor_of
 
 CODE = r"^```.*?^```|`[^`\n]*`"
@@ -21,7 +22,6 @@ EXHIBIT = "#show:"
 SCHEME = re.compile(r"[a-z][a-z+.-]*:|//")
 START = "labs/00_start.ipynb"
 GLOSSARY = "glossary.html"
-CELL = "cell-id="
 AS_THEY_ARE = {".gif", ".html", ".png", ".svg", ".txt"}
 AS_TEXT = {".py", ".js", ".ts", ".css", ".klab", ".csv", ".json", ".toml", ""}
 """A source is copied with ".txt" added to its name, so that every server shows it."""
@@ -80,7 +80,7 @@ class Links:
 
 def _in_the_book(source: str, place: str) -> str:
     """Return the id of a heading: a notebook's is named as JupyterLab names it, all others as code hosts do."""
-    in_notebook = source.endswith(".ipynb") and not place.startswith(CELL)
+    in_notebook = source.endswith(".ipynb") and not place.startswith(CELL_ID)
     return anchor_of(unquote(place).replace("-", " ")) if in_notebook else place
 
 

@@ -23,13 +23,15 @@ from typing import Any
 
 import kafkalab
 from kafkalab.grading.builder import FIGURE, LABS, Cell, Notebook, execute, is_check, read, sources
+from kafkalab.grading.landing import CELL_ID
 from kafkalab.site.book.exercises import with_boxes
 from kafkalab.site.book.form_recorder import FORM_ID, RECORD_FORM
 from kafkalab.site.book.futures import FUTURES
 from kafkalab.site.book.galleries import html_of
-from kafkalab.site.book.links import CELL, START, Links
+from kafkalab.site.book.links import START, Links
 from kafkalab.site.book.recorder import EXHIBITS, KEPT, PREAMBLE, Kept, fix, state_of
 from kafkalab.site.notebooks import NEEDS_MORE
+from kafkalab.site.wheels import LEFT_OUT
 
 PACKAGE = Path(kafkalab.__file__).parent
 SITE = PACKAGE / "site"
@@ -63,7 +65,7 @@ def _digest_of_sources() -> bytes:
     """Return a digest of all that a solution's outputs depend on beside its own text; of the site, what records."""
     digest = hashlib.sha256()
     for path in sorted((*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.md"))):
-        if SITE not in path.parents or path.name in RECORDERS:
+        if path.name not in LEFT_OUT and (SITE not in path.parents or path.name in RECORDERS):
             digest.update(path.read_bytes())
     return digest.digest()
 
@@ -240,7 +242,7 @@ def with_anchors(cells: Sequence[Cell]) -> Iterator[Cell]:
     A cell that is the article's own has none.
     """
     for cell in cells:
-        anchor = f'<div id="{CELL}{cell["id"]}"></div>\n'
+        anchor = f'<div id="{CELL_ID}{cell["id"]}"></div>\n'
         if cell["cell_type"] == "code":
             yield {"cell_type": "markdown", "id": f"at-{cell['id']}", "metadata": {}, "source": anchor}
             yield cell

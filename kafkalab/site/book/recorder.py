@@ -7,6 +7,7 @@ an entry of the type `KEPT` to its output: the picture's part, its models, and h
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from ipywidgets import Widget, widget_serialization
@@ -33,21 +34,19 @@ SHOWN: dict[str, Kept] = {}
 
 
 def record_pictures() -> None:
-    """Let each picture that is displayed from now on describe itself for a page without a kernel."""
-    shown = Picture._repr_mimebundle_
+    """Let each picture that is displayed from now on describe itself for a page without a kernel; galleries, too."""
+    _add_to_what_is_shown(Picture, describe_picture)
+    _add_to_what_is_shown(Gallery, describe_gallery)
 
-    def with_models(picture: Picture, **kwargs: Any) -> Any:
-        data, metadata = shown(picture, **kwargs)
-        return {**data, KEPT: describe_picture(picture)}, metadata
 
-    Picture._repr_mimebundle_ = with_models  # type: ignore[method-assign, assignment]
-    shown_gallery = Gallery._repr_mimebundle_
+def _add_to_what_is_shown(kind: Any, describe: Callable[[Any], Kept]) -> None:
+    shown = kind._repr_mimebundle_
 
-    def with_exhibits(gallery: Gallery, **kwargs: Any) -> Any:
-        data, metadata = shown_gallery(gallery, **kwargs)
-        return {**data, KEPT: describe_gallery(gallery)}, metadata
+    def with_description(thing: Any, **kwargs: Any) -> Any:
+        data, metadata = shown(thing, **kwargs)
+        return {**data, KEPT: describe(thing)}, metadata
 
-    Gallery._repr_mimebundle_ = with_exhibits  # type: ignore[method-assign, assignment]
+    kind._repr_mimebundle_ = with_description
 
 
 def describe_gallery(gallery: Gallery) -> Kept:

@@ -55,15 +55,15 @@ def recordings(root: Path) -> Iterator[Recorded]:
     for one in BUGS:
         good = bug.scenario_of(one, root)
         bad = bug.without_the_cure(one, good)
-        yield Recorded("bugs", Path(one.file).stem, f"{one.number}: {one.title}", bad, decided(good))
+        yield Recorded("bugs", Path(one.file).stem, f"{one.number}: {one.title}", bad, find_decision(good))
     for rule in REGISTRY:
         if scenario := _scenario_of(rule, root):
             bad = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
-            yield Recorded("rules", slug(rule), rule.name, bad, decided(scenario))
+            yield Recorded("rules", slug(rule), rule.name, bad, find_decision(scenario))
     for error in MEANING:
         entry = entry_of(error, root)
         name = f"{error.name} ({error.code})"
-        yield Recorded("errors", error.name.lower(), name, entry.scenario, sent(entry.answer))
+        yield Recorded("errors", error.name.lower(), name, entry.scenario, find_sending(entry.answer))
 
 
 def _scenario_of(rule: Rule, root: Path) -> Scenario | None:
@@ -71,7 +71,7 @@ def _scenario_of(rule: Rule, root: Path) -> Scenario | None:
     return rule_matrix.scenario_of(rule, root) if rule in EXPECTED else found_scenario(rule, root)
 
 
-def decided(good: Scenario) -> Place:
+def find_decision(good: Scenario) -> Place:
     """Return what finds the step at which a promise is broken, or else the first that is not as in the run `good`."""
 
     def place(journey: Journey) -> int:
@@ -81,12 +81,12 @@ def decided(good: Scenario) -> Place:
     return place
 
 
-def sent(frame: str) -> Place:
+def find_sending(frame: str) -> Place:
     """Return what finds the step at which the frame is sent."""
     return lambda journey: int(journey.payload["frames"][frame]["sent"])
 
 
-def opened(recorded: Recorded) -> Journey:
+def open_recorded(recorded: Recorded) -> Journey:
     """Return the run, at the first stop from its place on."""
     journey = Journey(recorded.scenario)
     place, stops = recorded.place(journey), journey.stops()
@@ -126,7 +126,7 @@ def with_runs(every: list[Recorded], site: Path, first: str) -> Callable[[str, s
         if own and own[0].kind == "rules":
             text = _with_a_section_for_each_rule(text, own)
         for one in own:
-            element = element_of(Sequence(opened(one)), site / FOLDER / one.kind / one.file, "../")
+            element = element_of(Sequence(open_recorded(one)), site / FOLDER / one.kind / one.file, "../")
             run = f'<details class="run"><summary>Open the run</summary>\n{element}\n</details>\n'
             text = _at_the_end_of(one.heading, run, text)
         return text

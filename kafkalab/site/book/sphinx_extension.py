@@ -12,8 +12,7 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
 from kafkalab.course.glossary import cells, terms
-from kafkalab.grading.landing import TERM
-from kafkalab.site.book.links import CELL
+from kafkalab.grading.landing import CELL_ID, TERM
 from kafkalab.site.lite import FOLDER as JUPYTER
 from kafkalab.site.lite import notebook_address
 
@@ -37,7 +36,7 @@ class NameIds(SphinxTransform):
         anchors = {term.name.replace("`", ""): [term.anchor] for term in terms()}
         for number, text in enumerate(cells()):
             if found := TERM.search(text):
-                anchors[found[1]].append(f"{CELL}glossary-{number}")
+                anchors[found[1]].append(f"{CELL_ID}glossary-{number}")
         for term in self.document.findall(nodes.term):
             term["ids"] += anchors.get(term.astext(), [])
 
