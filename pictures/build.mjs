@@ -36,7 +36,7 @@ const unindent = {
 const leaveOut = (common) => ({
 	name: "leave out",
 	setup: ({ onResolve }) =>
-		onResolve({ filter: /^\.\// }, ({ path, resolveDir }) =>
+		onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) =>
 			common.has(join(resolveDir, path).replace(SCRIPT, ""))
 				? { path: COMMON, external: true, sideEffects: false }
 				: null,
@@ -76,7 +76,7 @@ const named = (names) => sources.filter((path) => names.includes(path.replace(SC
 		sources.filter((path) => SCRIPT.test(path) && PICTURE.test(textOf(path))),
 		shared,
 	),
-	pages = await bundle(named(ENTRIES.map((name) => `src/page/${name}`))),
+	pages = await bundle(named(ENTRIES.map((name) => `src/page/${name}`)), shared),
 	twice = Object.entries(pictures.inside).filter(([, entries]) => entries.length > 1);
 if (twice.length)
 	throw new Error(`${twice.map(([path, entries]) => `${path} is in ${entries.join(" and ")}`)}: name it in common.js`);

@@ -58,6 +58,7 @@ def write_pictures(static: Path) -> None:
     """Copy the modules and style sheets of the pictures; a module finds the common one beside it."""
     (static / PICTURES).mkdir(parents=True, exist_ok=True)
     for path in BUILT.glob("*.js"):
+        own = path.stem in ELEMENTS
+        folder, common = (static, f"./{PICTURES}/common.js") if own else (static / PICTURES, "./common.js")
         for name in (path.name, f"{path.stem}.css"):
-            folder = static if path.stem in ELEMENTS else static / PICTURES
-            (folder / name).write_text(built(name).replace("kafkalab:common", "./common.js"), encoding="utf-8")
+            (folder / name).write_text(built(name).replace("kafkalab:common", common), encoding="utf-8")

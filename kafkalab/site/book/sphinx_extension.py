@@ -16,8 +16,8 @@ from kafkalab.grading.landing import CELL_ID, TERM
 from kafkalab.site.lite import FOLDER as JUPYTER
 from kafkalab.site.lite import notebook_address
 
-ELEMENTS = ("kafka_run", "kafka_exercise", "terms")
-"""Pictures, forms of exercises, and links to words of the glossary."""
+ELEMENTS = {"kafka_run": "", "kafka_exercise": "<kafka-exercise ", "terms": 'class="term"'}
+"""Pictures, with what all pages need; forms of exercises; links to words of the glossary: each with its mark."""
 PICTURE = re.compile(r'<kafka-run [^>]*part="(\w+)"')
 LONGEST = 200
 """Characters of a page's description."""
@@ -42,7 +42,10 @@ class NameIds(SphinxTransform):
 
 
 def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: nodes.document | None) -> None:
-    """Add the page's description, its first paragraph, what its first picture needs, and its notebook's address."""
+    """Add what a page needs: its description, the modules of its elements, and its notebook's address."""
+    for name in (name for name, mark in ELEMENTS.items() if mark in context.get("body", "")):
+        app.add_css_file(f"{name}.css")
+        app.add_js_file(f"{name}.js", type="module")
     if tree is None:
         return
     texts = (node.astext() for node in tree.findall(nodes.paragraph))
@@ -58,10 +61,7 @@ def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: 
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add each element's module and style sheet to the pages, and the rest of this module to Sphinx."""
-    for name in ELEMENTS:
-        app.add_css_file(f"{name}.css")
-        app.add_js_file(f"{name}.js", type="module")
+    """Add this module to Sphinx."""
     if Path(app.outdir, JUPYTER).is_dir():
         app.add_js_file("early.js", type="module")
     app.add_transform(NameIds)

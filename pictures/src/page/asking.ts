@@ -2,6 +2,7 @@
 
 import type { Values } from "./page_model";
 import type { Message, RunModel } from "./run_model";
+import { loadStyle } from "./stored";
 
 const PYTHON = new URL("pictures/python", import.meta.url).href,
 	NEEDS_NO_ANSWER = /^(step|check|more)$/, // Python is told, but never started for it
@@ -20,10 +21,7 @@ export function loadPython(): Promise<Python> {
 }
 
 async function load(): Promise<Python> {
-	const style = document.createElement("link");
-	Object.assign(style, { rel: "stylesheet", href: `${PYTHON}.css` });
-	document.head.append(style);
-	python = (await import(`${PYTHON}.js`)) as Python;
+	[python] = await Promise.all([import(`${PYTHON}.js`) as Promise<Python>, loadStyle(new URL(`${PYTHON}.css`))]);
 	return python;
 }
 

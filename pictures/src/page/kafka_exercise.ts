@@ -5,9 +5,9 @@
 import "./kafka_exercise.css";
 import { html, live, nothing, render, repeat, unsafeHTML } from "../lit";
 import { type Form, judge, type Verdict } from "./judging";
+import { watchNear } from "./near";
 
-const NEAR = "600px",
-	KEPT = "kafkalab exercise ";
+const KEPT = "kafkalab exercise ";
 
 // The answer that solved an exercise, for as long as this browser keeps it; where it keeps nothing, nothing is shown.
 const kept = {
@@ -33,22 +33,20 @@ class KafkaExercise extends HTMLElement {
 	private verdict: Verdict | undefined;
 	private solved = false;
 	private moved = "";
-	private readonly near = new IntersectionObserver(([entry]) => entry?.isIntersecting && this.open(), {
-		rootMargin: NEAR,
-	});
+	private near: IntersectionObserver | undefined;
 
 	connectedCallback() {
-		this.near.observe(this);
+		this.near = watchNear(this, () => this.open());
 	}
 	disconnectedCallback() {
-		this.near.disconnect();
+		this.near?.disconnect();
 	}
 	private get name() {
 		return this.getAttribute("name") ?? "";
 	}
 
 	private async open() {
-		this.near.disconnect();
+		this.near?.disconnect();
 		try {
 			const response = await fetch(new URL(this.getAttribute("src") ?? "", document.baseURI));
 			if (!response.ok) throw new Error(String(response.status));

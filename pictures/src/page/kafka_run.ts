@@ -7,15 +7,14 @@ import { hearAddresses, linkTo } from "./address";
 import { follow } from "./asking";
 import { Foretold } from "./foretold";
 import { defineOpened } from "./opened";
+import { watchNear } from "./near";
 import { playCard } from "./predict_card";
-import { JourneyView, linkToRun, RunModel, SharedJourney } from "./run_model";
+import { JourneyView, linkToRun, modelNamed, RunModel, SharedJourney } from "./run_model";
 import { type Common, type Kept, type Stored, commonModule, moduleOf, once, payloadNamed, unpackOnce } from "./stored";
 import { hearTextLinks } from "./text_links";
 import { mendTheme } from "./theme";
 
-const NEAR = "600px",
-	HEADER = 64, // the book's, which covers the top of the page
-	REFERENCE = "IPY_MODEL_",
+const HEADER = 64, // the book's, which covers the top of the page
 	journeys = new Map<string, SharedJourney>();
 
 interface Root extends HTMLElement {
@@ -51,9 +50,15 @@ function journeyNamed(name: string, kept: Stored): SharedJourney {
 	return made;
 }
 
+// A picture's way to its journey, if it is of one.
+function journeyIn(models: ReadonlyMap<string, Model>, model: RunModel): JourneyView | undefined {
+	const found = modelNamed(models, String(model.get("journey")));
+	return found instanceof JourneyView ? found : undefined;
+}
+
 function join(model: RunModel, models: Map<string, Model>) {
-	const journey = models.get(String(model.get("journey")).replace(REFERENCE, ""));
-	if (!(journey instanceof JourneyView)) return;
+	const journey = journeyIn(models, model);
+	if (!journey) return;
 	model.journey = journey.shared;
 	journey.shared.views.push(model);
 	follow(model, journey.shared);
@@ -89,18 +94,15 @@ export class KafkaRun extends HTMLElement {
 	private common: Common | undefined;
 	private model: RunModel | undefined;
 	private journey: JourneyView | undefined;
-	private readonly near = new IntersectionObserver(
-		(changes) => changes.some(({ isIntersecting }) => isIntersecting) && this.open(),
-		{ rootMargin: NEAR },
-	);
+	private near: IntersectionObserver | undefined;
 
 	connectedCallback() {
 		this.role = "figure";
 		this.ariaLabel = headingOf(this);
-		this.near.observe(this);
+		this.near = watchNear(this, () => this.open());
 	}
 	disconnectedCallback() {
-		this.near.disconnect();
+		this.near?.disconnect();
 		this.close?.();
 	}
 	// The picture, once it is there.
@@ -109,7 +111,7 @@ export class KafkaRun extends HTMLElement {
 	}
 	// Loads the picture; where that fails the static one stays, with a sentence.
 	open(): Promise<void> {
-		this.near.disconnect();
+		this.near?.disconnect();
 		this.opening ??= this.load().catch((error: Error) => {
 			this.opening = undefined;
 			this.sayWhy(error);
@@ -123,10 +125,7 @@ export class KafkaRun extends HTMLElement {
 			kept = await unpackOnce<Kept>(src),
 			models = await modelsOf(src, kept),
 			model = models.get(kept.root) as RunModel;
-		return {
-			model,
-			journey: models.get(String(model.get("journey")).replace(REFERENCE, "")) as JourneyView | undefined,
-		};
+		return { model, journey: journeyIn(models, model) };
 	}
 	private async load() {
 		const place = document.createElement("div"),

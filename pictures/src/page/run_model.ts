@@ -30,6 +30,9 @@ export interface Recorded {
 const RUN_PAGE = new URL("../run.html", import.meta.url).href;
 export const linkToRun = (code: string) => `${RUN_PAGE}#run=${code}`;
 
+// The model that another one names.
+export const modelNamed = <M>(models: ReadonlyMap<string, M>, name: string) => models.get(name.replace(REFERENCE, ""));
+
 const FOREVER_MS = 2 ** 31 - 1;
 let count = 0;
 
@@ -51,7 +54,7 @@ export class RunModel extends PageModel {
 		super(values);
 		this.part = part;
 		this.codes = codes;
-		this.widget_manager = { get_model: async (name) => models.get(name.replace(REFERENCE, "")) };
+		this.widget_manager = { get_model: async (name) => modelNamed(models, name) };
 	}
 	send(message: Message) {
 		this.answer(this, message);

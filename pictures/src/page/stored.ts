@@ -47,7 +47,7 @@ export const payloadNamed = (name: string) => unpackOnce<string>(new URL(`${name
 
 export const futureNamed = (name: string) => unpackOnce<Future>(new URL(`${name}.packed`, FUTURES));
 
-function loadStyle(address: URL): Promise<unknown> {
+export function loadStyle(address: URL): Promise<unknown> {
 	return once(
 		address.href,
 		() =>
