@@ -52,7 +52,7 @@ def test_the_first_page_leads_to_every_lab_and_keeps_the_learners_work(
     expect(cards).to_have_count(sum((ROOT / LABS / f"{one.name}.ipynb").is_file() for one in COURSE))
     expect(page.locator(".klab-notice")).to_have_count(0)
     page.get_by_role("button", name="Download my work").click()
-    expect(page.get_by_role("status")).to_contain_text("Nothing is kept here yet")
+    expect(page.locator("#work-said")).to_contain_text("Nothing is kept here yet")
     cards.filter(has_text="A full commit").click()
     page.get_by_role("link", name="Open as a notebook").click()
     expect(page).to_have_url(f"{address}{notebook_address(f'labs/{NAME}.ipynb')}")
