@@ -36,6 +36,7 @@ lab: $(VENV)/lab.stamp
 NEEDS := browser or campaign or clients or index or kafka or notebooks or site or spark
 DAILY := (smoke and not firefox) or not ($(NEEDS))
 test: CHOICE = -m "$(DAILY)"
+test: export KAFKALAB_ARTICLES = 00_meet 03
 test-rest: CHOICE = -m "not ($(DAILY))"
 test test-rest test-all: WORKERS ?= $(shell expr $(CORES) + 1)
 test test-rest test-all: $(VENV)/spark.stamp

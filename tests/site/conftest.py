@@ -37,7 +37,10 @@ def need_downloads(root: Path) -> None:
 
 @pytest.fixture(scope="session")
 def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `make site` builds, once for all processes; as it is, if KAFKALAB_SITE names one."""
+    """The folder that `make site` builds, once for all processes; as it is, if KAFKALAB_SITE names one.
+
+    KAFKALAB_ARTICLES names the labs that become articles: `make test` has no time for all of them.
+    """
     if named := os.environ.get("KAFKALAB_SITE"):
         return Path(named).resolve()
     own = tmp_path_factory.getbasetemp()
@@ -46,7 +49,7 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not folder.exists():
             need_downloads(root)
             made = tmp_path_factory.mktemp("site-to-be")
-            build(root, made)
+            build(root, made, only=os.environ.get("KAFKALAB_ARTICLES", "").split())
             made.rename(folder)
     return folder
 

@@ -198,7 +198,7 @@ def test_an_address_that_names_nothing_is_told_and_the_run_stays(address: str, p
     expect(page.locator(".klab.sequence .now")).to_contain_text("ProduceResponse#1")
     page.locator("kafka-opened .open input").fill("K1-NO")
     page.keyboard.press("Enter")
-    expect(page.locator(".told")).to_contain_text("K1")
+    expect(page.locator("kafka-opened > .told")).to_contain_text("K1")
     opened(page, lab00())
 
 

@@ -42,7 +42,6 @@ def lab3(browser: Browser, with_answers: str) -> Iterator[LiteLab]:
         yield opened
 
 
-@pytest.mark.smoke
 def test_the_first_page_leads_to_every_lab_and_keeps_the_learners_work(
     address: str, page: Page, console_errors: list[str]
 ) -> None:

@@ -98,4 +98,4 @@ def test_what_firefox_lacks_is_said_and_without_storage_all_opens_nevertheless(
             opened(page, lab03())
         if lack == "wasm":
             page.goto(f"{address}run.html#lab=lab03")
-            expect(page.locator(".told")).to_contain_text("This browser cannot run Python: it has no WebAssembly")
+            expect(page.locator("kafka-opened > .told")).to_contain_text("it has no WebAssembly")

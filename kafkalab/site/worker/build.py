@@ -22,7 +22,7 @@ WORKER, FACTS = "worker.js", "facts.json"
 ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
-LEFT_OUT = ("DESIGN.md", "cli", "live", "reference", "spark", "testing", "wire")
+LEFT_OUT = ("DESIGN.md", "cli/", "live/", "reference/", "site/book/", "site/kernel/", "spark/", "testing/", "wire/")
 EXERCISE = re.compile(r"exercise_\d+\.py")
 """The parts of kafkalab that the page never imports."""
 CODE = (".py", ".svg", ".json", ".md")
@@ -70,9 +70,9 @@ def archive() -> bytes:
 
 def _files() -> Iterator[tuple[str, Path]]:
     for path in PACKAGE.rglob("*"):
-        inside = path.relative_to(PACKAGE)
-        if path.suffix in CODE and inside.parts[0] not in LEFT_OUT and not EXERCISE.fullmatch(path.name):
-            yield f"kafkalab/{inside.as_posix()}", path
+        name = path.relative_to(PACKAGE).as_posix()
+        if path.suffix in CODE and not name.startswith(LEFT_OUT) and not EXERCISE.fullmatch(path.name):
+            yield f"kafkalab/{name}", path
     found = find_spec("traitlets")
     assert found is not None, "traitlets is installed with kafkalab"
     assert found.origin is not None, "traitlets has a folder"

@@ -40,16 +40,18 @@ function counter({ large, weight }) {
 	return count;
 }
 
+// Python's library comes beside Pyodide itself, and kafkalab after both: Python starts while it is on its way.
 async function start() {
 	const facts = await (await load("facts.json")).json(),
 		count = counter(facts),
-		packed = archive("kafkalab.packed", count),
-		stdlib = archive("library.packed", count).then((response) => response.blob()),
+		library = archive("library.packed", count).then((response) => response.blob()),
+		packed = library.then(() => archive("kafkalab.packed", count)),
 		indexURL = address(facts.runtime),
 		{ loadPyodide } = await import(`${indexURL}pyodide.mjs`),
-		stdLibURL = URL.createObjectURL(await stdlib),
-		python = await loadPyodide({ indexURL, lockFileContents: facts.lock, packageBaseUrl: indexURL, stdLibURL });
-	URL.revokeObjectURL(stdLibURL);
+		plain = fetch;
+	self.fetch = (url, ...more) =>
+		String(url).endsWith("/python_stdlib.zip") ? library.then((blob) => new Response(blob)) : plain(url, ...more);
+	const python = await loadPyodide({ indexURL, lockFileContents: facts.lock, packageBaseUrl: indexURL });
 	python.unpackArchive(await (await packed).arrayBuffer(), "zip", { extractDir: "/kafkalab" });
 	const begin = python.runPython(`
 import sys

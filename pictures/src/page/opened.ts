@@ -1,7 +1,7 @@
 // The element <kafka-opened> shows the run that the address of its page names.
 //
-// The address ends with "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", and "&at=EndTxn%231" or "&step=54". Python makes
-// the run in the page; the pictures are those of the articles.
+// The address ends with "#run=K1-…", "#challenge=C1-…" or "#lab=lab03", and "&at=EndTxn%231" or "&step=54". Python
+// makes the run in the page; the pictures are those of the articles.
 
 import "./opened.css";
 import { loadPython } from "./asking";
@@ -23,6 +23,7 @@ const PICTURES = {
 
 interface Picture extends HTMLElement {
 	given: { model: RunModel; journey: JourneyView };
+	open(): Promise<void>;
 }
 
 // What a code is named in an address.
@@ -110,6 +111,7 @@ class KafkaOpened extends HTMLElement {
 		picture.given = { model, journey: view };
 		picture.setAttribute("part", part);
 		this.$(".pictures").append(picture);
+		await picture.open();
 	}
 
 	private async handIn(name: string) {
