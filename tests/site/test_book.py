@@ -139,6 +139,15 @@ def test_each_page_says_what_it_is_and_names_each_place_once(site: Path) -> None
     assert len(found) > 40
 
 
+@pytest.mark.site
+def test_each_icon_that_a_page_shows_is_drawn(site: Path) -> None:
+    classes = {names for page in pages(site) for names in re.findall(r'"([^"]*\bfa-solid\b[^"]*)"', page.read_text())}
+    shown = {name for names in classes for name in names.split() if name.startswith("fa-")}
+    drawn = re.findall(r"^\.(fa-[a-z-]+) \{", (site / "_static" / "icons.css").read_text(), re.M)
+    assert len(drawn) > 5
+    assert shown - set(drawn) == {"fa-solid", "fa-lg", "fa-fw", "fa-outdent"}  # the last is in the hidden header
+
+
 @pytest.mark.parametrize("url", ["", "https://example.org/course/"])
 def test_only_a_known_address_is_named(tmp_path: Path, url: str) -> None:
     sources = tmp_path / "sources"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,11 @@ from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
 STATIC, PICTURES = "_static", "pictures"
-UNUSED = ("_static/*.html", "_static/**/*.map", "_static/scripts/fontawesome.js", "_static/locales")
+UNUSED = ("*.html", "**/*.map", "scripts/fontawesome.js", "vendor", "locales")
 """Files of Sphinx and its theme that no page needs."""
+THEME = Path("styles", "pydata-sphinx-theme.css")
+ICONS = re.compile(r"\.fa-[^{}]*\{--fa:[^{}]*\}|@font-face\{[^{}]*\}")
+"""The rules of a font of two thousand icons: `icons.css` draws those that pages show."""
 
 
 def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), url: str = "") -> None:
@@ -50,8 +54,10 @@ def make_pages(sources: Path, site: Path, url: str = "", strict: bool = True) ->
     done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise CannotBuildError(f"Sphinx could not build the book:\n{done.stderr}")
-    for path in [path for pattern in UNUSED for path in site.glob(pattern)]:
+    for path in [path for pattern in UNUSED for path in (site / STATIC).glob(pattern)]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    theme = site / STATIC / THEME
+    theme.write_text(ICONS.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def write_pictures(static: Path) -> None:
