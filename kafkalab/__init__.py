@@ -47,12 +47,12 @@ _PLACES = {
     }.items()
     for name in names.split()
 }
-_WITH_WIRE = {
+_LIVE = {
     "LiveCluster": "kafkalab.live.cluster",
     "Tap": "kafkalab.live.tap",
     "load_tap": "kafkalab.wire.tap.session",
 }
-"""Names that need the wire extra; `from kafkalab import *` leaves them out."""
+"""What speaks with sockets; `from kafkalab import *` leaves it out."""
 PROVIDERS = {
     "programs": ("kafkalab.programs.all",),
     "scenarios": ("kafkalab.programs.all", "kafkalab.course.labs"),
@@ -65,12 +65,8 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
-    if name in _WITH_WIRE:
-        try:
-            return getattr(import_module(_WITH_WIRE[name]), name)
-        except ModuleNotFoundError as missing:
-            library = str(missing.name).partition(".")[0]
-            raise ImportError(f"{library} is missing: pip install 'kafkalab-course[wire]'") from None
+    if name in _LIVE:
+        return getattr(import_module(_LIVE[name]), name)
     if name == "__all__":
         return [*_PLACES, *_lab_names()]
     if not name.startswith("_") and name in (found := _lab_names()):
@@ -79,7 +75,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES, *_WITH_WIRE, *_lab_names()])
+    return sorted([*globals(), *_PLACES, *_LIVE, *_lab_names()])
 
 
 def _lab_names() -> dict[str, Any]:

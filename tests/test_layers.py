@@ -128,7 +128,7 @@ def test_an_import_that_breaks_a_layer_is_found(path: str, source: str, why: str
         ("trace.py", "from kafkalab.protocol.errors import Error"),
         ("sim/network.py", "from random import Random\nfrom . import schedule"),
         ("checks/g0.py", "from ..history import History\nfrom __future__ import annotations"),
-        ("wire/server.py", "import asyncio\nimport kio\nfrom kafkalab.sim.cluster import Cluster"),
+        ("wire/server.py", "import asyncio\nfrom kafkalab.sim.cluster import Cluster"),
         ("cli/main.py", "from kafkalab.widgets.views.sequence import Sequence"),
     ],
 )

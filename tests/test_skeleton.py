@@ -63,7 +63,7 @@ def test_constraints_are_exact_and_sorted(root: Path) -> None:
 
 def test_the_core_has_neither_jupyterlab_nor_a_compiled_client(project: dict[str, Any]) -> None:
     core = {Requirement(r).name for r in project["dependencies"]}
-    assert core == {"ipywidgets", "anywidget", "kio", "crc32c"}
+    assert core == {"ipywidgets", "anywidget", "crc32c"}
     assert {"jupyterlab", "ipykernel"} <= {Requirement(r).name for r in project["optional-dependencies"]["lab"]}
 
 

@@ -43,14 +43,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace, root: Path) -> int:
     """Serve until SIGTERM or Control-C; print one line when ready."""
-    try:
-        with _lean_imports():
-            import asyncio
+    with _lean_imports():
+        import asyncio
 
-            from kafkalab.wire.live import RealTime, fault_of, scenario_of
-            from kafkalab.wire.server import Server
-    except ModuleNotFoundError as missing:
-        raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
+        from kafkalab.wire.live import RealTime, fault_of, scenario_of
+        from kafkalab.wire.server import Server
     if options.port + options.brokers - 1 > LAST_PORT:
         raise CommandLineError(f"the brokers take ports from --port on, and the last port there is is {LAST_PORT:,}")
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
@@ -99,13 +96,13 @@ def _folder(options: argparse.Namespace) -> Any:
 def _lean_imports() -> Iterator[None]:
     """Within, no garbage is collected, and libraries do not find what they only need elsewhere.
 
-    kio would describe its types to hypothesis (0.2 s), asyncio would load ssl, which plain text does not need (0.02 s),
-    and crc32c would look its own version up in the installed packages (0.03 s).
+    asyncio would load ssl, which plain text does not need (0.02 s), and crc32c would look its own version up in the
+    installed packages (0.03 s).
     """
     gc.disable()
     no_versions: Any = ModuleType("importlib.metadata")
     no_versions.version = lambda name: ""
-    hidden: dict[str, Any] = {"hypothesis": None, "ssl": None, "importlib.metadata": no_versions}
+    hidden: dict[str, Any] = {"ssl": None, "importlib.metadata": no_versions}
     hidden = {name: instead for name, instead in hidden.items() if name not in sys.modules}
     sys.modules.update(hidden)
     try:

@@ -32,11 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace, root: Path) -> int:
     """Pass frames on until SIGTERM or Control-C; print the doors when ready."""
-    try:
-        from kafkalab.wire.tap.gate import fault_of
-        from kafkalab.wire.tap.proxy import TapError
-    except ModuleNotFoundError as missing:
-        raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire]'") from None
+    from kafkalab.wire.tap.gate import fault_of
+    from kafkalab.wire.tap.proxy import TapError
+
     try:
         faults, upstream = list(map(fault_of, options.faults)), place_of(options.address)
     except ValueError as error:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from kafkalab.site.wheels import KIO, PURE, PURE_KIO, file_name, locked, pack, pure_kio
+from kafkalab.site.wheels import PURE, file_name, locked, pack
 
 PYODIDE = "314.0.6"
 """The version that jupyterlite-pyodide-kernel, pinned in constraints.txt, names: raise both together."""
@@ -24,8 +24,6 @@ CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip
 LOCK = "pyodide-lock.json"
 CACHE = Path("build", "downloads")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
-ANY_LINUX = ("--python-version", "3.11", "--platform", "manylinux_2_28_x86_64", "--only-binary", ":all:")
-"""Of a wheel with a compiled part only the Python is kept, so it does not matter which."""
 PURE_ONLY = ("--python-version", "3.14", "--implementation", "py", "--abi", "none", "--platform", "any")
 
 
@@ -58,7 +56,7 @@ def lay_out(root: Path, folder: Path, more: Sequence[Path] = ()) -> list[str]:
 
 
 def download(cache: Path) -> tuple[Path, list[Path]]:
-    """Return Pyodide's archive, the wheels of `PURE` and kio's, got from the registries where the folder lacks them."""
+    """Return Pyodide's archive, the wheels of `PURE`, got from the registries where the folder lacks them."""
     wheels = cache / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     archive = cache / f"pyodide-{PYODIDE}.tgz"
@@ -71,22 +69,7 @@ def download(cache: Path) -> tuple[Path, list[Path]]:
         command = [*PIP, "download", "--no-deps", *PURE_ONLY, "--dest", ".", *missing]
         _run(command, wheels, "pip cannot get the packages")
     found = [file_name(wheels, name, pin) for name, pin in PURE.items()]
-    return archive, [*(path for path in found if path is not None), _kio(cache)]
-
-
-def _kio(cache: Path) -> Path:
-    """Return a wheel of kio without its compiled part."""
-    folder = cache / "kio"
-    if not (made := file_name(folder, "kio", f"{KIO}-py3")):
-        folder.mkdir(parents=True, exist_ok=True)
-        for pin, form in ((KIO, ANY_LINUX), (PURE_KIO, PURE_ONLY)):
-            command = [*PIP, "download", "--no-deps", *form, "--dest", ".", f"kio=={pin}"]
-            _run(command, folder, f"pip cannot get kio=={pin}")
-        compiled, older = file_name(folder, "kio", KIO), file_name(folder, "kio", PURE_KIO)
-        assert compiled is not None, f"pip has laid no kio {KIO} into {folder}"
-        assert older is not None, f"pip has laid no kio {PURE_KIO} into {folder}"
-        made = pure_kio(compiled, older, folder)
-    return made
+    return archive, [path for path in found if path is not None]
 
 
 def _npm(cache: Path) -> list[str]:

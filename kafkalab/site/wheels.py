@@ -35,8 +35,6 @@ PURE = {
     "wcwidth": "0.9.4",
 }
 """Name and version of each package that a kernel in a browser needs, beside kafkalab and the kernel's own."""
-KIO, PURE_KIO = "0.6.5", "0.5.0"
-"""Version of kio, which has a compiled part, and its last without one, whose `serial` takes that part's place."""
 BROWSER = {"sys_platform": "emscripten", "platform_machine": "wasm32", "python_version": "3.14", "extra": ""}
 SOURCES = {".css", ".js", ".json", ".md", ".properties", ".py", ".svg", ".typed"}
 LEFT_OUT = {"DESIGN.md"}
@@ -66,31 +64,14 @@ def pack(package: Path, version: str, into: Path) -> Path:
     for path in sorted(package.parent.glob("data/**/*.klab")):
         files[f"{package.name}/{SHIPPED.name}/{path.relative_to(package.parent).as_posix()}"] = path.read_bytes()
     about = f"Metadata-Version: 2.1\nName: {package.name}\nVersion: {version}\n"
-    files[f"{name}.dist-info/METADATA"] = about.encode()
-    _write(wheel, name, files)
-    return wheel
-
-
-def pure_kio(wheel: Path, older: Path, into: Path) -> Path:
-    """Write kio's wheel with the older version's `serial`, which is Python and writes the same; return its path."""
-    packed = into / f"kio-{KIO}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel) as new, zipfile.ZipFile(older) as old:
-        kept = {n: new.read(n) for n in new.namelist() if n.endswith(".py") and not n.startswith("kio/serial/")}
-        kept |= {n: old.read(n) for n in old.namelist() if n.startswith("kio/serial/") and n.endswith(".py")}
-        about = f"kio-{KIO}.dist-info/METADATA"
-        kept[about] = new.read(about)
-    _write(packed, f"kio-{KIO}", kept)
-    return packed
-
-
-def _write(wheel: Path, name: str, files: dict[str, bytes]) -> None:
-    """Write a wheel: the files, among them its METADATA, and what says that it is pure Python."""
     info = f"{name}.dist-info"
+    files[f"{info}/METADATA"] = about.encode()
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: kafkalab\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD")).encode()
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path, content in files.items():
-            archive.writestr(zipfile.ZipInfo(path, ALWAYS), content, zipfile.ZIP_DEFLATED)
+        for file, content in files.items():
+            archive.writestr(zipfile.ZipInfo(file, ALWAYS), content, zipfile.ZIP_DEFLATED)
+    return wheel
 
 
 def locked(wheels: list[Path]) -> dict[str, dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -94,35 +92,15 @@ def kafka_lab_session(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
 def _started(options: dict[str, Any], example: str) -> Iterator[KafkaLab]:
     wrong = ""
     try:
-        with _lean_imports():
-            from kafkalab.testing.kafka_lab import KafkaLab
+        from kafkalab.testing.kafka_lab import KafkaLab
+
         lab = KafkaLab(**options)
-    except ModuleNotFoundError as missing:
-        library = str(missing.name).partition(".")[0]
-        wrong = f"{library} is missing: pip install 'kafkalab-course[wire]'"
     except (TypeError, ValueError, OSError) as error:
         wrong = f"{error}; for example {example}"
     if wrong:
         pytest.fail(f"kafka_lab: {wrong}", pytrace=False)
     with lab:
         yield lab
-
-
-@contextmanager
-def _lean_imports() -> Iterator[None]:
-    """Within, no garbage is collected, and kio does not find hypothesis, to which it would describe its types (0.2 s).
-    """
-    collects, hides = gc.isenabled(), "hypothesis" not in sys.modules
-    gc.disable()
-    if hides:
-        sys.modules["hypothesis"] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        if hides:
-            del sys.modules["hypothesis"]
-        if collects:
-            gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from kafkalab.wire.codec import read_response, request_bytes, version_of
+from kafkalab.wire.codec import read_response, request_bytes, response_source
 from kafkalab.wire.names import Names
+from kafkalab.wire.structs import raw
 
 TIMEOUT_S = 30
 
@@ -23,9 +24,10 @@ class Asker:
         return read_response(type(body).__name__, version, self.exchange(body, version), self.names)[1]
 
     def raw(self, body: Any, version: int) -> Any:
-        """The same, but return kio's message, which has every field."""
-        spoken = version_of(type(body).__name__, version)
-        return spoken.read_response(self.exchange(body, version), 4 + spoken.tagged_response)
+        """The same, but return Kafka's fields by their names."""
+        api = type(body).__name__
+        source = response_source(api, version, self.exchange(body, version), self.names)
+        return raw(f"{api}Response", version).read(source)
 
     def exchange(self, body: Any, version: int) -> bytes:
         """Send a request; return the bytes of its response, without their length."""

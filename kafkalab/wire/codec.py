@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from struct import Struct
-from struct import error as StructError
 from typing import Any
-
-from kio.index import load_request_schema, load_response_schema
-from kio.serial import entity_reader, entity_writer
-from kio.serial.errors import SerialError
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalab.protocol.messages.fetch import FetchResponse, PartitionFetched
+from kafkalab.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.protocol.records import Batch
 from kafkalab.wire.batches import fitting, read_batch
-from kafkalab.wire.lengths import ROWS, Bounds, check_message, skip_tags
+from kafkalab.wire.definitions import message
 from kafkalab.wire.names import Names
-from kafkalab.wire.rules import BadMessageError
-from kafkalab.wire.shapes import Shape
+from kafkalab.wire.primitives import ROWS, BadMessageError, Sink, Source
+from kafkalab.wire.shapes import EACH, Shape
 from kafkalab.wire.special import OFFERED
-from kafkalab.wire.table import TABLE
-from kafkalab.wire.values import Context
+from kafkalab.wire.structs import NO_MESSAGE, Values, raw
 
-API_NAMES = {api.key: api.name for api in ALL if api.name in OFFERED}
-REPEATED = {"FindCoordinator": ("coordinator_keys", "coordinators"), "OffsetFetch": ("groups", "groups")}
-"""The fields of requests and responses that hold several, where kafkalab's message is about one."""
-
-NO_REQUEST = (StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError)
-"""The errors of reading bytes that are no request."""
+API_NAMES = {api.key: api.name for api in ALL if api.offered}
 CORRELATION_AT = 4
-HEADER = Struct(">hhi")
-_LENGTH = Struct(">h")
+HEADER = Struct(">hhih")
 _CORRELATION = Struct(">i")
+_FRAMED = Struct(">ii")
 
 
 class UnsupportedVersionError(Exception):
@@ -47,50 +36,52 @@ class UnsupportedVersionError(Exception):
 
 @dataclass(slots=True)
 class Asked:
-    """A request as it was read: `message` is kio's, `bodies` are kafkalab's, of which most requests have one."""
+    """A request as it was read: most have one of the `bodies`; `aside` is what they do not hold."""
 
     api: str
     version: int
     correlation_id: int
     client_id: str
-    message: Any
     bodies: tuple[Any, ...]
+    aside: Values = field(default_factory=dict)
     known: Any = None
     """The entry of `Repeated` for it."""
 
 
-class Version:
-    """One version of one API: readers, writers and shapes of its request and its response, made when first used."""
+class Message:
+    """One version of a request or a response of an API, and what reads and writes it."""
 
-    def __init__(self, api: str, version: int) -> None:
-        api_of, self.api, self.version = BY_NAME[api], api, version
-        request, response = load_request_schema(api_of.key, version), load_response_schema(api_of.key, version)
-        self._read_request, self._read_response = entity_reader(request), entity_reader(response)
-        self.write_request, self.write_response = entity_writer(request), entity_writer(response)
-        self.request = Shape(request, api_of.request, TABLE.get(api_of.request, ()), TABLE)
-        self.response = Shape(response, api_of.response, TABLE.get(api_of.response, ()), TABLE)
-        self.tagged_request = bool(request.__flexible__)
-        self.tagged_response = bool(response.__flexible__) and api != "ApiVersions"
+    def __init__(self, api: str, version: int, side: str) -> None:
+        if version not in BY_NAME[api].versions:
+            raise UnsupportedVersionError(f"{api} {version}")
+        self.name, self.ours = f"{api}{side}", BY_NAME[api].request if side == "Request" else BY_NAME[api].response
+        found, flexible = message(self.name, version)
+        self.tagged_header = flexible and self.name != "ApiVersionsResponse"
+        shape = Shape(found, flexible, self.ours)
+        self._fields = shape.known
+        self._read, self.write, _ = shape.codec(shape.unsaid)
 
-    def read_request(self, data: bytes, place: int, bounds: Bounds) -> Any:
-        """Return kio's message, which goes from `place` to the end; BadMessageError for one that does not."""
-        data = check_message(self.request.theirs, data, place, bounds)
-        message, size = self._read_request(data, place)
-        if place + size != len(data):
-            raise BadMessageError(f"{len(data) - place - size} bytes behind a {self.api} {self.version}")
-        return message
-
-    def read_response(self, data: bytes, place: int) -> Any:
-        """Return kio's message that begins at `place`; BadMessageError for one that is cut short."""
-        return self._read_response(check_message(self.response.theirs, data, place, Bounds()), place)[0]
+    def read(self, source: Source) -> tuple[Any, ...]:
+        """Return our messages, of which there are several where a request is about several things."""
+        values = self._read(source)
+        each = values.pop(EACH, None)
+        for key in values.keys() - self._fields:
+            source.aside[key] = values.pop(key)
+        if each is None:
+            return (self.ours(**values),)
+        return tuple([self.ours(**{**values, **one}) for one in each])
 
 
 @cache
-def version_of(api: str, version: int) -> Version:
-    """Return a version of an API; UnsupportedVersionError for one that is not offered."""
-    if version not in OFFERED.get(api, ()):
-        raise UnsupportedVersionError(f"{api} {version}")
-    return Version(api, version)
+def request_of(api: str, version: int) -> Message:
+    """Return a version of a request; UnsupportedVersionError for one that the lab does not speak."""
+    return Message(api, version, "Request")
+
+
+@cache
+def response_of(api: str, version: int) -> Message:
+    """Return a version of a response; UnsupportedVersionError for one that the lab does not speak."""
+    return Message(api, version, "Response")
 
 
 def read_request(data: bytes, names: Names) -> Asked:
@@ -100,75 +91,51 @@ def read_request(data: bytes, names: Names) -> Asked:
     an unknown version is read as version 0, and has no body: its answer says which versions there are.
     """
     try:
-        key, version, correlation_id = HEADER.unpack_from(data)
+        key, version, correlation_id, length = HEADER.unpack_from(data)
         api = API_NAMES.get(key, f"API {key}")
-        if api == "ApiVersions" and version not in OFFERED[api]:
-            return Asked(api, 0, correlation_id, "", None, ())
-        spoken = version_of(api, version)
-        bounds = Bounds(ROWS)
-        client_id, place = client_id_of(data, spoken.tagged_request, bounds)
-        message = spoken.read_request(data, place, bounds)
-        bodies = tuple(spoken.request.make(one, Context(names)) for one in _split(api, message))
-    except NO_REQUEST as error:
+        if version not in OFFERED.get(api, ()):
+            if api == "ApiVersions":
+                return Asked(api, 0, correlation_id, "", ())
+            raise UnsupportedVersionError(f"{api} {version}")
+        spoken = request_of(api, version)
+        source = Source(data, HEADER.size, names, ROWS)
+        client_id = source.take(max(length, 0)).decode()
+        if spoken.tagged_header:
+            source.tags({}, {})
+        bodies = spoken.read(source)
+        if source.place != len(data):
+            raise BadMessageError(f"{len(data) - source.place} bytes behind a {api} {version}")
+    except NO_MESSAGE as error:
         raise BadMessageError(f"{type(error).__name__}: {error}") from None
-    return Asked(api, version, correlation_id, client_id, message, bodies)
-
-
-def client_id_of(data: bytes, tagged: bool, bounds: Bounds) -> tuple[str, int]:
-    """The client id, "" for none, and where the header ends; its tagged fields are skipped."""
-    length = _LENGTH.unpack_from(data, HEADER.size)[0]
-    place = HEADER.size + _LENGTH.size
-    client_id = data[place : place + max(length, 0)].decode()
-    place += max(length, 0)
-    return client_id, skip_tags(data, place, bounds) if tagged else place
-
-
-def _split(api: str, message: Any) -> list[Any]:
-    """The same request once for each key, group or timestamp that it is about."""
-    field = REPEATED.get(api, ("", ""))[0]
-    if field and hasattr(message, field):
-        return [replace(message, **{field: (one,)}) for one in getattr(message, field)]
-    if api == "ListOffsets":
-        times: dict[int, dict[int, list[Any]]] = {}
-        for number, topic in enumerate(message.topics):
-            for row in topic.partitions:
-                times.setdefault(row.timestamp, {}).setdefault(number, []).append(row)
-        if len(times) > 1:
-            return [replace(message, topics=_with_rows(message.topics, found)) for found in times.values()]
-    return [message]
-
-
-def _with_rows(topics: Sequence[Any], rows: dict[int, list[Any]]) -> tuple[Any, ...]:
-    return tuple(replace(topics[number], partitions=tuple(found)) for number, found in rows.items())
-
-
-def _joined(api: str, answers: list[Any], spoken: Version) -> Any:
-    """One response of the answers to the parts of a request."""
-    if not answers:
-        return spoken.response.theirs(**spoken.response.blank)
-    field = REPEATED.get(api, ("", "topics"))[1]
-    parts = [one for answer in answers for one in getattr(answer, field)]
-    return replace(answers[0], **{field: tuple(parts)})
+    return Asked(api, version, correlation_id, client_id, bodies, source.aside)
 
 
 def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
     """Return the response to a request, behind its length; `answers` has one for each of the request's bodies."""
-    spoken = version_of(asked.api, asked.version)
-    if asked.api == "ApiVersions" and not asked.bodies:
-        answers = (ApiVersionsResponse(error=Error.UNSUPPORTED_VERSION),)
-    elif asked.api == "Fetch":
-        answers = (within_limits(answers[0], asked),)
-    bodies = asked.bodies or (None,)
-    written = [
-        spoken.response.write(answer, Context(names, asked.message, body))
-        for answer, body in zip(answers, bodies, strict=False)
-    ]
-    message = written[0] if len(written) == 1 else _joined(asked.api, written, spoken)
-    out = io.BytesIO()
-    out.write(_CORRELATION.pack(asked.correlation_id) + (b"\0" if spoken.tagged_response else b""))
-    spoken.write_response(out, message)
-    data = out.getvalue()
-    return _CORRELATION.pack(len(data)) + data
+    spoken = response_of(asked.api, asked.version)
+    sink = Sink(_FRAMED.pack(0, asked.correlation_id))
+    sink.names, sink.request = names, asked
+    if spoken.tagged_header:
+        sink += b"\0"
+    if asked.bodies:
+        sink.answers, sink.asked = tuple(zip(asked.bodies, answers, strict=True)), asked.bodies[0]
+        spoken.write(sink, _joined(asked, answers))
+    elif asked.api == "ApiVersions":
+        spoken.write(sink, ApiVersionsResponse(error=Error.UNSUPPORTED_VERSION))
+    else:
+        raw(spoken.name, asked.version).write(sink, {})
+    _CORRELATION.pack_into(sink, 0, len(sink) - 4)
+    return bytes(sink)
+
+
+def _joined(asked: Asked, answers: Sequence[Any]) -> Any:
+    """Return one of our messages for what all answers say, as far as it is not in rows of one for each of them."""
+    if isinstance(answers[0], FetchResponse):
+        return within_limits(answers[0], asked)
+    if isinstance(answers[0], ListOffsetsResponse) and len(answers) > 1:
+        columns = ("offsets", "errors", "timestamps")
+        return ListOffsetsResponse(**{c: {p: v for a in answers for p, v in getattr(a, c).items()} for c in columns})
+    return answers[0]
 
 
 def within_limits(response: FetchResponse, asked: Asked) -> FetchResponse:
@@ -176,8 +143,7 @@ def within_limits(response: FetchResponse, asked: Asked) -> FetchResponse:
 
     Kafka does so while it reads (KIP-74); the broker of the simulator returns all there is.
     """
-    left, rows = asked.message.max_bytes, (p for topic in asked.message.topics for p in topic.partitions)
-    limits = dict(zip(asked.bodies[0].positions, (row.partition_max_bytes for row in rows), strict=False))
+    left, limits = asked.aside["max_bytes"], asked.aside["partition_max_bytes"]
     partitions: dict[str, PartitionFetched] = {}
     empty = True
     for partition, fetched in response.partitions.items():
@@ -203,18 +169,25 @@ def _as_stored(partition: str, batches: Sequence[Batch]) -> tuple[Batch, ...]:
 
 def request_bytes(api: str, version: int, correlation_id: int, client_id: str, body: Any, names: Names) -> bytes:
     """Return a request behind its length, as a client sends it."""
-    spoken = version_of(api, version)
-    out, name = io.BytesIO(), client_id.encode()
-    out.write(HEADER.pack(BY_NAME[api].key, version, correlation_id) + _LENGTH.pack(len(name)) + name)
-    out.write(b"\0" if spoken.tagged_request else b"")
-    spoken.write_request(out, spoken.request.write(body, Context(names)))
-    data = out.getvalue()
-    return _CORRELATION.pack(len(data)) + data
+    spoken, name = request_of(api, version), client_id.encode()
+    sink = Sink(_CORRELATION.pack(0) + HEADER.pack(BY_NAME[api].key, version, correlation_id, len(name)) + name)
+    sink.names = names
+    if spoken.tagged_header:
+        sink += b"\0"
+    spoken.write(sink, body)
+    _CORRELATION.pack_into(sink, 0, len(sink) - 4)
+    return bytes(sink)
+
+
+def response_source(api: str, version: int, data: bytes, names: Names) -> Source:
+    """Return the bytes of a response, without their length, read up to its body."""
+    source = Source(data, _CORRELATION.size, names)
+    if response_of(api, version).tagged_header:
+        source.tags({}, {})
+    return source
 
 
 def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[int, Any]:
     """Return correlation id and message of a response, whose bytes are without their length."""
-    spoken = version_of(api, version)
-    place = _CORRELATION.size + spoken.tagged_response
-    message = spoken.read_response(data, place)
-    return _CORRELATION.unpack_from(data)[0], spoken.response.make(message, Context(names))
+    source = response_source(api, version, data, names)
+    return _CORRELATION.unpack_from(data)[0], response_of(api, version).read(source)[0]

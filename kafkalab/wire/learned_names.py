@@ -21,8 +21,8 @@ class LearnedNames(Names):
         """Return the name of the broker with this number, "" for none."""
         return f"b{node_id}" if node_id >= 0 else ""
 
-    def learn_topic(self, topic: str, topic_id: UUID | None) -> None:
-        """Remember the id of a topic; versions below 10 of Metadata say none."""
-        if topic_id is not None:
+    def learn_topic(self, topic: str, topic_id: UUID) -> None:
+        """Remember the id of a topic; that of zeros is none."""
+        if topic_id.int:
             self._topic_ids[topic] = topic_id
             self._topics[topic_id] = topic

@@ -1,4 +1,4 @@
-"""Fast paths of a server: requests that come again, and Produce.
+"""The fast path of a server: requests that come again.
 
 A producer repeats AddPartitionsToTxn and EndTxn with every transaction up to version 1, a consumer Fetch and Heartbeat;
 only the correlation id differs. They are read once, and answered with the same bytes while the answer is the same.
@@ -8,27 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
 
-from kafkalab.wire import produce_bytes
-from kafkalab.wire.codec import (
-    CORRELATION_AT,
-    HEADER,
-    NO_REQUEST,
-    Asked,
-    UnsupportedVersionError,
-    client_id_of,
-    read_request,
-    response_bytes,
-)
-from kafkalab.wire.lengths import ROWS, Bounds
+from kafkalab.wire.codec import CORRELATION_AT, Asked, read_request, response_bytes
 from kafkalab.wire.names import Names
-from kafkalab.wire.rules import BadMessageError
-from kafkalab.wire.special import OFFERED
 
-_FRAMED = Struct(">ii")
-
+PRODUCE = b"\0\0"
+"""The key of the request that is never the same twice."""
 MOST_BYTES, MOST_ANSWERED, MOST_REQUESTS = 512, 4_096, 1_024
 
 
@@ -52,9 +38,7 @@ class Repeated:
 
     def read(self, data: bytes) -> Asked:
         """Return the request in these bytes; for errors see `read_request`."""
-        if data[:2] == b"\0\0":
-            return self._produce(data)
-        if len(data) > MOST_BYTES:
+        if len(data) > MOST_BYTES or data[:2] == PRODUCE:
             return read_request(data, self.names)
         if self._learned != self.names.learned or len(self._known) >= MOST_REQUESTS:
             self._known.clear()
@@ -65,26 +49,10 @@ class Repeated:
             known = self._known[key] = Known(read_request(data, self.names))
         first = known.asked
         correlation_id = int.from_bytes(data[CORRELATION_AT : CORRELATION_AT + 4], "big", signed=True)
-        return Asked(first.api, first.version, correlation_id, first.client_id, first.message, first.bodies, known)
-
-    def _produce(self, data: bytes) -> Asked:
-        try:
-            _, version, correlation_id = HEADER.unpack_from(data)
-            if version not in OFFERED["Produce"]:
-                raise UnsupportedVersionError(f"Produce {version}")
-            bounds = Bounds(ROWS)
-            client_id, place = client_id_of(data, version >= produce_bytes.FLEXIBLE_SINCE, bounds)
-            body = produce_bytes.read(data, place, version, self.names, bounds)
-        except NO_REQUEST as error:
-            raise BadMessageError(f"{type(error).__name__}: {error}") from None
-        return Asked("Produce", version, correlation_id, client_id, None, (body,))
+        return Asked(first.api, first.version, correlation_id, first.client_id, first.bodies, first.aside, known)
 
     def response(self, asked: Asked, answers: Sequence[Any]) -> bytes:
         """Return the bytes of a response, behind its length."""
-        if asked.api == "Produce":
-            tags = b"\0" if asked.version >= produce_bytes.FLEXIBLE_SINCE else b""
-            data = tags + produce_bytes.write(answers[0], asked.version, self.names)
-            return _FRAMED.pack(4 + len(data), asked.correlation_id) + data
         known: Known | None = asked.known
         if known is None:
             return response_bytes(asked, answers, self.names)

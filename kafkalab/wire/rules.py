@@ -1,18 +1,18 @@
-"""Rules by which a message of kio's and one of kafkalab's correspond: `table` has them, `shapes` carries them out."""
+"""Rules by which a message of Kafka's and one of kafkalab's correspond: `table` has them, `shapes` carries them out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from kafkalab.wire.values import AS_IT_IS, Context, Kind
-
-Values: TypeAlias = dict[str, Any]
-"""The values of a message's fields, by their names."""
+from kafkalab.wire.primitives import Sink, Source
+from kafkalab.wire.structs import Values
+from kafkalab.wire.values import AS_IT_IS, Kind
 
 
 class Is(NamedTuple):
-    """The field `theirs` is our field `ours`. As a column, a value equal to `absent` has no entry in our dict."""
+    """The field `theirs` is our field `ours`; if our message has none of that name, it is read aside, and written as
+    `default`. As a column, a value equal to `absent` has no entry in our dict."""
 
     theirs: str
     ours: str
@@ -22,7 +22,7 @@ class Is(NamedTuple):
 
 
 class Only(NamedTuple):
-    """`theirs` holds one row (the request was split before), or one value; its fields are ours of the message."""
+    """`theirs` holds one row, or one value, for each of our messages: what it has of each is ours of that message."""
 
     theirs: str
     rules: tuple[Any, ...] = ()
@@ -51,7 +51,8 @@ class Keyed(NamedTuple):
 class Partitions(NamedTuple):
     """`theirs` holds topics with `rows`, which we have by partition: by name only, as columns, or as `type`.
 
-    `names` is our tuple of names, `columns` are dicts of ours by name, `shared` fields are the same in every row.
+    `names` is our tuple of names, `columns` are dicts of ours by name; each value of `each` in the rows makes a message
+    of its own.
     """
 
     theirs: str
@@ -59,25 +60,22 @@ class Partitions(NamedTuple):
     number: str = "partition_index"
     names: str = ""
     columns: tuple[Is, ...] = ()
-    shared: tuple[Is, ...] = ()
+    each: str = ""
     ours: str = ""
     type: type | None = None
 
 
 class Custom(NamedTuple):
-    """A field that no other rule describes: `read(value, values, context)`, `write(message, context)`."""
+    """A field that no other rule describes: `read(value, values, source)`, `write(message, sink)`."""
 
     theirs: str
-    read: Callable[[Any, Values, Context], None]
-    write: Callable[[Any, Context, Any], Any]
+    read: Callable[[Any, Values, Source], None]
+    write: Callable[[Any, Sink], Any]
 
 
 class Entry(NamedTuple):
-    """One entry of a dict of ours as the rules of a row see it."""
+    """One entry of a dict of ours as the rules of a row see it; `message` is what holds the dict."""
 
     key: Any
     value: Any
-
-
-class BadMessageError(Exception):
-    """The bytes are a message, but no broker would understand it."""
+    message: Any = None

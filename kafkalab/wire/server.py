@@ -6,7 +6,6 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +17,12 @@ from kafkalab.wire.codec import Asked, UnsupportedVersionError
 from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
+from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.repeated import Repeated
-from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.special import all_topics, asked_topics
-from kafkalab.wire.values import Context
 
 log = logging.getLogger("kafkalab.wire")
 
-AUTO_CREATE_SINCE = 4
 REQUESTS_AHEAD = 100
 
 
@@ -269,10 +266,10 @@ class Connection(asyncio.Protocol):
 
         The answer has gone out already: as with Kafka, the client asks again.
         """
-        message, known = asked.message, self.live.cluster.brokers[self.broker].state.metadata
-        if (asked.version >= AUTO_CREATE_SINCE and not message.allow_auto_topic_creation) or all_topics(message):
+        known = self.live.cluster.brokers[self.broker].state.metadata
+        if not asked.aside.get("allow_auto_topic_creation", True) or all_topics(asked):
             return
-        names: Iterable[str] = asked_topics(message, Context(self.server.names))
+        names = asked_topics(asked, self.server.names)
         unknown = [n for n in names if not known.has_topic(n) and not n.startswith(UNKNOWN_ID) and is_legal(n)]
         if len(unknown) > max(room := self._room(), 0):
             log.warning("%s: %d topics are not created, there is room for %d", self._peer(), len(unknown), room)

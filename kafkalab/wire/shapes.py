@@ -1,98 +1,79 @@
-"""Between kio's messages, a class for each version, and kafkalab's, one class for all: rules, and what follows from
-the names of the fields.
+"""Between Kafka's messages and kafkalab's, one class for all versions: rules, and what follows from the names of the
+fields.
 
 A field that both have, and that no rule is about, is the same field: by its name, as `error_code` for `error`, or
-without `_ms` where kio has a timedelta. A rule holds in the versions that have its field. What kio has beyond that is
-written with its default, or with nothing (0, "", none), and not read.
+without `_ms`. A rule holds in the versions that have its field. What Kafka has beyond that is written with its default,
+and not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from datetime import datetime, timedelta
-from typing import Any, TypeAlias, get_args, get_type_hints
-from uuid import UUID
-
-from kio.schema.errors import ErrorCode
+from typing import Any, TypeAlias, get_type_hints
 
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.partitions import index_of, topic_of
-from kafkalab.wire.names import UNKNOWN_ID
-from kafkalab.wire.rules import BadMessageError, Custom, Entry, Is, Keyed, Only, Partitions, Rows, Values
-from kafkalab.wire.values import AS_IT_IS, DURATION, EPOCH, ERROR, OR_EMPTY, OR_NULL, Context, Kind
+from kafkalab.protocol.partitions import index_of
+from kafkalab.wire.definitions import Field
+from kafkalab.wire.names import UNKNOWN_ID, UNKNOWN_TOPIC_ID
+from kafkalab.wire.primitives import BadMessageError, Codec, Sink, Source
+from kafkalab.wire.rules import Custom, Entry, Is, Keyed, Only, Partitions, Rows
+from kafkalab.wire.structs import Part, Values, codec_of_struct
+from kafkalab.wire.table import TABLE
+from kafkalab.wire.values import AS_IT_IS, ERROR, OR_EMPTY, OR_NULL, by_topic
 
-Reader: TypeAlias = Callable[[Any, Values, Context], None]
-Writer: TypeAlias = Callable[[Any, Values, Context], None]
+Parts: TypeAlias = dict[str, Part]
+INDEX, EACH = " index", " each"
+"""Keys of values that are no field's: the number of a partition, and the values of each of several messages."""
 
 
 class Shape:
-    """The correspondence of one kio class and one class of ours, or none."""
+    """The correspondence of the fields of one structure of Kafka's and one class of ours."""
 
-    def __init__(self, theirs: type, ours: type | None, rules: tuple[Any, ...], table: dict[type, tuple[Any, ...]]):
-        self.theirs, self.ours, self.table = theirs, ours, table
-        self.hints = get_type_hints(theirs)
-        self.readers: list[Reader] = []
-        self.writers: list[Writer] = []
-        self.unsaid = {f.name: _unsaid(f) for f in fields(ours) if _is_required(f)} if ours else {}
-        self.blank = {f.name: _nothing(self.hints[f.name]) for f in fields(theirs) if _is_required(f)}
-        for rule in (*rules, *self._by_name(rules)):
-            if rule.theirs in self.hints:
-                read, write = _MAKERS[type(rule)](self, rule)
-                self.readers.append(read)
-                self.writers.append(write)
+    def __init__(self, found: tuple[Field, ...], flexible: bool, ours: type, rules: tuple[Any, ...] | None = None):
+        self.ours, self.flexible = ours, flexible
+        self.theirs = {field.name: field for field in found}
+        known = getattr(ours, "__dataclass_fields__", None)
+        self.known = frozenset(known if known is not None else Entry._fields)
+        given = TABLE.get(ours, ()) if rules is None else rules
+        every = [rule for rule in (*given, *self._by_name(given)) if rule.theirs in self.theirs]
+        self.parts: Parts = {rule.theirs: _MAKERS[type(rule)](self, rule) for rule in every}
+        self.unsaid = {one.name: _unsaid(one) for one in fields(ours) if _is_required(one)} if known else {}
 
     def _by_name(self, rules: tuple[Any, ...]) -> list[Is]:
         """The fields that correspond by their names."""
-        if self.ours is None:
-            return []
         taken = {rule.theirs for rule in rules}
         taken |= {rule.ours for rule in rules if hasattr(rule, "ours") and getattr(rule, "kind", ERROR).reads}
-        found, hints = [], get_type_hints(self.ours)
-        for name in (f.name for f in fields(self.ours)):
+        found, hints = [], get_type_hints(self.ours) if self.ours is not Entry else {}
+        for name, hint in hints.items():
             for theirs in (name, f"{name}_code", name.removesuffix("_ms")):
-                if theirs in self.hints and not {theirs, name} & taken:
-                    found.append(Is(theirs, name, self._kind(theirs, hints[name])))
+                if theirs in self.theirs and not {theirs, name} & taken:
+                    kind = ERROR if hint is Error else OR_EMPTY if hint is str else AS_IT_IS
+                    found.append(Is(theirs, name, kind))
                     break
         return found
 
-    def _kind(self, theirs: str, ours: Any) -> Kind:
-        if self.hints[theirs] is ErrorCode:
-            return ERROR
-        if isinstance(self.hints[theirs], type) and issubclass(self.hints[theirs], timedelta):
-            return DURATION
-        return OR_EMPTY if ours is str else AS_IT_IS
+    def codec(self, absent: Values | None = None) -> Codec:
+        """Return what reads values of our fields, which begin as `absent`, and writes a message of ours."""
+        return codec_of_struct(tuple(self.theirs.values()), self.flexible, self.parts, absent or {})
 
-    def row(self, field: str) -> type | None:
-        """Return the kio class of the rows of a field, or None where they are plain values."""
-        options = get_args(self.hints[field])
-        held = [a for option in options for a in (option, *get_args(option)) if hasattr(a, "__version__")]
-        return held[0] if held else None
+    def messages(self) -> Codec:
+        """Return the codec of messages of our class."""
+        read, write, _ = self.codec(self.unsaid)
+        return Codec(lambda source: self.ours(**read(source)), write)
 
-    def inner(self, field: str, ours: type | None, rules: tuple[Any, ...] | None = None) -> Shape:
+    def inner(self, theirs: str, ours: type, rules: tuple[Any, ...] | None = None) -> Shape:
         """Return the shape of the rows of a field."""
-        theirs = self.row(field)
-        assert theirs is not None, f"{self.theirs} has no rows in {field}"
-        return Shape(theirs, ours, self.table.get(ours, ()) if rules is None and ours else rules or (), self.table)
+        return Shape(self.theirs[theirs].fields, self.flexible, ours, rules)
 
-    def read(self, message: Any, context: Context) -> Values:
-        """Return the values of our message's fields; those that this version lacks are missing."""
-        values: Values = {}
-        for read in self.readers:
-            read(message, values, context)
-        return values
+    def of_entries(self) -> Shape:
+        """Return the same shape for messages that are the values of entries."""
+        self.parts = {name: part._replace(get=_of_value(part.get)) for name, part in self.parts.items() if part.get}
+        return self
 
-    def make(self, message: Any, context: Context) -> Any:
-        """Return our message."""
-        assert self.ours is not None
-        return self.ours(**{**self.unsaid, **self.read(message, context)})
 
-    def write(self, ours: Any, context: Context, **more: Any) -> Any:
-        """Return kio's message; `more` are fields of it by name."""
-        values = self.blank | more
-        for write in self.writers:
-            write(ours, values, context)
-        return self.theirs(**values)
+def _of_value(get: Callable[[Any, Sink], Any]) -> Callable[[Any, Sink], Any]:
+    return lambda entry, sink: get(entry.value, sink)
 
 
 def _is_required(field: Any) -> bool:
@@ -105,197 +86,166 @@ def _unsaid(field: Any) -> Any:
     return -1 if kind == "int" else "" if kind == "str" else {} if kind.startswith("dict") else ()
 
 
-def _nothing(hint: Any) -> Any:
-    """Return what is written into a field that we know nothing of."""
-    options = get_args(hint)
-    if type(None) in options:
-        return None
-    if hint is ErrorCode:
-        return ErrorCode.none
-    kind = hint if isinstance(hint, type) else tuple
-    for base, nothing in (
-        (timedelta, timedelta(0)), (datetime, EPOCH), (bool, False), (int, 0), (str, ""), (bytes, b""), (UUID, None),
-    ):  # fmt: skip
-        if issubclass(kind, base):
-            return nothing
-    return ()
+def _is(shape: Shape, rule: Is) -> Part:
+    _, ours, kind, _, default = rule
+    if kind is OR_NULL and not shape.theirs[rule.theirs].nullable:
+        kind = OR_EMPTY
+    convert, back, reads = kind
+    if ours not in shape.known:
+        get: Any = (lambda message, sink: back(default, sink)) if back else lambda message, sink: default
+    elif back:
+        get = lambda message, sink: back(getattr(message, ours), sink)  # noqa: E731
+    else:
+        get = lambda message, sink: getattr(message, ours)  # noqa: E731
+    return Part(ours if reads else "", convert, get=get)
 
 
-def _is(shape: Shape, rule: Is) -> tuple[Reader, Writer]:
-    nullable = type(None) in get_args(shape.hints[rule.theirs])
-    theirs, ours = rule.theirs, rule.ours
-    convert, back, reads = OR_EMPTY if rule.kind is OR_NULL and not nullable else rule.kind
+def _only(shape: Shape, rule: Only) -> Part:
+    value = rule.value
+    if value:
 
-    def read(message: Any, values: Values, context: Context) -> None:
-        if reads:
-            values[ours] = convert(getattr(message, theirs), context)
+        def put_values(found: Any, values: Values, source: Source) -> None:
+            values[EACH] = [{value: one} for one in found]
 
-    def write(message: Any, values: Values, context: Context) -> None:
-        values[theirs] = back(getattr(message, ours), context)
+        return Part(put=put_values, get=lambda message, sink: (getattr(message, value),))
+    read, write_row, _ = shape.inner(rule.theirs, shape.ours, rule.rules).codec()
 
-    return read, write
+    def write(sink: Sink, pair: tuple[Any, Any]) -> None:
+        sink.asked, answer = pair
+        write_row(sink, answer)
 
+    def put(found: Any, values: Values, source: Source) -> None:
+        values[EACH] = found
 
-def _only(shape: Shape, rule: Only) -> tuple[Reader, Writer]:
-    theirs = rule.theirs
-    if rule.value:
-
-        def read_value(message: Any, values: Values, context: Context) -> None:
-            values[rule.value] = getattr(message, theirs)[0]
-
-        def write_value(message: Any, values: Values, context: Context) -> None:
-            values[theirs] = (getattr(message, rule.value),)
-
-        return read_value, write_value
-    inner = shape.inner(theirs, shape.ours, rule.rules)
-
-    def read(message: Any, values: Values, context: Context) -> None:
-        values |= inner.read(getattr(message, theirs)[0], context)
-
-    def write(message: Any, values: Values, context: Context) -> None:
-        values[theirs] = (inner.write(message, context),)
-
-    return read, write
+    return Part(put=put, get=lambda message, sink: sink.answers or ((sink.asked, message),), row=Codec(read, write))
 
 
-def _rows(shape: Shape, rule: Rows) -> tuple[Reader, Writer]:
-    theirs, ours, inner = rule.theirs, rule.ours, shape.inner(rule.theirs, rule.type)
-
-    def read(message: Any, values: Values, context: Context) -> None:
-        rows = getattr(message, theirs)
-        values[ours] = None if rows is None else tuple(inner.make(row, context) for row in rows)
-
-    def write(message: Any, values: Values, context: Context) -> None:
-        rows = getattr(message, ours)
-        values[theirs] = None if rows is None else tuple(inner.write(row, context) for row in rows)
-
-    return read, write
+def _rows(shape: Shape, rule: Rows) -> Part:
+    ours = rule.ours
+    row = shape.inner(rule.theirs, rule.type).messages()
+    return Part(ours, get=lambda message, sink: getattr(message, ours), row=row)
 
 
-def _keyed(shape: Shape, rule: Keyed) -> tuple[Reader, Writer]:
-    theirs, ours, key = rule.theirs, rule.ours, rule.key
-    rules = (*filter(None, (rule.value,)), *rule.also)
-    inner = shape.inner(theirs, rule.type, None if rule.type else rules)
-
-    def read(message: Any, values: Values, context: Context) -> None:
-        rows = ((getattr(row, key), row) for row in getattr(message, theirs))
-        if rule.type:
-            values[ours] = {k: inner.make(row, context) for k, row in rows}
-        else:
-            values[ours] = {k: inner.read(row, context)["value"] for k, row in rows}
-
-    def write(message: Any, values: Values, context: Context) -> None:
-        rows = getattr(message, ours).items()
-        values[theirs] = tuple(
-            inner.write(value if rule.type else Entry(k, value), context, **{key: k}) for k, value in rows
-        )
-
-    return read, write
+def _keyed(shape: Shape, rule: Keyed) -> Part:
+    ours, kind = rule.ours, rule.type
+    if kind:
+        inner = shape.inner(rule.theirs, kind).of_entries()
+        made: Callable[[Values], Any] = lambda values: kind(**values)  # noqa: E731
+    else:
+        inner = shape.inner(rule.theirs, Entry, (*filter(None, (rule.value,)), *rule.also))
+        made = lambda values: values["value"]  # noqa: E731
+    inner.parts[rule.key] = Part(INDEX, get=lambda entry, sink: entry.key)
+    return Part(
+        ours,
+        lambda rows, source: {row.pop(INDEX): made(row) for row in rows},
+        get=lambda message, sink: [Entry(*one) for one in getattr(message, ours).items()],
+        row=inner.codec(inner.unsaid),
+    )
 
 
-def _partitions(shape: Shape, rule: Partitions) -> tuple[Reader, Writer]:
-    topics = shape.inner(rule.theirs, None)
-    name = next(field for field in ("name", "topic", "topic_id") if field in topics.hints)
-    rows = PartitionRows(topics, rule)
+def _partitions(shape: Shape, rule: Partitions) -> Part:
+    topics = {field.name: field for field in shape.theirs[rule.theirs].fields}
+    name = next(field for field in ("name", "topic", "topic_id") if field in topics)
+    by_id, plain = name == "topic_id", not topics[rule.rows].fields
+    columns = [column for column in rule.columns if column.theirs in {f.name for f in topics[rule.rows].fields}]
+    source_of = rule.names or rule.ours or rule.columns[0].ours
 
-    def read(message: Any, values: Values, context: Context) -> None:
-        found = getattr(message, rule.theirs)
+    def put(found: Any, values: Values, source: Source) -> None:
         if found is None:
             values[rule.names] = None
             return
-        by_id = context.names.topic if name == "topic_id" else None
-        named = (
-            (f"{by_id(getattr(topic, name)) if by_id else getattr(topic, name)}-{rows.index_in(row)}", row)
-            for topic in found
-            for row in getattr(topic, rule.rows)
-        )
-        rows.read(list(named), values, context)
-
-    def write(message: Any, values: Values, context: Context) -> None:
-        partitions = getattr(message, rows.source)
-        if partitions is None:
-            values[rule.theirs] = None
+        named: list[tuple[str, Any]] = []
+        for topic in found:
+            prefix = source.names.topic(topic["topic"]) if by_id else topic["topic"]
+            for row in topic["rows"]:
+                index = row if plain else row.pop(INDEX)
+                if index < 0:
+                    raise BadMessageError(f"partition {index}")
+                named.append((f"{prefix}-{index}", row))
+        if not rule.each:
+            values.update(_gathered(rule, columns, named))
             return
-        found: dict[str, list[Any]] = {}
-        for partition in partitions:
-            found.setdefault(topic_of(partition), []).append(rows.write(message, partition, context))
-        blank, theirs = topics.blank, topics.theirs
-        values[rule.theirs] = tuple(
-            theirs(**{**blank, name: context.names.topic_id(t) if name == "topic_id" else t, rule.rows: tuple(made)})
-            for t, made in found.items()
-        )
+        groups: dict[Any, list[tuple[str, Any]]] = {}
+        for partition, row in named:
+            groups.setdefault(row[rule.each], []).append((partition, row))
+        values[EACH] = [{rule.each: one, **_gathered(rule, columns, rows)} for one, rows in groups.items()] or [{}]
 
-    return read, write
+    def get(message: Any, sink: Sink) -> Any:
+        partitions = getattr(message, source_of)
+        if partitions is None:
+            return None
+        held = partitions if rule.type else {}
 
+        def row(partition: str) -> Any:
+            return index_of(partition) if plain else Entry(partition, held.get(partition), message)
 
-class PartitionRows:
-    """The rows of the topics of a `Partitions`: numbers only, or messages."""
+        return by_topic(partitions, "topic", "rows", row)
 
-    def __init__(self, topics: Shape, rule: Partitions) -> None:
-        self.rule, self.index = rule, rule.number
-        plain = topics.row(rule.rows) is None
-        self.shape = None if plain else topics.inner(rule.rows, rule.type, None if rule.type else ())
-        self.source = rule.names or rule.ours or rule.columns[0].ours
-        known = self.shape.hints if self.shape else {}
-        self.columns = tuple(c for c in rule.columns if c.theirs in known)
-        self.error = next((e for e in ("error_code", "partition_error_code") if e in known), "")
-
-    def index_in(self, row: Any) -> int:
-        """Return the partition's number; BadMessageError for one below 0, for which names have no place."""
-        index: int = row if self.shape is None else getattr(row, self.index)
-        if index < 0:
-            raise BadMessageError(f"partition {index}")
-        return index
-
-    def read(self, named: list[tuple[str, Any]], values: Values, context: Context) -> None:
-        """Read the rows into the values of our message."""
-        rule = self.rule
-        if rule.names:
-            values[rule.names] = tuple(partition for partition, _ in named)
-        if rule.type and self.shape:
-            values[rule.ours] = {partition: self.shape.make(row, context) for partition, row in named}
-        for shared in rule.shared:
-            if named:
-                values[shared.ours] = shared.kind.read(getattr(named[0][1], shared.theirs), context)
-        for theirs, ours, kind, absent, _ in self.columns:
-            if not kind.reads:
-                continue
-            column = ((partition, getattr(row, theirs)) for partition, row in named)
-            values[ours] = {partition: kind.read(value, context) for partition, value in column if value != absent}
-
-    def write(self, message: Any, partition: str, context: Context) -> Any:
-        """Return the row of one partition."""
-        rule, index = self.rule, index_of(partition)
-        if self.shape is None:
-            return index
-        if rule.type:
-            made = self.shape.write(getattr(message, rule.ours)[partition], context, **{rule.number: index})
-        else:
-            values = {**self.shape.blank, rule.number: index}
-            for shared in rule.shared:
-                values[shared.theirs] = shared.kind.write(getattr(message, shared.ours), context)
-            for theirs, ours, kind, _, default in self.columns:
-                values[theirs] = kind.write(getattr(message, ours).get(partition, default), context)
-            made = self.shape.theirs(**values)
-        return self._about_an_id(made) if self.error and partition.startswith(UNKNOWN_ID) else made
-
-    def _about_an_id(self, row: Any) -> Any:
-        """A topic that was asked for by an id which nobody has is UNKNOWN_TOPIC_ID."""
-        if getattr(row, self.error).value == Error.UNKNOWN_TOPIC_OR_PARTITION.code:
-            object.__setattr__(row, self.error, ErrorCode.unknown_topic_id)
-        return row
+    named_by: Parts = {name: Part("topic", get=_topic_id if by_id else lambda row, sink: row["topic"])}
+    rows = None if plain else _row_of_partition(rule, columns, topics[rule.rows].fields, shape.flexible)
+    named_by[rule.rows] = Part("rows", get=lambda row, sink: row["rows"], row=rows)
+    row = codec_of_struct(shape.theirs[rule.theirs].fields, shape.flexible, named_by, {})
+    return Part(put=put, get=get, row=row)
 
 
-def _custom(shape: Shape, rule: Custom) -> tuple[Reader, Writer]:
-    def read(message: Any, values: Values, context: Context) -> None:
-        rule.read(getattr(message, rule.theirs), values, context)
-
-    def write(message: Any, values: Values, context: Context) -> None:
-        values[rule.theirs] = rule.write(message, context, shape)
-
-    return read, write
+def _topic_id(row: Any, sink: Sink) -> Any:
+    return sink.names.topic_id(row["topic"])
 
 
-_MAKERS: dict[type, Callable[[Shape, Any], tuple[Reader, Writer]]] = {
+def _gathered(rule: Partitions, columns: list[Is], named: list[tuple[str, Any]]) -> Values:
+    """Return our fields of the rows of some partitions."""
+    values: Values = {}
+    if rule.names:
+        values[rule.names] = tuple([partition for partition, _ in named])
+    if rule.type:
+        values[rule.ours] = {partition: rule.type(**row) for partition, row in named}
+    for _, ours, _, absent, _ in columns:
+        column = {partition: row[ours] for partition, row in named}
+        values[ours] = column if absent is NotImplemented else {p: v for p, v in column.items() if v != absent}
+    return values
+
+
+def _row_of_partition(rule: Partitions, columns: list[Is], found: tuple[Field, ...], flexible: bool) -> Codec:
+    """Return the codec of the row of one partition, of which entries are written."""
+    shape = Shape(found, flexible, rule.type).of_entries() if rule.type else Shape(found, flexible, Entry, ())
+    shape.parts |= {column.theirs: _column(column) for column in columns}
+    shape.parts[rule.number] = Part(INDEX, get=lambda entry, sink: index_of(entry.key))
+    if rule.each:
+        shape.parts[rule.each] = Part(rule.each, get=lambda entry, sink: getattr(entry.message, rule.each))
+    for error in ("error_code", "partition_error_code"):
+        if (part := shape.parts.get(error)) and part.get:
+            shape.parts[error] = part._replace(get=_error_of_partition(part.get))
+    return shape.codec(shape.unsaid)
+
+
+def _column(rule: Is) -> Part:
+    _, ours, (convert, back, _), _, default = rule
+
+    def get(entry: Entry, sink: Sink) -> Any:
+        value = getattr(entry.message, ours, NOTHING).get(entry.key, default)
+        return back(value, sink) if back else value
+
+    return Part(ours, convert, get=get)
+
+
+NOTHING: dict[str, Any] = {}
+
+
+def _error_of_partition(get: Callable[[Any, Sink], Any]) -> Callable[[Any, Sink], Any]:
+    """A topic that was asked for by an id which nobody has is UNKNOWN_TOPIC_ID."""
+
+    def code(entry: Entry, sink: Sink) -> Any:
+        found = get(entry, sink)
+        unknown = found == Error.UNKNOWN_TOPIC_OR_PARTITION.code and entry.key.startswith(UNKNOWN_ID)
+        return UNKNOWN_TOPIC_ID if unknown else found
+
+    return code
+
+
+def _custom(shape: Shape, rule: Custom) -> Part:
+    return Part(put=rule.read, get=rule.write)
+
+
+_MAKERS: dict[type, Callable[[Shape, Any], Part]] = {
     Is: _is, Only: _only, Rows: _rows, Keyed: _keyed, Partitions: _partitions, Custom: _custom,
 }  # fmt: skip

@@ -26,7 +26,7 @@ from kafkalab.protocol.messages.find_coordinator import FindCoordinator, FindCoo
 from kafkalab.protocol.messages.join_group import JoinedMember, JoinGroup, JoinGroupResponse
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeaveGroupResponse, LeavingMember
 from kafkalab.protocol.messages.list_offsets import ListOffsets, ListOffsetsResponse
-from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactions, ListTransactionsResponse
+from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactionsResponse
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 from kafkalab.protocol.messages.offset_commit import OffsetCommit, OffsetCommitResponse
 from kafkalab.protocol.messages.offset_delete import OffsetDelete, OffsetDeleteResponse
@@ -57,7 +57,6 @@ from kafkalab.wire.values import (
     ASSIGNMENT,
     BATCH,
     BATCHES,
-    DURATION,
     ERROR,
     HOST,
     ISOLATION,
@@ -67,8 +66,6 @@ from kafkalab.wire.values import (
     OR_NULL,
     PORT,
     SUBSCRIPTION,
-    TIME,
-    TIME_OR_NULL,
     TOPIC_ID,
     written,
 )
@@ -90,8 +87,8 @@ ASKED_OFFSETS = Partitions("topics", "partition_indexes", names="partitions")
 PARTITION_ERRORS = Partitions("topics", "partitions", columns=ERRORS_OF)
 NAMED = Partitions("topics", "partitions", names="partitions")
 OF_GENERATION = Is("generation_id_or_member_epoch", "generation_id")
-GROUP_ID = Is("group_id", "error", written(lambda error, context: context.asked.group_id if context.asked else ""))
-KEY = Is("key", "error", written(lambda error, context: context.asked.key if context.asked else ""))
+GROUP_ID = Is("group_id", "error", written(lambda error, sink: sink.asked.group_id if sink.asked else ""))
+KEY = Is("key", "error", written(lambda error, sink: sink.asked.key if sink.asked else ""))
 COORDINATOR = (
     Is("node_id", "node_id", NODE),
     Is("host", "node_id", HOST),
@@ -107,17 +104,20 @@ TABLE: dict[type, tuple[Any, ...]] = {
         Custom("finalized_features", level, finalized),
         Is("finalized_features_epoch", "error", written(lambda *_: 1)),
     ),
-    Metadata: (Custom("topics", topics_of, topics_asked),),
+    Metadata: (
+        Custom("topics", topics_of, topics_asked),
+        Is("allow_auto_topic_creation", "allow_auto_topic_creation", default=True),
+    ),
     MetadataResponse: (
         Custom("brokers", alive, brokers),
         Custom("controller_id", ignored, some_broker),
         Custom("topics", read_image, topic_rows),
-        Is("cluster_id", "error", written(lambda error, context: context.names.cluster_id)),
+        Is("cluster_id", "error", written(lambda error, sink: sink.names.cluster_id)),
     ),
     DescribeClusterResponse: (
         Custom("brokers", names_of_brokers, brokers),
         Custom("controller_id", ignored, some_broker),
-        Is("cluster_id", "error", written(lambda error, context: context.names.cluster_id)),
+        Is("cluster_id", "error", written(lambda error, sink: sink.names.cluster_id)),
         Is("endpoint_type", "error", written(lambda *_: 1)),
     ),
     FindCoordinator: (Only("coordinator_keys", value="key"),),
@@ -139,17 +139,16 @@ TABLE: dict[type, tuple[Any, ...]] = {
         Partitions("responses", "partition_responses", "index", ours="partitions", type=PartitionProduced),
     ),
     PartitionProduced: (
-        Is("log_append_time", "log_append_time_ms", TIME_OR_NULL),
         Is("error_message", "error", MESSAGE),
     ),
     Fetch: (
         Is("isolation_level", "isolation_level", ISOLATION),
-        Is("max_bytes", "isolation_level", written(lambda *_: MAX_BYTES)),
+        Is("max_bytes", "max_bytes", default=MAX_BYTES),
         Partitions(
             "topics", "partitions", "partition",
             columns=(
                 Is("fetch_offset", "positions"),
-                Is("partition_max_bytes", "positions", written(lambda *_: PARTITION_MAX_BYTES)),
+                Is("partition_max_bytes", "partition_max_bytes", default=PARTITION_MAX_BYTES),
                 KNOWN_EPOCH,
             ),
         ),
@@ -162,7 +161,7 @@ TABLE: dict[type, tuple[Any, ...]] = {
     ListOffsets: (
         Is("isolation_level", "isolation_level", ISOLATION),
         Partitions(
-            "topics", "partitions", names="partitions", columns=(KNOWN_EPOCH,), shared=(Is("timestamp", "timestamp"),)
+            "topics", "partitions", names="partitions", columns=(KNOWN_EPOCH,), each="timestamp"
         ),
     ),
     ListOffsetsResponse: (
@@ -177,7 +176,7 @@ TABLE: dict[type, tuple[Any, ...]] = {
     ),
     OffsetCommit: (OF_GENERATION, OFFSETS),
     OffsetCommitResponse: (PARTITION_ERRORS,),
-    TxnOffsetCommit: (OFFSETS,),
+    TxnOffsetCommit: (OF_GENERATION, OFFSETS),
     TxnOffsetCommitResponse: (PARTITION_ERRORS,),
     OffsetFetch: (ASKED_OFFSETS, Only("groups", (ASKED_OFFSETS,))),
     OffsetFetchResponse: (FETCHED, Only("groups", (GROUP_ID, FETCHED))),
@@ -219,16 +218,14 @@ TABLE: dict[type, tuple[Any, ...]] = {
     DescribeTransactionsResponse: (Rows("transaction_states", "transactions", DescribedTransaction),),
     DescribedTransaction: (
         Is("transaction_state", "state"),
-        Is("transaction_timeout", "timeout_ms", DURATION),
-        Is("transaction_start_time", "start_ms", TIME),
+        Is("transaction_timeout_ms", "timeout_ms"),
+        Is("transaction_start_time_ms", "start_ms"),
         Partitions("topics", "partitions", names="partitions"),
     ),
-    ListTransactions: (Is("duration_filter", "duration_filter_ms"),),
     ListTransactionsResponse: (Rows("transaction_states", "transactions", ListedTransaction),),
     ListedTransaction: (Is("transaction_state", "state"),),
     DescribeProducers: (Partitions("topics", "partition_indexes", names="partitions"),),
     DescribeProducersResponse: (Partitions("topics", "partitions", ours="partitions", type=PartitionProducers),),
     PartitionProducers: (Rows("active_producers", "active_producers", ActiveProducer),),
-    ActiveProducer: (Is("last_timestamp", "last_timestamp_ms"),),
 }  # fmt: skip
-"""By our message, or a part of it, the rules for kio's (`shapes`). What is missing follows from the names."""
+""" (`shapes`). What is missing follows from the names."""

@@ -114,11 +114,11 @@ class Message:
                     tagged[field["tag"]] = self._value(field["type"], field, value)
                 continue
             out += self._value(field["type"], field, value)
-        if self.flexible:
-            out += unsigned_varint(len(tagged))
-            for tag in sorted(tagged):
-                out += unsigned_varint(tag) + unsigned_varint(len(tagged[tag])) + tagged[tag]
-        return out
+        return out + self._tags(tagged) if self.flexible else out
+
+    def _tags(self, tagged: dict[int, bytes]) -> bytes:
+        rows = (unsigned_varint(tag) + unsigned_varint(len(data)) + data for tag, data in sorted(tagged.items()))
+        return unsigned_varint(len(tagged)) + b"".join(rows)
 
     def _compact(self, field: Values) -> bool:
         own = field.get("flexibleVersions")

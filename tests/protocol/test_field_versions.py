@@ -1,7 +1,8 @@
-"""What each version of each API carries, compared with Kafka's own definitions (tests/protocol/kafka_fields.txt)."""
+"""What each version of each API carries, compared with Kafka's own definitions (wire/kafka_messages.json)."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
+from kafkalab import wire
 from kafkalab.broker.handlers.registry import HANDLERS
 from kafkalab.protocol.api import Api
 from kafkalab.protocol.errors import Error
@@ -27,7 +29,7 @@ from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMar
 from kafkalab.protocol.records import Batch
 from tests.conformance.one_broker import OneBroker
 
-KAFKA = Path(__file__).with_name("kafka_fields.txt")
+KAFKA = Path(wire.__file__).with_name("kafka_messages.json")
 ELSEWHERE = {
     "UpdateMetadata": "Kafka 4 has no such request: brokers fetch the metadata log",
     "ReplicaFetch": "brokers speak one version among themselves, the newest",
@@ -65,16 +67,19 @@ RENAMED = {
 def kafka() -> dict[tuple[str, str], dict[str, list[range]]]:
     """By API and side the versions of every field, by the last part of its name and by "/" and the whole of it."""
     found: dict[tuple[str, str], dict[str, list[range]]] = {}
-    here: dict[str, list[range]] = {}
-    for line in KAFKA.read_text(encoding="utf-8").splitlines()[1:]:
-        if line.startswith(" "):
-            path, versions = line.split()
-            for name in (path.rpartition(".")[2], f"/{path}"):
-                here[name].append(parsed(versions))
-        else:
-            api, side, _ = line.split()
-            here = found[api, side] = defaultdict(list)
+    for name, definition in json.loads(KAFKA.read_text(encoding="utf-8"))["messages"].items():
+        api, side = re.fullmatch(r"(.*?)(Request|Response|)", name).groups()  # type: ignore[union-attr]
+        here = found[api, side] = defaultdict(list)
+        note(definition["fields"], "/", here)
     return found
+
+
+def note(rows: list[dict[str, Any]], before: str, here: dict[str, list[range]]) -> None:
+    """Note the versions of fields, and of those inside them."""
+    for row in rows:
+        for name in (row["name"], f"{before}{row['name']}"):
+            here[name].append(parsed(row["versions"]))
+        note(row.get("fields", []), f"{before}{row['name']}.", here)
 
 
 def parsed(versions: str) -> range:
@@ -124,7 +129,7 @@ def carried_here(api: Api, one: Any) -> list[int]:
 )
 def test_each_version_carries_what_kafkas_carries(api: Api, side: str, message: type) -> None:
     assert (api.name, side) in FIELDS, (
-        f"{KAFKA.name} lacks {api.name}; `python -m tests.protocol.kafka_fields {api.name} JAR` prints what to add"
+        f"{KAFKA.name} lacks {api.name}; `python -m tests.protocol.definitions JAR ...` writes it anew"
     )
     wrong = []
     for one in fields(message):

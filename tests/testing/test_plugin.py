@@ -234,17 +234,6 @@ def test_fails(kafka_lab_session):
     assert len(list((pytester.path / "kept").iterdir())) == 2
 
 
-def test_a_library_that_is_missing_is_one_line(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("kio", "kafkalab.testing.kafka_lab"))]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("kafkalab.live.cluster", "kafkalab.wire.server", "kafkalab.wire.codec"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, "kio", None)
-    result = run(pytester, "def test_it(kafka_lab):\n    pass\n")
-    result.assert_outcomes(errors=1)
-    assert "kafka_lab: kio is missing: pip install 'kafkalab-course[wire]'" in result.stdout.str()
-
-
 def test_an_asyncio_client_runs_in_the_tests_own_loop(pytester: pytest.Pytester) -> None:
     run(pytester, """
 import asyncio

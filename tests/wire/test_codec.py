@@ -11,12 +11,24 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import FetchResponse
 from kafkalab.protocol.messages.registry import BY_NAME
-from kafkalab.wire.codec import UnsupportedVersionError, read_request, read_response, request_bytes, response_bytes
-from kafkalab.wire.rules import BadMessageError
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
+from kafkalab.wire.codec import (
+    UnsupportedVersionError,
+    read_request,
+    read_response,
+    request_bytes,
+    request_of,
+    response_bytes,
+)
+from kafkalab.wire.primitives import BadMessageError, Source
 from kafkalab.wire.special import OFFERED
+from tests.kafka.schema import Message, Reader
 from tests.wire.messages import NAMES, carried, message
+from tests.wire.tagging import message as message_of
+from tests.wire.tagging import response
 
 FEW = settings(
     max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
@@ -61,7 +73,7 @@ def test_a_response_is_read_as_it_was_written_in_every_version(api: str) -> None
         for version in OFFERED[api]:
             body, found = carried(api, version, made), asked(api, version, carried(api, version, request))
             if api != "Fetch":  # other answers are read without a look at the request
-                found.message, found.bodies = None, (None,)
+                found.aside, found.bodies = {}, (None,)
             written = response_bytes(found, (body,), NAMES)
             assert read_response(api, version, written[4:], NAMES) == (7, body), version
 
@@ -109,3 +121,22 @@ def test_tagged_fields_in_the_header_are_skipped() -> None:
     begin = 10 + len("app")
     tagged = sound[:begin] + b"\x02" + b"\x00\x03abc" + b"\x05\x00" + sound[begin + 1 :]
     assert read_request(tagged, NAMES) == read_request(sound, NAMES)
+
+
+def test_topics_have_their_ids_in_a_version_that_no_broker_of_ours_offers_yet() -> None:
+    """KIP-1319: the version is in the message's API, its fields are in Kafka's definitions, and nothing else is needed.
+    """
+    asked = TxnOffsetCommit(
+        transactional_id="pay", producer_id=1, producer_epoch=2, group_id="g", generation_id=3, offsets={"t-0": 5}
+    )
+    NAMES.topic_id("t")
+    data = request_bytes("TxnOffsetCommit", 6, 7, "", asked, NAMES)[4:]
+    with pytest.raises(UnsupportedVersionError):
+        read_request(data, NAMES)
+    at = len(b"\0\x1c\0\6\0\0\0\7\0\0\0")
+    assert request_of("TxnOffsetCommit", 6).read(Source(data, at, NAMES)) == (asked,)
+    (topic,) = message_of("TxnOffsetCommitRequest", 6, Message).decode(Reader(data[at:]))["Topics"]
+    assert topic["TopicId"] == NAMES.topic_id("t").bytes
+    assert topic["Partitions"][0]["CommittedOffset"] == 5
+    answer = response("TxnOffsetCommit", 6, {"Topics": [{"TopicId": topic["TopicId"], "Partitions": [{}]}]}, Message)
+    assert read_response("TxnOffsetCommit", 6, answer, NAMES)[1] == TxnOffsetCommitResponse(errors={"t-0": Error.NONE})

@@ -17,8 +17,8 @@ from kafkalab.protocol.messages.produce import Produce, ProduceResponse
 from kafkalab.wire import repeated
 from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
 from kafkalab.wire.names import Names
+from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.repeated import Repeated
-from kafkalab.wire.rules import BadMessageError
 from kafkalab.wire.special import OFFERED
 from tests.wire.messages import NAMES, message
 

@@ -27,18 +27,17 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.offset_commit import OffsetCommit
-from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
-from kafkalab.wire.codec import version_of
-from kafkalab.wire.lengths import unsigned_varint
-from kafkalab.wire.names import Names
+from kafkalab.wire.names import UNKNOWN_TOPIC_ID
+from kafkalab.wire.primitives import Sink, Source, varint_bytes
 from kafkalab.wire.server import Limits
-from kafkalab.wire.values import Context
+from kafkalab.wire.structs import raw
 from tests.wire.clients.clusters import lab
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
@@ -91,7 +90,7 @@ def test_an_unknown_version_of_api_versions_is_answered_with_what_there_is(serve
         client.socket.sendall(struct.pack(">ihhih", 10, 18, 99, 5, -1))
         data = client.answer()
     assert struct.unpack_from(">ih", data) == (5, Error.UNSUPPORTED_VERSION.code)
-    assert len(version_of("ApiVersions", 0).read_response(data, 4).api_keys) > 20
+    assert len(raw("ApiVersionsResponse", 0).read(Source(data, 4))["api_keys"]) > 20
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -205,7 +204,7 @@ def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, 
 def test_a_request_with_unknown_tagged_fields_is_answered(servers: str, tag: int) -> None:
     """KIP-482: readers skip them. The connection was closed."""
     with Connection(servers) as client:
-        tagged = b"\x01" + unsigned_varint(tag) + b"\x02ab"
+        tagged = b"\x01" + varint_bytes(tag) + b"\x02ab"
         body = struct.pack(">hhih", 18, 3, 99, -1) + b"\0\x02a\x02b" + tagged
         client.socket.sendall(struct.pack(">i", len(body)) + body)
         assert struct.unpack_from(">ih", client.answer()) == (99, 0)
@@ -230,8 +229,8 @@ def test_an_unknown_topic_is_created_when_a_client_names_it(servers: str) -> Non
 def test_a_topic_id_that_nobody_gave_out(servers: str) -> None:
     with Connection(servers) as client:
         client.send(Fetch(isolation_level="read_committed", positions={"never heard of-0": 0}), 17)
-        message = version_of("Fetch", 17).read_response(client.answer(), 5)
-    assert message.responses[0].partitions[0].error_code.name == "unknown_topic_id"
+        found = raw("FetchResponse", 17).read(Source(client.answer(), 5))
+    assert found["responses"][0]["partitions"][0]["error_code"] == UNKNOWN_TOPIC_ID
 
 
 @pytest.mark.parametrize("version", [10, 11, 12])
@@ -240,44 +239,32 @@ def test_topics_have_names_and_no_ids_before_version_12(servers: str, version: i
     if version == 12 and len(given) < 2:
         return
     with Connection(servers) as client:
-        spoken = version_of("Metadata", version)
-        one = spoken.request.write(Metadata(topics=("orders",)), Context(client.names))
-        for field, value in given.items():
-            object.__setattr__(one.topics[0], field, value)
-        _send(client, 3, version, one, spoken)
-        message = spoken.read_response(client.answer(), 5)
-    (row,) = message.topics
-    assert row.error_code.name == ("invalid_request" if version < 12 else "unknown_topic_id")
-    assert (row.name, row.partitions) == (None if version == 12 else given.get("name", "orders") or "", ())
+        found = _exchange(client, "Metadata", version, {"topics": [{"name": "orders", **given}]})
+    (row,) = found["topics"]
+    assert row["error_code"] == (Error.INVALID_REQUEST.code if version < 12 else UNKNOWN_TOPIC_ID)
+    named = None if version == 12 else given.get("name", "orders") or ""
+    assert (row["name"], row["partitions"]) == (named, ())
 
 
 def test_requests_about_several_things_are_answered_in_one(servers: str) -> None:
-    names = Connection(servers)
-    with names as client:
-        context = Context(Names({}))
-        spoken = version_of("FindCoordinator", 6)
-        one = spoken.request.write(FindCoordinator(key="a", key_type=1), context)
-        object.__setattr__(one, "coordinator_keys", ("a", "b"))
-        _send(client, 10, 6, one, spoken)
-        message = spoken.read_response(client.answer(), 5)
-        assert [row.key for row in message.coordinators] == ["a", "b"]
-        assert all(row.port > 0 for row in message.coordinators)
-        spoken = version_of("OffsetFetch", 8)
-        one = spoken.request.write(OffsetFetch(group_id="g", partitions=None), context)
-        object.__setattr__(one, "groups", one.groups * 2)
-        _send(client, 9, 8, one, spoken)
-        message = spoken.read_response(client.answer(), 5)
-        assert [row.group_id for row in message.groups] == ["g", "g"]
+    with Connection(servers) as client:
+        found = _exchange(client, "FindCoordinator", 6, {"key_type": 1, "coordinator_keys": ("a", "b")})
+        assert [row["key"] for row in found["coordinators"]] == ["a", "b"]
+        assert all(row["port"] > 0 for row in found["coordinators"])
+        found = _exchange(client, "OffsetFetch", 8, {"groups": [{"group_id": "g"}] * 2})
+        assert [row["group_id"] for row in found["groups"]] == ["g", "g"]
+        times = [{"partition_index": n, "timestamp": time} for n, time in enumerate((EARLIEST, LATEST))]
+        found = _exchange(client, "ListOffsets", 7, {"topics": [{"name": "orders", "partitions": times}]})
+        assert [row["partition_index"] for topic in found["topics"] for row in topic["partitions"]] == [0, 1]
 
 
-def _send(client: Connection, key: int, version: int, message: object, spoken: object) -> None:
-    """Send kio's own message."""
-    import io
-
-    out = io.BytesIO()
-    spoken.write_request(out, message)  # type: ignore[attr-defined]
-    data = struct.pack(">hhih", key, version, 1, -1) + b"\0" + out.getvalue()
-    client.socket.sendall(struct.pack(">i", len(data)) + data)
+def _exchange(client: Connection, api: str, version: int, values: dict[str, Any]) -> dict[str, Any]:
+    """Send a flexible request of these fields of Kafka's; return those of its response."""
+    sink = Sink(struct.pack(">hhih", BY_NAME[api].key, version, 1, -1) + b"\0")
+    raw(f"{api}Request", version).write(sink, values)
+    client.socket.sendall(struct.pack(">i", len(sink)) + sink)
+    found: dict[str, Any] = raw(f"{api}Response", version).read(Source(client.answer(), 5))
+    return found
 
 
 def test_topics_are_created_and_described(servers: str) -> None:

@@ -43,4 +43,5 @@ API = Api(
     AddPartitionsToTxnResponse,
     "transaction",
     "Tells the coordinator that the transaction reaches these partitions, before anything is written to them.",
+    offered=range(0, 4),
 )

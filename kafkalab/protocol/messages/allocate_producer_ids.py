@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.protocol.api import Api
+from kafkalab.protocol.api import BETWEEN_SERVERS, Api
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
 
@@ -26,4 +26,5 @@ API = Api(
     AllocateProducerIdsResponse,
     "metadata",
     "A broker asks for 1000 producer ids.",
+    offered=BETWEEN_SERVERS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.protocol.api import Api
+from kafkalab.protocol.api import BETWEEN_SERVERS, Api
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
 
@@ -22,5 +22,11 @@ class AlterPartitionResponse:
 
 
 API = Api(
-    56, range(2, 4), AlterPartition, AlterPartitionResponse, "metadata", "A leader asks to change the in-sync replicas."
+    56,
+    range(2, 4),
+    AlterPartition,
+    AlterPartitionResponse,
+    "metadata",
+    "A leader asks to change the in-sync replicas.",
+    offered=BETWEEN_SERVERS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.protocol.api import Api
+from kafkalab.protocol.api import BETWEEN_SERVERS, Api
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
 
@@ -20,5 +20,11 @@ class BrokerRegistrationResponse:
 
 
 API = Api(
-    62, range(0, 5), BrokerRegistration, BrokerRegistrationResponse, "metadata", "A restarted broker asks to be let in."
+    62,
+    range(0, 5),
+    BrokerRegistration,
+    BrokerRegistrationResponse,
+    "metadata",
+    "A restarted broker asks to be let in.",
+    offered=BETWEEN_SERVERS,
 )

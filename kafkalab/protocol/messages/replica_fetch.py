@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kafkalab.protocol.api import Api
+from kafkalab.protocol.api import BETWEEN_SERVERS, Api
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.records import Batch
@@ -58,4 +58,5 @@ API = Api(
     ReplicaFetchResponse,
     "replication",
     "A follower asks its leader for new batches and tells how far it has got; so the high watermark moves.",
+    offered=BETWEEN_SERVERS,
 )

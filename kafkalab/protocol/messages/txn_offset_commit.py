@@ -42,4 +42,5 @@ API = Api(
     TxnOffsetCommitResponse,
     "transaction",
     "Writes the consumed offsets as records of the transaction. They stay pending until the marker comes.",
+    offered=range(0, 6),
 )

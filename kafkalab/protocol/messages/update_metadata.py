@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kafkalab.protocol.api import Api
+from kafkalab.protocol.api import BETWEEN_SERVERS, Api
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
@@ -28,5 +28,11 @@ class UpdateMetadataResponse:
 
 
 API = Api(
-    6, range(0, 9), UpdateMetadata, UpdateMetadataResponse, "metadata", "The controller tells a broker who leads what."
+    6,
+    range(0, 9),
+    UpdateMetadata,
+    UpdateMetadataResponse,
+    "metadata",
+    "The controller tells a broker who leads what.",
+    offered=BETWEEN_SERVERS,
 )

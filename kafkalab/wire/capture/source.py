@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import error as StructError
+from dataclasses import replace
 from typing import Any
-
-from kio.serial.errors import SerialError
 
 from kafkalab.limits import told
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
@@ -18,9 +16,8 @@ from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffset
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.wire.asker import Asker
-from kafkalab.wire.capture.internal import described_transactions
 from kafkalab.wire.learned_names import LearnedNames
-from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.structs import UNREADABLE
 
 VERSIONS = {
     "Metadata": 7, "ListOffsets": 4, "Fetch": 11, "DescribeProducers": 0, "ListTransactions": 0,
@@ -34,11 +31,6 @@ IDS_AT_ONCE = 500
 
 class CaptureError(Exception):
     """The cluster does not give what is asked for; the message is one line."""
-
-
-def described(asker: Asker, body: DescribeTransactions, version: int) -> list[DescribedTransaction]:
-    """Return the transactions that a coordinator describes, without those that it does not know any more."""
-    return described_transactions(asker.exchange(body, version), 5)
 
 
 class Source:
@@ -68,7 +60,7 @@ class Source:
                 if node not in self._askers:
                     self._askers[node] = Asker(place, self.names, CLIENT_ID)
                 return way(self._askers[node], body, version)
-            except (BadMessageError, SerialError, StructError, LookupError, ValueError) as error:
+            except UNREADABLE as error:
                 raise CaptureError(f"{place[0]}:{place[1]}: its answer to {type(body).__name__}: {error}") from None
             except (OSError, EOFError) as error:
                 broken = self._askers.pop(node, None)
@@ -88,7 +80,7 @@ class Source:
     def _addresses(self, topics: tuple[str, ...]) -> dict[str, tuple[str, int]]:
         """The addresses of all brokers, which kafkalab's own message does not hold."""
         message = self._with("", Metadata(topics=topics), Asker.raw)
-        return {f"b{row.node_id}": (row.host, int(row.port)) for row in message.brokers}
+        return {f"b{row['node_id']}": (row["host"], row["port"]) for row in message["brokers"]}
 
     def offset(self, partition: str, leader: str, timestamp: int = EARLIEST, level: str = READ_UNCOMMITTED) -> int:
         """Return the first offset at or after a time, or the earliest or latest; -1 for none."""
@@ -144,7 +136,8 @@ class Source:
                 ids = [row.transactional_id for row in listed.transactions]
                 for first in range(0, len(ids), IDS_AT_ONCE):
                     asked = DescribeTransactions(transactional_ids=tuple(ids[first : first + IDS_AT_ONCE]))
-                    found += self._with(node, asked, described)
+                    rows = self.ask(node, asked).transactions
+                    found += [replace(r, partitions=tuple(sorted(r.partitions))) for r in rows if r.error is Error.NONE]
             except CaptureError:
                 continue
         return found if told else None

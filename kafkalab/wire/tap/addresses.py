@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any
 
+from kafkalab.wire.structs import Values
 from kafkalab.wire.tap.frames import ADDRESSED, Answer, api_key_of
 
 Place = Callable[[int, str, int], tuple[str, int]]
@@ -24,12 +23,12 @@ def with_doors(answer: Answer, place: Place) -> bytes:
     key = api_key_of(answer.asked)
     if key not in ADDRESSED:
         return answer.data
-    if answer.message is None:
+    if answer.values is None:
         if ADDRESSED[key] == "node_endpoints":
             return answer.data
         raise UnreadAddressError(f"{answer.asked.api} {answer.asked.version} is newer than this tap can rewrite")
-    changed = _changed(answer.message, ADDRESSED[key], place)
-    return answer.data if changed is answer.message else answer.rewritten(changed)
+    changed = _changed(answer.values, ADDRESSED[key], place)
+    return answer.data if changed is answer.values else answer.rewritten(changed)
 
 
 def places_in(answer: Answer) -> dict[int, tuple[str, int]]:
@@ -41,27 +40,24 @@ def places_in(answer: Answer) -> dict[int, tuple[str, int]]:
         return host, port
 
     key = api_key_of(answer.asked)
-    if key in ADDRESSED and answer.message is not None:
-        _changed(answer.message, ADDRESSED[key], note)
+    if key in ADDRESSED and answer.values is not None:
+        _changed(answer.values, ADDRESSED[key], note)
     return found
 
 
-def _changed(message: Any, field: str, place: Place) -> Any:
-    names = {f.name for f in fields(message)}
-    if field in names:
-        rows = getattr(message, field)
-        return replace(message, **{field: tuple(_moved(row, place) for row in rows)}) if rows else message
-    if field:
-        return message
-    if "coordinators" in names:
-        return replace(message, coordinators=tuple(_moved(row, place) for row in message.coordinators))
-    return _moved(message, place)
+def _changed(values: Values, field: str, place: Place) -> Values:
+    if not field:
+        field = "coordinators"
+        if field not in values:
+            return _moved(values, place)
+    rows = values.get(field)
+    return {**values, field: [_moved(row, place) for row in rows]} if rows else values
 
 
-def _moved(row: Any, place: Place) -> Any:
+def _moved(row: Values, place: Place) -> Values:
     """The row with its broker's door; a row without a broker stays (a coordinator that is not available)."""
-    node_id = row.broker_id if hasattr(row, "broker_id") else row.node_id
-    if node_id < 0 or row.port < 0:
+    node_id = row["broker_id"] if "broker_id" in row else row["node_id"]
+    if node_id < 0 or row["port"] < 0:
         return row
-    host, port = place(int(node_id), row.host, int(row.port))
-    return replace(row, host=host, port=port)
+    host, port = place(node_id, row["host"], row["port"])
+    return {**row, "host": host, "port": port}

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, replace
-from struct import Struct
+from functools import cached_property
 from struct import error as StructError
 from typing import Any
 
-from kio.index import load_response_schema
-from kio.schema.index import api_key_map
-from kio.serial import entity_reader, entity_writer
-from kio.serial.errors import SerialError
-
-from kafkalab.wire.codec import REPEATED, Asked, UnsupportedVersionError, read_request, version_of
-from kafkalab.wire.lengths import Bounds, check_message
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.wire.codec import HEADER, Asked, UnsupportedVersionError, read_request, response_of
+from kafkalab.wire.definitions import api_names, message
 from kafkalab.wire.names import Names
-from kafkalab.wire.rules import BadMessageError
-from kafkalab.wire.values import Context
-
-_HEADER = Struct(">hhih")
-_CORRELATION = Struct(">i")
-UNREADABLE = (
-    BadMessageError, StructError, SerialError, ValueError, LookupError, OverflowError, TypeError, AttributeError,
-    RuntimeError,
-)  # fmt: skip
+from kafkalab.wire.primitives import BadMessageError, Sink, Source
+from kafkalab.wire.structs import UNREADABLE, Values, raw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,82 +30,75 @@ def read_frame(data: bytes, names: Names) -> Asked:
     """
     try:
         asked = read_request(data, names)
-        return asked if asked.bodies else replace(asked, bodies=(Unread(api_key=18, bytes=len(data)),))
+        unread = Unread(api_key=BY_NAME[asked.api].key, bytes=len(data))
+        return asked if asked.bodies else replace(asked, bodies=(unread,))
     except (UnsupportedVersionError, BadMessageError):
         pass
     try:
-        key, version, correlation_id, length = _HEADER.unpack_from(data)
+        key, version, correlation_id, length = HEADER.unpack_from(data)
     except StructError:
         raise BadMessageError(f"{len(data)} bytes, which are no header of a request") from None
-    client_id = data[_HEADER.size : _HEADER.size + max(length, 0)].decode(errors="replace")
-    return Asked(name_of(key), version, correlation_id, client_id, None, (Unread(api_key=key, bytes=len(data)),))
+    client_id = data[HEADER.size : HEADER.size + max(length, 0)].decode(errors="replace")
+    return Asked(name_of(key), version, correlation_id, client_id, (Unread(api_key=key, bytes=len(data)),))
 
 
 def name_of(api_key: int) -> str:
     """`name_of(76) == "ShareGroupHeartbeat"`; an unknown key is "Api 999"."""
-    found = api_key_map.get(api_key)
-    return "".join(word.capitalize() for word in found.split("_")) if found else f"Api {api_key}"
+    return api_names().get(api_key, f"Api {api_key}")
 
 
 def is_api(name: str) -> bool:
     """Return whether an API of Kafka has this name."""
-    return name in map(name_of, api_key_map)
+    return name in api_names().values()
 
 
 class Answer:
-    """A response: `message` is kio's, None where it cannot be read; `data` are the bytes that came."""
+    """A response: `data` are the bytes that came."""
 
     def __init__(self, asked: Asked, data: bytes) -> None:
         self.asked, self.data = asked, data
-        self.message: Any = None
-        self._head = 0
-        known = asked.message is not None
+
+    def _source(self, names: Names | None = None) -> Source:
+        """Return the bytes, read up to the body."""
+        source = Source(self.data, 4, names or Names({}))
+        if self.asked.api != "ApiVersions" and message(f"{self.asked.api}Response", self.asked.version).flexible:
+            source.tags({}, {})
+        return source
+
+    @cached_property
+    def values(self) -> Values | None:
+        """Kafka's fields by their names, None where the answer cannot be read."""
         try:
-            key = api_key_of(asked)
-            if known or key in ADDRESSED:
-                schema = load_response_schema(key, asked.version)
-                self._head = _CORRELATION.size + (1 if schema.__flexible__ and asked.api != "ApiVersions" else 0)
-                checked = check_message(schema, data, self._head, Bounds())
-                self.message, _ = entity_reader(schema)(checked, self._head)
+            found: Values = raw(f"{self.asked.api}Response", self.asked.version).read(self._source())
         except UNREADABLE:
-            self.message = None
+            return None
+        return found
 
     def bodies(self, names: Names) -> tuple[Any, ...]:
         """Return kafkalab's messages, one for each of the request's bodies."""
-        unread = Unread(api_key=api_key_of(self.asked), bytes=len(self.data))
-        if self.message is None or self.asked.message is None:
-            return tuple(unread for _ in self.asked.bodies)
-        shape = version_of(self.asked.api, self.asked.version).response
+        asked = self.asked
+        unread = (Unread(api_key=api_key_of(asked), bytes=len(self.data)),) * len(asked.bodies)
+        if isinstance(asked.bodies[0], Unread):
+            return unread
         try:
-            parts = _split(self.asked, self.message)
-            made = [shape.make(part, Context(names, self.asked.message)) for part in parts]
+            made = response_of(asked.api, asked.version).read(self._source(names))
         except UNREADABLE:
-            return tuple(unread for _ in self.asked.bodies)
-        if self.asked.api == "ListOffsets" and len(self.asked.bodies) > 1:
-            return tuple(_of_partitions(made[0], body.partitions) for body in self.asked.bodies)
-        return tuple(made)
+            return unread
+        if asked.api == "ListOffsets" and len(asked.bodies) > 1:
+            return tuple(_of_partitions(made[0], body.partitions) for body in asked.bodies)
+        return made
 
-    def rewritten(self, message: Any) -> bytes:
-        """Return the bytes of the response with another message, which has no tagged fields that kio does not know."""
-        out = io.BytesIO()
-        out.write(self.data[: self._head])
-        entity_writer(type(message))(out, message)
-        return out.getvalue()
+    def rewritten(self, values: Values) -> bytes:
+        """Return the bytes of the response with other values, and without the tagged fields that are not known."""
+        sink = Sink(self.data[: self._source().place])
+        raw(f"{self.asked.api}Response", self.asked.version).write(sink, values)
+        return bytes(sink)
 
 
 def api_key_of(asked: Asked) -> int:
     """Return the key of a request's API."""
-    if asked.message is not None:
-        return int(type(asked.message).__api_key__)
-    return int(getattr(next(iter(asked.bodies), None), "api_key", 18))
-
-
-def _split(asked: Asked, message: Any) -> list[Any]:
-    """The same response once for each of the request's keys or groups."""
-    field = REPEATED.get(asked.api, ("", ""))[1]
-    if field and hasattr(message, field):
-        return [replace(message, **{field: (one,)}) for one in getattr(message, field)]
-    return [message]
+    first = asked.bodies[0]
+    return first.api_key if isinstance(first, Unread) else BY_NAME[asked.api].key
 
 
 def _of_partitions(response: Any, partitions: tuple[str, ...]) -> Any:

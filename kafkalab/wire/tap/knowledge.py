@@ -43,10 +43,10 @@ class Knowledge:
 
     def learn_names(self, answer: Answer) -> None:
         """Learn the ids of topics, which other answers use instead of their names."""
-        if answer.asked.api == "Metadata" and answer.message is not None:
-            for topic in answer.message.topics:
-                if topic.name is not None:
-                    self.names.learn_topic(topic.name, getattr(topic, "topic_id", None))
+        if answer.asked.api == "Metadata" and answer.values is not None:
+            for topic in answer.values["topics"]:
+                if topic["name"] is not None and "topic_id" in topic:
+                    self.names.learn_topic(topic["name"], topic["topic_id"])
 
     # what a broker must have done before it answered
 

@@ -8,13 +8,13 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from kafkalab.limits import told
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
-from kafkalab.wire.codec import request_bytes, version_of
-from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.codec import request_bytes
+from kafkalab.wire.primitives import BadMessageError, Source
+from kafkalab.wire.structs import UNREADABLE, raw
 from kafkalab.wire.tap.addresses import UnreadAddressError, places_in, with_doors
 from kafkalab.wire.tap.gate import Gate
 from kafkalab.wire.tap.session import Exchange, Session
@@ -61,7 +61,7 @@ class Proxy:
             found = await asyncio.wait_for(self._ask_brokers(), ASK_S)
         except TimeoutError:
             raise TapError(f"{where} has not answered within {ASK_S} s; is it the address of a Kafka broker?") from None
-        except (OSError, EOFError, BadMessageError) as error:
+        except (OSError, EOFError, *UNREADABLE) as error:
             why = told(error) or type(error).__name__
             raise TapError(f"{where} does not answer as a Kafka broker without TLS ({why})") from None
         if not found:
@@ -80,8 +80,8 @@ class Proxy:
             data = await reader.readexactly(int.from_bytes(head, "big"))
         finally:
             writer.close()
-        message: Any = version_of("Metadata", 1).read_response(data, 4)
-        return {int(row.node_id): (row.host, int(row.port)) for row in message.brokers}
+        brokers = raw("MetadataResponse", 1).read(Source(data, 4))["brokers"]
+        return {row["node_id"]: (row["host"], row["port"]) for row in brokers}
 
     async def _open_door(self, node_id: int, host: str, port: int) -> tuple[str, int]:
         self.brokers[node_id] = (host, port)

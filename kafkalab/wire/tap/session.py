@@ -19,7 +19,7 @@ from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.sim.recording import Recording
 from kafkalab.trace import Frame
 from kafkalab.wire.codec import Asked
-from kafkalab.wire.rules import BadMessageError
+from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.tap.frames import Answer, api_key_of, read_frame
 from kafkalab.wire.tap.recorder import Recorder
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import struct
 from typing import Any
 from uuid import UUID
 
-from kio.index import load_request_schema, load_response_schema
-from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i32
+from kafkalab.wire.primitives import Sink, Source
+from kafkalab.wire.structs import raw
 
 METADATA, VERSIONS = 3, (10, 11, 12)
 ID = UUID(int=7)
@@ -33,23 +31,13 @@ def answers(servers: str) -> dict[str, Any]:
 
 
 def _answer(host: str, port: int, version: int, rows: tuple[tuple[str | None, UUID | None], ...]) -> Any:
-    kind: Any = load_request_schema(METADATA, version)
-    (topic,) = (t for t in vars(__import__(kind.__module__, fromlist=["x"])).values() if _is_topic(t))
-    topics = tuple(topic(name=name, topic_id=topic_id) for name, topic_id in rows)
-    out = io.BytesIO()
-    out.write(struct.pack(">hhih4sb", METADATA, version, 1, 4, b"test", 0))
-    flags = {name: False for name in kind.__dataclass_fields__ if name.startswith(("allow", "include"))}
-    entity_writer(kind)(out, kind(topics=topics, **flags))
-    data = out.getvalue()
+    topics = [{"name": name, "topic_id": topic_id} for name, topic_id in rows]
+    sink = Sink(struct.pack(">hhih4sb", METADATA, version, 1, 4, b"test", 0))
+    raw("MetadataRequest", version).write(sink, {"topics": topics, "allow_auto_topic_creation": False})
     with socket.create_connection((host, port), timeout=30) as connection, connection.makefile("rb") as file:
-        connection.sendall(i32(len(data)).to_bytes(4, "big") + data)
+        connection.sendall(struct.pack(">i", len(sink)) + sink)
         head = file.read(4)
         if not head:
             return "closed"
-        read: Any = entity_reader(load_response_schema(METADATA, version))
-        answer, _ = read(file.read(int.from_bytes(head, "big")), 5)
-    return [(t.error_code.name, t.name, str(t.topic_id)) for t in answer.topics]
-
-
-def _is_topic(one: Any) -> bool:
-    return isinstance(one, type) and one.__name__ == "MetadataRequestTopic"
+        answer = raw("MetadataResponse", version).read(Source(file.read(int.from_bytes(head, "big")), 5))
+    return [(t["error_code"], t["name"], str(t["topic_id"])) for t in answer["topics"]]
