@@ -39,7 +39,7 @@ def stub_names(root: Path) -> dict[str, str]:
 def test_the_stub_has_every_name_and_no_other(root: Path) -> None:
     places = vars(kafkalab)  # the stub has no private names
     labs = {name: made.__module__ for name, made in names().items()}
-    assert stub_names(root) == {**places["_PLACES"], **places["_WITH_WIRE"], **labs}
+    assert stub_names(root) == {**places["_PLACES"], **places["_LIVE"], **labs}
 
 
 @pytest.mark.parametrize("name", ["PROVIDERS", "__version__"])

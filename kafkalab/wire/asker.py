@@ -5,9 +5,8 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from kafkalab.wire.codec import read_response, request_bytes, response_source
+from kafkalab.wire.codec import read_response, request_bytes
 from kafkalab.wire.names import Names
-from kafkalab.wire.structs import raw
 
 TIMEOUT_S = 30
 
@@ -22,12 +21,6 @@ class Asker:
     def ask(self, body: Any, version: int) -> Any:
         """Send a request in this version; return its response as kafkalab's message."""
         return read_response(type(body).__name__, version, self.exchange(body, version), self.names)[1]
-
-    def raw(self, body: Any, version: int) -> Any:
-        """The same, but return Kafka's fields by their names."""
-        api = type(body).__name__
-        source = response_source(api, version, self.exchange(body, version), self.names)
-        return raw(f"{api}Response", version).read(source)
 
     def exchange(self, body: Any, version: int) -> bytes:
         """Send a request; return the bytes of its response, without their length."""

@@ -58,15 +58,12 @@ class Message:
         found, flexible = message(self.name, version)
         self.tagged_header = flexible and self.name != "ApiVersionsResponse"
         shape = Shape(found, flexible, self.ours)
-        self._fields = shape.known
         self._read, self.write, _ = shape.codec(shape.unsaid)
 
     def read(self, source: Source) -> tuple[Any, ...]:
         """Return our messages, of which there are several where a request is about several things."""
         values = self._read(source)
         each = values.pop(EACH, None)
-        for key in values.keys() - self._fields:
-            source.aside[key] = values.pop(key)
         if each is None:
             return (self.ours(**values),)
         return tuple([self.ours(**{**values, **one}) for one in each])
@@ -179,15 +176,9 @@ def request_bytes(api: str, version: int, correlation_id: int, client_id: str, b
     return bytes(sink)
 
 
-def response_source(api: str, version: int, data: bytes, names: Names) -> Source:
-    """Return the bytes of a response, without their length, read up to its body."""
-    source = Source(data, _CORRELATION.size, names)
-    if response_of(api, version).tagged_header:
-        source.tags({}, {})
-    return source
-
-
 def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[int, Any]:
     """Return correlation id and message of a response, whose bytes are without their length."""
-    source = response_source(api, version, data, names)
-    return _CORRELATION.unpack_from(data)[0], response_of(api, version).read(source)[0]
+    spoken, source = response_of(api, version), Source(data, _CORRELATION.size, names)
+    if spoken.tagged_header:
+        source.tags({}, {})
+    return _CORRELATION.unpack_from(data)[0], spoken.read(source)[0]

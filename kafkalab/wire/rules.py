@@ -30,39 +30,32 @@ class Only(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """`theirs` holds rows, of which each is a message of `type`."""
+    """`theirs` holds rows, which are the messages in our tuple; `rules` are others than those of their class."""
 
     theirs: str
     ours: str
-    type: type
+    rules: tuple[Any, ...] | None = None
 
 
 class Keyed(NamedTuple):
-    """`theirs` holds rows, which we have by the value of `key`: a message of `type`, or what `value` makes of a row."""
+    """`theirs` holds rows, which we have by the value of `key`: as messages, or what `value` makes of a row."""
 
     theirs: str
     ours: str
     key: str
-    type: type | None = None
     value: Any = None
     also: tuple[Is, ...] = ()
 
 
 class Partitions(NamedTuple):
-    """`theirs` holds topics with `rows`, which we have by partition: by name only, as columns, or as `type`.
-
-    `names` is our tuple of names, `columns` are dicts of ours by name; each value of `each` in the rows makes a message
-    of its own.
+    """`theirs` holds topics with their partitions' rows. `ours` is our tuple of partitions' names, or our dict of
+    messages by them, `columns` are dicts of ours by name; each value of `each` in the rows makes a message of its own.
     """
 
     theirs: str
-    rows: str
-    number: str = "partition_index"
-    names: str = ""
+    ours: str = ""
     columns: tuple[Is, ...] = ()
     each: str = ""
-    ours: str = ""
-    type: type | None = None
 
 
 class Custom(NamedTuple):

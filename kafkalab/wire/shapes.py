@@ -9,8 +9,8 @@ and not read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
-from typing import Any, TypeAlias, get_type_hints
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import index_of
@@ -33,25 +33,29 @@ class Shape:
     def __init__(self, found: tuple[Field, ...], flexible: bool, ours: type, rules: tuple[Any, ...] | None = None):
         self.ours, self.flexible = ours, flexible
         self.theirs = {field.name: field for field in found}
-        known = getattr(ours, "__dataclass_fields__", None)
-        self.known = frozenset(known if known is not None else Entry._fields)
-        given = TABLE.get(ours, ()) if rules is None else rules
+        self.hints = get_type_hints(ours)
+        given = TABLE.get(ours.__name__, ()) if rules is None else rules
         every = [rule for rule in (*given, *self._by_name(given)) if rule.theirs in self.theirs]
         self.parts: Parts = {rule.theirs: _MAKERS[type(rule)](self, rule) for rule in every}
-        self.unsaid = {one.name: _unsaid(one) for one in fields(ours) if _is_required(one)} if known else {}
+        required = [one for one in fields(ours) if _is_required(one)] if is_dataclass(ours) else []
+        self.unsaid = {one.name: _unsaid(one) for one in required}
 
-    def _by_name(self, rules: tuple[Any, ...]) -> list[Is]:
+    def _by_name(self, rules: tuple[Any, ...]) -> list[Any]:
         """The fields that correspond by their names."""
         taken = {rule.theirs for rule in rules}
         taken |= {rule.ours for rule in rules if hasattr(rule, "ours") and getattr(rule, "kind", ERROR).reads}
-        found, hints = [], get_type_hints(self.ours) if self.ours is not Entry else {}
-        for name, hint in hints.items():
+        found: list[Any] = []
+        for name, hint in self.hints.items():
             for theirs in (name, f"{name}_code", name.removesuffix("_ms")):
                 if theirs in self.theirs and not {theirs, name} & taken:
                     kind = ERROR if hint is Error else OR_EMPTY if hint is str else AS_IT_IS
-                    found.append(Is(theirs, name, kind))
+                    found.append(Rows(theirs, name) if self.theirs[theirs].fields else Is(theirs, name, kind))
                     break
         return found
+
+    def held(self, name: str) -> Any:
+        """Return the class of the messages that a field of ours holds, None where it holds no messages."""
+        return next((one for one in _parts_of(self.hints.get(name)) if is_dataclass(one)), None)
 
     def codec(self, absent: Values | None = None) -> Codec:
         """Return what reads values of our fields, which begin as `absent`, and writes a message of ours."""
@@ -70,6 +74,11 @@ class Shape:
         """Return the same shape for messages that are the values of entries."""
         self.parts = {name: part._replace(get=_of_value(part.get)) for name, part in self.parts.items() if part.get}
         return self
+
+
+def _parts_of(hint: Any) -> list[Any]:
+    """Return a type, and the types inside it."""
+    return [hint, *(part for inside in get_args(hint) for part in _parts_of(inside))]
 
 
 def _of_value(get: Callable[[Any, Sink], Any]) -> Callable[[Any, Sink], Any]:
@@ -91,13 +100,11 @@ def _is(shape: Shape, rule: Is) -> Part:
     if kind is OR_NULL and not shape.theirs[rule.theirs].nullable:
         kind = OR_EMPTY
     convert, back, reads = kind
-    if ours not in shape.known:
-        get: Any = (lambda message, sink: back(default, sink)) if back else lambda message, sink: default
-    elif back:
-        get = lambda message, sink: back(getattr(message, ours), sink)  # noqa: E731
-    else:
-        get = lambda message, sink: getattr(message, ours)  # noqa: E731
-    return Part(ours if reads else "", convert, get=get)
+    if ours not in shape.hints:
+        return Part(put=lambda value, _, source: source.aside.update({ours: value}), get=lambda message, sink: default)
+    if back:
+        return Part(ours if reads else "", convert, get=lambda message, sink: back(getattr(message, ours), sink))
+    return Part(ours, convert, get=lambda message, sink: getattr(message, ours))
 
 
 def _only(shape: Shape, rule: Only) -> Part:
@@ -122,17 +129,17 @@ def _only(shape: Shape, rule: Only) -> Part:
 
 def _rows(shape: Shape, rule: Rows) -> Part:
     ours = rule.ours
-    row = shape.inner(rule.theirs, rule.type).messages()
+    row = shape.inner(rule.theirs, shape.held(ours), rule.rules).messages()
     return Part(ours, get=lambda message, sink: getattr(message, ours), row=row)
 
 
 def _keyed(shape: Shape, rule: Keyed) -> Part:
-    ours, kind = rule.ours, rule.type
+    ours, kind = rule.ours, shape.held(rule.ours)
     if kind:
         inner = shape.inner(rule.theirs, kind).of_entries()
         made: Callable[[Values], Any] = lambda values: kind(**values)  # noqa: E731
     else:
-        inner = shape.inner(rule.theirs, Entry, (*filter(None, (rule.value,)), *rule.also))
+        inner = shape.inner(rule.theirs, Entry, (rule.value, *rule.also))
         made = lambda values: values["value"]  # noqa: E731
     inner.parts[rule.key] = Part(INDEX, get=lambda entry, sink: entry.key)
     return Part(
@@ -144,15 +151,27 @@ def _keyed(shape: Shape, rule: Keyed) -> Part:
 
 
 def _partitions(shape: Shape, rule: Partitions) -> Part:
-    topics = {field.name: field for field in shape.theirs[rule.theirs].fields}
-    name = next(field for field in ("name", "topic", "topic_id") if field in topics)
-    by_id, plain = name == "topic_id", not topics[rule.rows].fields
-    columns = [column for column in rule.columns if column.theirs in {f.name for f in topics[rule.rows].fields}]
-    source_of = rule.names or rule.ours or rule.columns[0].ours
+    topics = shape.theirs[rule.theirs].fields
+    rows = next(field for field in topics if field.array)
+    name = next(field.name for field in topics if field.kind in ("string", "uuid"))
+    by_id, plain, kind = topics[0].kind == "uuid", not rows.fields, shape.held(rule.ours)
+    columns = [column for column in rule.columns if column.theirs in {field.name for field in rows.fields}]
+    source_of = rule.ours or rule.columns[0].ours
+
+    def gather(named: list[tuple[str, Any]], aside: Values) -> Values:
+        """Return our fields of the rows of some partitions."""
+        values: Values = {}
+        if rule.ours:
+            values[rule.ours] = {p: kind(**row) for p, row in named} if kind else tuple([p for p, _ in named])
+        for _, ours, _, absent, _ in columns:
+            column = {partition: row[ours] for partition, row in named}
+            into = values if ours in shape.hints else aside
+            into[ours] = column if absent is NotImplemented else {p: v for p, v in column.items() if v != absent}
+        return values
 
     def put(found: Any, values: Values, source: Source) -> None:
         if found is None:
-            values[rule.names] = None
+            values[rule.ours] = None
             return
         named: list[tuple[str, Any]] = []
         for topic in found:
@@ -163,53 +182,47 @@ def _partitions(shape: Shape, rule: Partitions) -> Part:
                     raise BadMessageError(f"partition {index}")
                 named.append((f"{prefix}-{index}", row))
         if not rule.each:
-            values.update(_gathered(rule, columns, named))
+            values.update(gather(named, source.aside))
             return
         groups: dict[Any, list[tuple[str, Any]]] = {}
         for partition, row in named:
             groups.setdefault(row[rule.each], []).append((partition, row))
-        values[EACH] = [{rule.each: one, **_gathered(rule, columns, rows)} for one, rows in groups.items()] or [{}]
+        values[EACH] = [{rule.each: one, **gather(rows, source.aside)} for one, rows in groups.items()] or [{}]
 
     def get(message: Any, sink: Sink) -> Any:
         partitions = getattr(message, source_of)
         if partitions is None:
             return None
-        held = partitions if rule.type else {}
+        held = partitions if kind else {}
 
         def row(partition: str) -> Any:
             return index_of(partition) if plain else Entry(partition, held.get(partition), message)
 
         return by_topic(partitions, "topic", "rows", row)
 
-    named_by: Parts = {name: Part("topic", get=_topic_id if by_id else lambda row, sink: row["topic"])}
-    rows = None if plain else _row_of_partition(rule, columns, topics[rule.rows].fields, shape.flexible)
-    named_by[rule.rows] = Part("rows", get=lambda row, sink: row["rows"], row=rows)
-    row = codec_of_struct(shape.theirs[rule.theirs].fields, shape.flexible, named_by, {})
-    return Part(put=put, get=get, row=row)
+    topic = {
+        name: Part("topic", get=_topic_id if by_id else lambda row, sink: row["topic"]),
+        rows.name: Part(
+            "rows",
+            get=lambda row, sink: row["rows"],
+            row=None if plain else _row_of_partition(rule, columns, kind, rows.fields, shape.flexible),
+        ),
+    }
+    return Part(put=put, get=get, row=codec_of_struct(topics, shape.flexible, topic, {}))
 
 
 def _topic_id(row: Any, sink: Sink) -> Any:
     return sink.names.topic_id(row["topic"])
 
 
-def _gathered(rule: Partitions, columns: list[Is], named: list[tuple[str, Any]]) -> Values:
-    """Return our fields of the rows of some partitions."""
-    values: Values = {}
-    if rule.names:
-        values[rule.names] = tuple([partition for partition, _ in named])
-    if rule.type:
-        values[rule.ours] = {partition: rule.type(**row) for partition, row in named}
-    for _, ours, _, absent, _ in columns:
-        column = {partition: row[ours] for partition, row in named}
-        values[ours] = column if absent is NotImplemented else {p: v for p, v in column.items() if v != absent}
-    return values
-
-
-def _row_of_partition(rule: Partitions, columns: list[Is], found: tuple[Field, ...], flexible: bool) -> Codec:
+def _row_of_partition(
+    rule: Partitions, columns: list[Is], kind: Any, found: tuple[Field, ...], flexible: bool
+) -> Codec:
     """Return the codec of the row of one partition, of which entries are written."""
-    shape = Shape(found, flexible, rule.type).of_entries() if rule.type else Shape(found, flexible, Entry, ())
+    shape = Shape(found, flexible, kind).of_entries() if kind else Shape(found, flexible, Entry, ())
     shape.parts |= {column.theirs: _column(column) for column in columns}
-    shape.parts[rule.number] = Part(INDEX, get=lambda entry, sink: index_of(entry.key))
+    number = next(name for name in ("partition_index", "partition", "index") if name in shape.theirs)
+    shape.parts[number] = Part(INDEX, get=lambda entry, sink: index_of(entry.key))
     if rule.each:
         shape.parts[rule.each] = Part(rule.each, get=lambda entry, sink: getattr(entry.message, rule.each))
     for error in ("error_code", "partition_error_code"):

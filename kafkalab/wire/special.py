@@ -11,7 +11,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalab.protocol.messages.leave_group import LeaveGroupResponse
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
-from kafkalab.protocol.messages.registry import ALL
+from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, index_of, topic_of
 from kafkalab.wire.names import UNKNOWN_ID, UNKNOWN_TOPIC_ID, Names
 from kafkalab.wire.primitives import Sink, Source
@@ -30,14 +30,9 @@ NOBODY = UUID(int=0)
 
 def api_keys(message: Any, sink: Sink) -> Any:
     return [
-        {"api_key": api.key, "min_version": api.offered[0], "max_version": api.offered[-1]}
-        for api in sorted(ALL, key=lambda api: api.key)
-        if api.offered
+        {"api_key": BY_NAME[api].key, "min_version": versions[0], "max_version": versions[-1]}
+        for api, versions in OFFERED.items()
     ]
-
-
-def supported(message: Any, sink: Sink) -> Any:
-    return ({"name": FEATURE, "min_version": 0, "max_version": 2},)
 
 
 def finalized(message: ApiVersionsResponse, sink: Sink) -> Any:
@@ -53,29 +48,18 @@ def level(features: Any, values: Values, source: Source) -> None:
 # Metadata and DescribeCluster
 
 
-def _alive(message: Any) -> tuple[str, ...]:
-    """The live brokers: those of an image, or of a description."""
-    found: tuple[str, ...] = message.metadata.alive if isinstance(message, MetadataResponse) else message.brokers
-    return found
-
-
-def brokers(message: Any, sink: Sink) -> Any:
-    places = ((sink.names.node_id(name), *sink.names.address(name)) for name in _alive(message))
+def brokers(alive: tuple[str, ...], sink: Sink) -> Any:
+    places = ((sink.names.node_id(name), *sink.names.address(name)) for name in alive)
     return [{"node_id": n, "broker_id": n, "host": host, "port": port} for n, host, port in places]
 
 
-def some_broker(message: Any, sink: Sink) -> int:
+def names_of_brokers(rows: Any, source: Source) -> tuple[str, ...]:
+    return tuple(source.names.node(row["broker_id"]) for row in rows)
+
+
+def some_broker(alive: tuple[str, ...], sink: Sink) -> int:
     """A client is told some live broker, which forwards what is meant for the controller."""
-    alive = _alive(message)
     return sink.names.node_id(alive[0]) if alive else -1
-
-
-def names_of_brokers(rows: Any, values: Values, source: Source) -> None:
-    values["brokers"] = tuple(source.names.node(row["broker_id"]) for row in rows)
-
-
-def ignored(value: Any, values: Values, source: Source) -> None:
-    """Read nothing."""
 
 
 def all_topics(asked: Any) -> bool:
@@ -171,7 +155,9 @@ def read_image(rows: Any, values: Values, source: Source) -> None:
 
 
 def alive(rows: Any, values: Values, source: Source) -> None:
-    values["metadata"] = ClusterMetadata(0, tuple(source.names.node(row["node_id"]) for row in rows))
+    places = {source.names.node(row["node_id"]): (row["host"], row["port"]) for row in rows}
+    source.names.addresses.update(places)
+    values["metadata"] = ClusterMetadata(0, tuple(places))
 
 
 def topics_of(rows: Any, values: Values, source: Source) -> None:

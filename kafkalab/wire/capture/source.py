@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -50,16 +49,13 @@ class Source:
 
     def ask(self, node: str, body: Any) -> Any:
         """Ask a broker, "" for the bootstrap server; a connection that breaks is made again."""
-        return self._with(node, body, Asker.ask)
-
-    def _with(self, node: str, body: Any, way: Callable[[Asker, Any, int], Any]) -> Any:
         version = VERSIONS[type(body).__name__]
         place = self.names.addresses.get(node, self.bootstrap)
         for attempt in range(1, TRIES + 1):
             try:
                 if node not in self._askers:
                     self._askers[node] = Asker(place, self.names, CLIENT_ID)
-                return way(self._askers[node], body, version)
+                return self._askers[node].ask(body, version)
             except UNREADABLE as error:
                 raise CaptureError(f"{place[0]}:{place[1]}: its answer to {type(body).__name__}: {error}") from None
             except (OSError, EOFError) as error:
@@ -74,13 +70,7 @@ class Source:
     def look_up(self, topics: tuple[str, ...]) -> dict[str, str]:
         """Return the leader of each partition of the topics that there are, after their addresses were learned."""
         self.metadata = self.ask("", Metadata(topics=topics)).metadata
-        self.names.addresses.update(self._addresses(topics))
         return {name: info.leader for name, info in self.metadata.partitions.items() if info.leader}
-
-    def _addresses(self, topics: tuple[str, ...]) -> dict[str, tuple[str, int]]:
-        """The addresses of all brokers, which kafkalab's own message does not hold."""
-        message = self._with("", Metadata(topics=topics), Asker.raw)
-        return {f"b{row['node_id']}": (row["host"], row["port"]) for row in message["brokers"]}
 
     def offset(self, partition: str, leader: str, timestamp: int = EARLIEST, level: str = READ_UNCOMMITTED) -> int:
         """Return the first offset at or after a time, or the earliest or latest; -1 for none."""

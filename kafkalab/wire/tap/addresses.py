@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from kafkalab.wire.structs import Values
-from kafkalab.wire.tap.frames import ADDRESSED, Answer, api_key_of
+from kafkalab.wire.tap.frames import Answer
 
 Place = Callable[[int, str, int], tuple[str, int]]
 """Node id, host and port of a broker to host and port of its door."""
+LEADERS = ("Produce", "Fetch", "ShareFetch", "ShareAcknowledge")
+"""The APIs whose answers name the addresses of leaders, in versions that a client may do without (KIP-951)."""
+BROKERS = ("Metadata", "FindCoordinator", "DescribeCluster")
+"""The APIs that clients ask for addresses."""
 
 
 class UnreadAddressError(Exception):
@@ -20,15 +24,13 @@ def with_doors(answer: Answer, place: Place) -> bytes:
 
     UnreadAddressError for an answer with addresses that cannot be read: a client would go round the tap.
     """
-    key = api_key_of(answer.asked)
-    if key not in ADDRESSED:
+    asked = answer.asked
+    if asked.api in BROKERS and answer.values is None:
+        raise UnreadAddressError(f"{asked.api} {asked.version} is newer than this tap can rewrite")
+    if asked.api not in (*LEADERS, *BROKERS) or answer.values is None:
         return answer.data
-    if answer.values is None:
-        if ADDRESSED[key] == "node_endpoints":
-            return answer.data
-        raise UnreadAddressError(f"{answer.asked.api} {answer.asked.version} is newer than this tap can rewrite")
-    changed = _changed(answer.values, ADDRESSED[key], place)
-    return answer.data if changed is answer.values else answer.rewritten(changed)
+    changed = _moved(answer.values, place)
+    return answer.data if changed == answer.values else answer.rewritten(changed)
 
 
 def places_in(answer: Answer) -> dict[int, tuple[str, int]]:
@@ -39,25 +41,19 @@ def places_in(answer: Answer) -> dict[int, tuple[str, int]]:
         found[node_id] = (host, port)
         return host, port
 
-    key = api_key_of(answer.asked)
-    if key in ADDRESSED and answer.values is not None:
-        _changed(answer.values, ADDRESSED[key], note)
+    if answer.asked.api in (*LEADERS, *BROKERS) and answer.values is not None:
+        _moved(answer.values, note)
     return found
 
 
-def _changed(values: Values, field: str, place: Place) -> Values:
-    if not field:
-        field = "coordinators"
-        if field not in values:
-            return _moved(values, place)
-    rows = values.get(field)
-    return {**values, field: [_moved(row, place) for row in rows]} if rows else values
-
-
-def _moved(row: Values, place: Place) -> Values:
-    """The row with its broker's door; a row without a broker stays (a coordinator that is not available)."""
-    node_id = row["broker_id"] if "broker_id" in row else row["node_id"]
-    if node_id < 0 or row["port"] < 0:
-        return row
-    host, port = place(node_id, row["host"], row["port"])
-    return {**row, "host": host, "port": port}
+def _moved(values: Any, place: Place) -> Any:
+    """The same values with the doors of brokers; what names no broker stays (a coordinator that is not available)."""
+    if isinstance(values, tuple):
+        return tuple([_moved(one, place) for one in values])
+    if not isinstance(values, dict):
+        return values
+    found = {name: _moved(one, place) for name, one in values.items()}
+    node_id = found.get("node_id", found.get("broker_id", -1))
+    if node_id >= 0 and found.get("port", -1) >= 0:
+        found["host"], found["port"] = place(node_id, found["host"], found["port"])
+    return found

@@ -106,9 +106,3 @@ def _of_partitions(response: Any, partitions: tuple[str, ...]) -> Any:
     return replace(
         response, **{c: {p: v for p, v in getattr(response, c).items() if p in partitions} for c in columns}
     )
-
-
-ADDRESSED = {0: "node_endpoints", 1: "node_endpoints", 3: "brokers", 10: "", 60: "brokers", 78: "node_endpoints",
-             79: "node_endpoints"}  # fmt: skip
-"""The APIs whose answers name brokers' addresses, by key, with the field that holds the rows: Produce, Fetch, Metadata,
-FindCoordinator, DescribeCluster, ShareFetch, ShareAcknowledge (KIP-951 for those of leaders)."""

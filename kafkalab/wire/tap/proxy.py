@@ -12,9 +12,9 @@ from functools import partial
 from kafkalab.limits import told
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
-from kafkalab.wire.codec import request_bytes
-from kafkalab.wire.primitives import BadMessageError, Source
-from kafkalab.wire.structs import UNREADABLE, raw
+from kafkalab.wire.codec import read_response, request_bytes
+from kafkalab.wire.primitives import BadMessageError
+from kafkalab.wire.structs import UNREADABLE
 from kafkalab.wire.tap.addresses import UnreadAddressError, places_in, with_doors
 from kafkalab.wire.tap.gate import Gate
 from kafkalab.wire.tap.session import Exchange, Session
@@ -80,8 +80,8 @@ class Proxy:
             data = await reader.readexactly(int.from_bytes(head, "big"))
         finally:
             writer.close()
-        brokers = raw("MetadataResponse", 1).read(Source(data, 4))["brokers"]
-        return {row["node_id"]: (row["host"], row["port"]) for row in brokers}
+        read_response("Metadata", 1, data, names)
+        return {names.node_id(name): place for name, place in names.addresses.items()}
 
     async def _open_door(self, node_id: int, host: str, port: int) -> tuple[str, int]:
         self.brokers[node_id] = (host, port)

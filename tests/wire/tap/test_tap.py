@@ -24,7 +24,7 @@ from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.wire.codec import request_bytes
 from kafkalab.wire.learned_names import LearnedNames
-from kafkalab.wire.primitives import Sink
+from kafkalab.wire.primitives import Sink, Source
 from kafkalab.wire.structs import raw
 from kafkalab.wire.tap.addresses import places_in, with_doors
 from kafkalab.wire.tap.frames import Answer, read_frame
@@ -64,14 +64,17 @@ def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, s
 @pytest.mark.parametrize("version", [0, 1, 7, 12])
 def test_metadata_names_the_doors(version: int, servers: str) -> None:
     with tapped(servers) as tap:
-        found = asker(tap).raw(Metadata(topics=("in",)), version)
-        assert ",".join(f"{row['host']}:{row['port']}" for row in found["brokers"]) == tap.bootstrap_servers != servers
+        client = asker(tap)
+        client.ask(Metadata(topics=("in",)), version)
+        places = client.names.addresses.values()
+        assert ",".join(f"{host}:{port}" for host, port in places) == tap.bootstrap_servers != servers
 
 
 @pytest.mark.parametrize("version", [0, 2, 4, 6])
 def test_a_coordinator_is_behind_its_door(version: int, servers: str) -> None:
     with tapped(servers) as tap:
-        found = asker(tap).raw(FindCoordinator(key="pay", key_type=TRANSACTION if version else 0), version)
+        data = asker(tap).exchange(FindCoordinator(key="pay", key_type=TRANSACTION if version else 0), version)
+        found = raw("FindCoordinatorResponse", version).read(Source(data, 4 + (version >= 3)))
         row = found["coordinators"][0] if version >= 4 else found
         assert f"{row['host']}:{row['port']}" == tap.bootstrap_servers.split(",")[row["node_id"] - 1]
 
