@@ -80,7 +80,7 @@ class Source:
             raise BadMessageError(f"a request of more than {ROWS:,} rows and tagged fields")
 
     def tags(self, known: Tagged, values: dict[str, Any]) -> None:
-        """Read tagged fields into the values, those of unknown tags aside, which are skipped (KIP-482)."""
+        """Read the tagged fields that are known into the values, and skip the others (KIP-482)."""
         if not self.data[self.place]:
             self.place += 1
             return
@@ -105,12 +105,6 @@ class Sink(bytearray):
     request: Any = None
     answers: tuple[tuple[Any, Any], ...] = ()
     asked: Any = None
-
-    def aside(self) -> Sink:
-        """Return a sink for what is written behind its length."""
-        made = Sink()
-        made.names, made.request, made.answers, made.asked = self.names, self.request, self.answers, self.asked
-        return made
 
 
 class Codec(NamedTuple):

@@ -211,15 +211,12 @@ def _tags_writer(tagged: list[tuple[Field, Part]]) -> WriteStep:
         return _write_bytes(b"\0")
 
     def write_all(sink: Sink, message: Any) -> None:
-        made = [
-            (tag, value, write)
-            for tag, default, get, write in written
-            if (value := get(message, sink)) != default
-        ]
+        values = ((tag, get(message, sink), default, write) for tag, default, get, write in written)
+        made = [(tag, value, write) for tag, value, default, write in values if value != default]
         sink += varint_bytes(len(made))
         for tag, value, write in made:
-            inner = sink.aside()
-            write(inner, value)
-            sink += varint_bytes(tag) + varint_bytes(len(inner)) + inner
+            start = len(sink)
+            write(sink, value)
+            sink[start:start] = varint_bytes(tag) + varint_bytes(len(sink) - start)
 
     return write_all
