@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.partitions import topic_of
 from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Cut, Fault, FrameFault, Heal, TimedFault, nodes_of
@@ -124,9 +125,18 @@ class Watch:
         if image is old and not planned:
             return
         self._image = image
+        of_equals: dict[tuple[Any, ...], tuple[str, dict[str, str]]] = {}
         for partition, info in image.partitions.items():
-            if planned or old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
+            if planned:
                 self._note_all(step, leader_faults(cluster, partition))
+            elif old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
+                equal = (topic_of(partition), info.leader, info.replicas, info.isr)
+                if equal not in of_equals:
+                    found = leader_faults(cluster, partition)
+                    of_equals[equal] = partition, {key_of(fault): reason for fault, reason in found.items()}
+                first, reasons = of_equals[equal]
+                for key, reason in reasons.items():
+                    self._note(step, key.replace(first, partition), reason.replace(first, partition))
 
     def _note_storage(self, cluster: Cluster, step: int, planned: bool) -> None:
         """Note the partition that this event changed; all after a fault, an election or a long time."""
