@@ -27,7 +27,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     With --begin only write a new lab's files. CommandLineError for a solution that is damaged, or that --run cannot
     run, and for a lab that cannot be begun.
     """
-    from kafkalab.course import old_articles, sources, symptoms
+    from kafkalab.course import glossary, old_articles, sources, symptoms
     from kafkalab.course.collection_notebooks import refresh_collections
     from kafkalab.course.new_lab import begin_lab
     from kafkalab.course.questions import PAGE, page
@@ -44,6 +44,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
         pages = {root / PAGE: page(root)}
         if (root / symptoms.PAGE.parent).is_dir():
             pages |= {root / one.PAGE: one.page(root) for one in (symptoms, sources, old_articles)}
+            pages[root / glossary.PAGE] = glossary.page()
         changed += [*build(root), *write_changed(pages)]
         if options.without_solutions is not None:
             changed += write_learners_folder(root, options.without_solutions, page(root, of_a_class=True))

@@ -1,4 +1,4 @@
-"""The glossary: its terms, the start page's cells, and `glossary()`, a search box over all of them."""
+"""The glossary: its terms, the page docs/glossary.md, and `glossary()`, a search box over all of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 SOURCE = Path(__file__).with_suffix(".md")
 NAME = r"(?P<name>[^|(]+?)(?: \((?P<other>[^)]+)\))?"
 TERM = re.compile(rf"^\| {NAME} \| (?P<english>[^|]+) \| (?P<chinese>[^|]+) \|$", re.M)
-HEAD = "| term | in a sentence | 中文 |\n|:--|:--|:--|\n"
-CELL_CHARACTERS = 1000
-"""The most that one cell of the start page holds: it fits on a screen, so a link to it shows each of its terms."""
+PAGE = Path("docs") / "glossary.md"
+HEAD = """# Glossary · 术语表
+
+Every term in one sentence. 每个术语用一句话解释。 Written by `kafkalab build-labs` from kafkalab/course/glossary.md.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +30,20 @@ class Term:
     chinese: str
 
     @property
-    def anchor(self) -> str:
-        """The place on the start page that a link names, as JupyterLab makes it from the heading in the table."""
-        return re.sub(r"[`,]", "", self.name).replace(" ", "-")
+    def heading(self) -> str:
+        """The term's heading on the page."""
+        return re.sub(r"[`,]", "", self.name)
 
     @property
-    def row(self) -> str:
-        """The term's row on the start page; its name is a heading there, so that links can lead to it."""
-        other = f" ({self.other})" if self.other else ""
-        return f"| <h5>{re.sub('`', '', self.name).replace(',', '')}</h5>{other} | {self.english} | {self.chinese} |\n"
+    def anchor(self) -> str:
+        """The place on the page that a link names, as JupyterLab makes it from the heading."""
+        return self.heading.replace(" ", "-")
+
+    @property
+    def link(self) -> str:
+        """The address of a link to the term from a lab, with the term's sentence as its tooltip."""
+        sentence = self.english.replace("`", "").replace('"', "'")
+        return f'../{PAGE.as_posix()}#{self.anchor} "{sentence}"'
 
 
 @cache
@@ -56,16 +64,15 @@ def terms() -> tuple[Term, ...]:
     )
 
 
-def cells() -> list[str]:
-    """Return the texts of the start page's cells: a table for each section, in more cells where one is too long."""
-    made = ["## Glossary · 术语表\n\nEvery term in one sentence; the next cell searches them. 每个术语用一句话解释。"]
-    section = ""
-    for term in terms():
-        if term.section != section or len(made[-1]) + len(term.row) > CELL_CHARACTERS:
-            made.append((f"### {term.section}\n\n" if term.section != section else "") + HEAD)
-            section = term.section
-        made[-1] += term.row
-    return [text.rstrip("\n") for text in made]
+def page() -> str:
+    """Return docs/glossary.md: below the heading of its section each term has a heading, so that links lead to it."""
+    parts = [HEAD]
+    for section, found in groupby(terms(), lambda term: term.section):
+        parts.append(f"## {section}\n")
+        for term in found:
+            other = f"({term.other}) " if term.other else ""
+            parts.append(f'### {term.heading}\n\n{other}{term.english}\n\n<span lang="zh">{term.chinese}</span>\n')
+    return "\n".join(parts)
 
 
 class Glossary:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kafkalab.course import glossary
 from kafkalab.course.collection_notebooks import look_up
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import BY_NUMBER, COURSE
 from kafkalab.course.outline import TRACKS, CourseMap
-from kafkalab.grading.builder import SOLUTIONS, Cell, Notebook, as_text, read, write_changed
+from kafkalab.grading.builder import SOLUTIONS, as_text, read, write_changed
 from kafkalab.grading.exercise import EXERCISES
 
 START = SOLUTIONS / "00_start.ipynb"
@@ -23,16 +22,6 @@ SHORT = (
     "If time is short:"
 )
 BEGIN, MAP, WAYS, LOOK_UP, WHERE = "begin", "map-of-the-labs", "short-ways", "look-up", "where"
-GLOSSARY = "glossary"
-"""With it begin the ids of the glossary's cells."""
-SEARCH: Cell = {
-    "cell_type": "code",
-    "execution_count": None,
-    "id": f"{GLOSSARY}-search",
-    "metadata": {},
-    "outputs": [],
-    "source": ["from kafkalab import glossary\n", "\n", "glossary()"],
-}
 
 
 def refresh_start_page(root: Path) -> list[Path]:
@@ -46,7 +35,6 @@ def refresh_start_page(root: Path) -> list[Path]:
     notebook = read(path)
     there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
     texts = {BEGIN: begin(there), MAP: map_of_labs(there), WAYS: short_ways(there), LOOK_UP: look_up()}
-    _put_glossary(notebook)
     for cell in notebook["cells"]:
         if cell["id"] in texts:
             cell["source"] = texts[cell["id"]].splitlines(keepends=True)
@@ -58,21 +46,6 @@ def refresh_start_page(root: Path) -> list[Path]:
         rows = [START_ROW, *_rows(there, "labs/")]
         pages[readme] = TABLE.sub(lambda found: "\n".join([found[1], *rows, ""]), readme.read_text(encoding="utf-8"), 1)
     return write_changed(pages)
-
-
-def _put_glossary(notebook: Notebook) -> None:
-    """Put the glossary's cells into the place of those that are there; the search cell keeps what it has put out."""
-    cells = notebook["cells"]
-    places = [place for place, cell in enumerate(cells) if cell["id"].startswith(GLOSSARY)]
-    if not places:
-        return
-    search = next((cell for cell in cells if cell["id"] == SEARCH["id"]), SEARCH)
-    made = [
-        {"cell_type": "markdown", "id": f"{GLOSSARY}-{n}", "metadata": {}, "source": text.splitlines(keepends=True)}
-        for n, text in enumerate(glossary.cells())
-    ]
-    kept = [cell for cell in cells if not cell["id"].startswith(GLOSSARY)]
-    notebook["cells"] = [*kept[: places[0]], made[0], search, *made[1:], *kept[places[0] :]]
 
 
 def picture() -> dict[str, list[str]]:

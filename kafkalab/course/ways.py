@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.course.glossary import Term, terms
+from kafkalab.course.glossary import PAGE, Term, terms
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import Cell, as_text, read, sources, write_changed
@@ -17,8 +17,9 @@ from kafkalab.grading.builder import Cell, as_text, read, sources, write_changed
 START = "00_start.ipynb"
 WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
 """The line of a lab's first and last text that is generated."""
-GLOSSED = re.compile(rf"\[([^\]\[]+)\]\({re.escape(START)}#[^)\s]*\)")
-UNTOUCHED = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
+GLOSSED = re.compile(rf'\[([^\]\[]+)\]\(\.\./{PAGE.as_posix()}#[^)\s]*(?: "[^"]*")?\)')
+LINK = r'\[[^\]]*\]\((?:"[^"]*"|[^)"])*\)'
+UNTOUCHED = re.compile(rf"```.*?```|`[^`\n]*`|{LINK}|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
 """The places that get no links: code, links, headings, HTML."""
 ORDINARY = ("attempt", "controller", "finding", "policy", "position", "profile", "step", "stop", "verification")
 """Terms that are ordinary words, too: only where they are bold do they mean the term."""
@@ -79,5 +80,5 @@ def _linked(text: str, term: Term) -> str:
     kept = [(found.start(), found.end()) for found in UNTOUCHED.finditer(text)]
     for found in use.finditer(text):
         if not any(start < found.end() and found.start() < end for start, end in kept):
-            return f"{text[: found.start()]}[{found[0]}]({START}#{term.anchor}){text[found.end() :]}"
+            return f"{text[: found.start()]}[{found[0]}]({term.link}){text[found.end() :]}"
     return text

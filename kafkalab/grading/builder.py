@@ -7,6 +7,7 @@ learners are to write, between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TEST
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import os
 import re
@@ -137,7 +138,8 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False, keeps_
         store_widget_state=False, coalesce_streams=True, extra_arguments=quiet,
         resources={"metadata": {"path": str(folder)}},
     )  # fmt: skip
-    client.execute(env=dict(os.environ) if keeps_progress else {**os.environ, VARIABLE: "off"})
+    env = dict(os.environ) if keeps_progress else {**os.environ, VARIABLE: "off"}
+    asyncio.run(client.async_execute(env=env))  # `execute()` would leave the event loop of this thread open
     done: Notebook = json.loads(nbformat.writes(node, version=nbformat.NO_CONVERT))
     return without_leftovers(done)
 

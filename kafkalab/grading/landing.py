@@ -1,7 +1,7 @@
 """Links between notebooks: JupyterLab goes to a cell at the first click, to a heading only once the cells are drawn.
 
 So authors name headings in labs/solutions/, `05_read_committed.ipynb#The-consumer-is-stuck`; learners' copies and pages
-name cells, `05_read_committed.ipynb#cell-id=stuck-why`. A link to a term of the glossary has its sentence as a tooltip.
+name cells, `05_read_committed.ipynb#cell-id=stuck-why`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
-TERM = re.compile(r"^\| <h5>(.+?)</h5>[^|]* \| ([^|]+) \|", re.M)
 LINK = re.compile(r"\]\(((?:\.\./labs/)?(\d\w*\.ipynb))#([^)\s=]+)\)")
 CELL_ID = "cell-id="
 """With it begins the part of a link behind # that names a cell, as JupyterLab's `Notebook.setFragment` reads it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """The cell to which a link leads, by its id, and the link's tooltip, "" for none."""
-
-    cell: str
-    tooltip: str = ""
-
-
-Landings = dict[tuple[str, str], Landing]
-"""By notebook and heading, spaces as "-"."""
+Landings = dict[tuple[str, str], str]
+"""The id of the cell to which a link leads, by notebook and heading, spaces as "-"."""
 
 
 def landings_of(notebooks: Mapping[str, dict[str, Any]]) -> Landings:
@@ -38,11 +28,8 @@ def landings_of(notebooks: Mapping[str, dict[str, Any]]) -> Landings:
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 text = "".join(cell["source"])
-                for term, sentence in TERM.findall(text):
-                    tooltip = sentence.replace("`", "").replace('"', "'").strip()
-                    found.setdefault((name, anchor_in_notebook(term)), Landing(cell["id"], tooltip))
                 for heading in HEADING.findall(text):
-                    found.setdefault((name, anchor_in_notebook(heading)), Landing(cell["id"]))
+                    found.setdefault((name, anchor_in_notebook(heading)), cell["id"])
     return found
 
 
@@ -50,11 +37,8 @@ def land_text(text: str, landings: Landings) -> str:
     """Return Markdown whose links name cells. A link to a heading that is not in `landings` stays as it is."""
 
     def landed(link: re.Match[str]) -> str:
-        landing = landings.get((link[2], link[3]))
-        if landing is None:
-            return link[0]
-        tooltip = f' "{landing.tooltip}"' if landing.tooltip else ""
-        return f"]({link[1]}#{CELL_ID}{landing.cell}{tooltip})"
+        cell = landings.get((link[2], link[3]))
+        return link[0] if cell is None else f"]({link[1]}#{CELL_ID}{cell})"
 
     return LINK.sub(landed, text)
 

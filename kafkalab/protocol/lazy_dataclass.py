@@ -33,7 +33,7 @@ else:
 
 
 def _compile(kind: type) -> Any:
-    """Write `__init__` and `__eq__` of the class that still has those of this module; return that class."""
+    """Write `__init__`, `__eq__` and `__hash__` of the class that still has those of this module; return that class."""
     owner: Any = next(one for one in kind.__mro__ if one.__dict__.get("__init__") is _init)
     names = [one.name for one in fields(owner)]
     known: dict[str, Any] = {f"_set_{name}": getattr(owner, name).__set__ for name in names}
@@ -57,9 +57,11 @@ def _compile(kind: type) -> Any:
         *(lines or [" pass"]),
         "def __eq__(self, other):",
         f" return {mine} == {theirs} if other.__class__ is self.__class__ else NotImplemented",
+        "def __hash__(self):",
+        f" return hash({mine})",
     ])  # fmt: skip
     exec(text, known)
-    for name in ("__init__", "__eq__"):
+    for name in ("__init__", "__eq__", "__hash__"):
         known[name].__qualname__ = f"{owner.__qualname__}.{name}"
         setattr(owner, name, known[name])
     return owner

@@ -15,7 +15,7 @@ import re
 import zlib
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from kafkalab.limits import CODE, FILE, quoted, told, whole_number
@@ -141,7 +141,9 @@ def scenario_row(scenario: Scenario) -> Any:
     plain = replace(scenario, faults=())
     for name, made in SCENARIOS.items():
         base = _base(made, scenario.profile)
-        if base and replace(base, seed=scenario.seed, rules_off=scenario.rules_off, faults=()) == plain:
+        if base is None or base.programs != plain.programs:
+            continue
+        if replace(base, seed=scenario.seed, rules_off=scenario.rules_off, faults=()) == plain:
             given, usual = (
                 [s.seed, list(s.rules_off), _rename([fault_row(fault) for fault in s.faults], NODES.get(name, {}))]
                 for s in (scenario, base)
@@ -153,6 +155,7 @@ def scenario_row(scenario: Scenario) -> Any:
     return scenario.to_json()
 
 
+@cache
 def _base(made: partial[Scenario], profile: str) -> Scenario | None:
     """Return the scenario under that profile; None if it does not exist there."""
     try:

@@ -130,7 +130,7 @@ def _is_planned(cluster: Cluster, fault: TimedFault) -> bool:
     step = cluster.trace.steps - 1
     planned = [f for f in cluster.scenario.faults if isinstance(f, TimedFault) and f.at_step >= 0]
     now = [f for f in planned if max(f.at_step, cluster.start) == step]
-    return replace(fault, at_step=-1, at_ms=-1) in [replace(f, at_step=-1) for f in now]
+    return bool(now) and replace(fault, at_step=-1, at_ms=-1) in [replace(f, at_step=-1) for f in now]
 
 
 def _why_not_frame(cluster: Cluster, fault: FrameFault) -> str:

@@ -6,15 +6,17 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kafkalab.site.book.build import build_book
+from kafkalab.site.book.build import STATIC, build_book
 from kafkalab.site.book.links import dead_links
 from kafkalab.site.kernel.build import PAGE as KERNELS_PAGE
 from kafkalab.site.kernel.build import write_kernel
 from kafkalab.site.lite import APPS, FOLDER, PYTHON, build_lite
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.runtime import CACHE, CannotBuildError, node
+from kafkalab.site.worker.build import write_python
 
 SITE = Path("build", "site")
 GUARD = "_static/guard.js"
@@ -35,12 +37,19 @@ def build(root: Path, site: Path, url: str = "", only: Sequence[str] = ()) -> No
         build_lite(root, site, Path(folder))
     _guard(site)
     others = set(site.rglob("*.html"))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as beside:
+        compiled = beside.submit(_write_python, site, node(root / CACHE))  # as long as the book takes, on one core
         build_book(root, site, Path(folder), only, url)
+        compiled.result()
     pages = sorted(set(site.rglob("*.html")) - others)
-    write_kernel(site / FOLDER, site / PYTHON, node(root / CACHE))  # after all that needs Python's library, too
     if not only and (dead := dead_links(site, pages)):
         raise CannotBuildError("links that lead nowhere:\n" + "\n".join(dead))
+
+
+def _write_python(site: Path, node: Sequence[str]) -> None:
+    """Write what pages and notebooks load to have Python; the notebooks' part takes Python's library away."""
+    write_python(site / STATIC / "python", site / PYTHON, node)
+    write_kernel(site / FOLDER, site / PYTHON, node)
 
 
 def _guard(site: Path) -> None:

@@ -45,24 +45,24 @@ def test_the_first_lab_has_no_lab_before_it_and_the_last_none_behind_it() -> Non
 @pytest.mark.parametrize(
     ("text", "linked"),
     [
-        ("A **marker** is one.", "A [**marker**](00_start.ipynb#marker) is one."),
-        ("Two markers, a marker.", "Two [markers](00_start.ipynb#marker), a marker."),
-        ("`marker` [a marker](x.md) then marker", "`marker` [a marker](x.md) then [marker](00_start.ipynb#marker)"),
-        ("# A marker\n\nThe MK.", "# A marker\n\nThe [MK](00_start.ipynb#marker)."),
+        ("A **marker** is one.", 'A [**marker**](../docs/glossary.md#marker "One.") is one.'),
+        ("Two markers, a marker.", 'Two [markers](../docs/glossary.md#marker "One."), a marker.'),
+        ("`marker` [a](x.md#marker), marker", '`marker` [a](x.md#marker), [marker](../docs/glossary.md#marker "One.")'),
+        ("# A marker\n\nThe MK.", '# A marker\n\nThe [MK](../docs/glossary.md#marker "One.").'),
         ("markers-to-be, marker.id, remarker", "markers-to-be, marker.id, remarker"),
     ],
 )
 def test_a_term_is_linked_where_it_is_used_first(text: str, linked: str) -> None:
-    marker = Term(name="marker", other="MK", section="", english="", chinese="")
-    later = "marker" if linked != text else "[marker](00_start.ipynb#marker)"
+    marker = Term(name="marker", other="MK", section="", english="One.", chinese="")
+    later = "marker" if linked != text else '[marker](../docs/glossary.md#marker "One.")'
     assert glossed([text, "marker"], [marker]) == [linked, later]
     assert glossed(glossed([text, "marker"], [marker]), [marker]) == glossed([text, "marker"], [marker])
 
 
 def test_of_two_terms_that_overlap_the_longer_one_is_linked() -> None:
-    known = [Term(name=name, other="", section="", english="", chinese="") for name in ("epoch", "leader epoch")]
+    known = [Term(name=name, other="", section="", english="One.", chinese="") for name in ("epoch", "leader epoch")]
     assert glossed(["The leader epoch, an epoch."], known) == [
-        "The [leader epoch](00_start.ipynb#leader-epoch), an [epoch](00_start.ipynb#epoch)."
+        'The [leader epoch](../docs/glossary.md#leader-epoch "One."), an [epoch](../docs/glossary.md#epoch "One.").'
     ]
 
 
@@ -71,7 +71,7 @@ def test_every_link_into_the_glossary_names_a_term(root: Path) -> None:
     assert len(known) == len(terms())
     for path in sorted((root / SOLUTIONS).glob("[0-9]*.ipynb")):
         text = "\n".join(texts(path))
-        found = re.findall(r"00_start\.ipynb#([^)\s]+)", text)
+        found = re.findall(r"docs/glossary\.md#([^)\s]+)", text)
         assert set(found) <= known
         assert len(found) == len(set(found)) == len(GLOSSED.findall(text))
         few = f"{path.name}: build-labs has linked {len(found)} terms of the glossary; use {LAB_LINKS_AT_LEAST}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from kafkalab.site.serve import served
 from kafkalab.widgets.model.journey import Journey
 from tests.browser.conftest import CHROMIUM_ARGS, console_errors, empty_page
 from tests.browser.firefox import firefox
+from tests.site.test_book import pages
 
 __all__ = ["console_errors"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
@@ -227,6 +231,30 @@ def test_a_heading_stays_where_the_reader_landed(address: str, page: Page, headi
     tops = page.evaluate("tops")
     assert 0 <= tops[0] < 700
     assert max(tops) - min(tops) < 3
+
+
+def places_linked_in(site: Path) -> dict[str, list[str]]:
+    """Return the places within pages to which links of other pages lead, by page."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in pages(site):
+        _, _, text = path.read_text(encoding="utf-8").partition("<article")
+        folder = path.relative_to(site).parent.as_posix()
+        for to in re.findall(r'href="([^":?#]+#[^"]+)"', text.partition("</article>")[0]):
+            page, _, place = unescape(to).partition("#")
+            if place and (target := posixpath.normpath(posixpath.join(folder, page))) != "run.html":
+                found[target].add(place)
+    return {target: sorted(found[target]) for target in sorted(found) if (site / target).is_file()}
+
+
+def test_every_link_to_a_place_within_a_page_leads_there(site: Path, address: str, page: Page) -> None:
+    """The first link to a page opens it; the others are followed in it."""
+    linked = places_linked_in(site)
+    assert len(linked) > 10
+    for target, places in linked.items():
+        page.goto(f"{address}{target}#{places[0]}")
+        for place in places:
+            page.evaluate("place => { location.hash = place; }", place)
+            expect(page.locator(f"[id='{place}']")).to_be_in_viewport()
 
 
 def test_the_theme_reaches_the_pictures_at_once(address: str, page: Page) -> None:

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab import question
+from kafkalab import Sequence, lab03, question
 from kafkalab.grading.builder import SOLUTIONS, is_check, read, sources, student
 from kafkalab.grading.check import find
 from kafkalab.grading.exercise import EXERCISES
 from kafkalab.grading.forms import Form, Order
 from kafkalab.grading.tables import Table
-from kafkalab.site.book import form_recorder
+from kafkalab.site.book import form_recorder, recorder
 from kafkalab.site.book.exercises import FOLDER, as_html, seal, stretch, write_form
 from kafkalab.site.book.form_recorder import FORM_ID, canonical
 from kafkalab.site.book.links import Links
@@ -142,6 +142,14 @@ def test_a_refusal_is_what_a_notebook_says_and_names_its_run(forms: Any) -> None
     assert as_html(str(error).partition("are right. ")[2]).startswith(text["says"])
     assert "Produce#1 arrives twice" in text["says"]
     assert RUN in text["run"]
+
+
+def test_nothing_is_told_of_presses_on_the_run_of_a_wrong_answer() -> None:
+    known = dict(recorder.SHOWN)
+    with recorder.not_foretold():
+        recorder.describe_picture(Sequence(lab03()))
+        assert known != recorder.SHOWN
+    assert known == recorder.SHOWN
 
 
 def test_python_seals_what_the_page_opens() -> None:

@@ -95,7 +95,7 @@ def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: P
         ("[`a`](../README.md)", '<a href="../README.html">`a`</a>'),
         ("[a](../labs/03_a_full_commit.ipynb)", '<a href="../labs/03_a_full_commit.html">a</a>'),
         ("[a](../labs/03_a_full_commit.ipynb#cell-id=b)", '<a href="../labs/03_a_full_commit.html#cell-id=b">a</a>'),
-        ("[a](../labs/92_errors.ipynb#The-*only*-way)", '<a href="../labs/92_errors.html#the-only-way">a</a>'),
+        ("[a](../labs/92_errors.ipynb#The-only-way)", '<a href="../labs/92_errors.html#The-only-way">a</a>'),
         ("[a](../labs/00_start.ipynb)", '<a href="../index.html#the-labs">a</a>'),
         ("[a](../kafkalab/limits.py)", '<a href="../kafkalab/limits.py.txt">a</a>'),
         ("[a](#EndTxn#1)", '<a href="#EndTxn#1">a</a>'),
@@ -109,8 +109,8 @@ def test_a_link_leads_to_its_place_in_the_book_or_nowhere(root: Path, markdown: 
 
 
 def test_a_term_is_explained_where_it_is_linked(root: Path) -> None:
-    html = Links(root, "labs/03_a_full_commit.ipynb").for_sphinx("[a](00_start.ipynb#topic)")
-    assert '<a href="../glossary.html#topic"' in html
+    html = Links(root, "labs/03_a_full_commit.ipynb").for_sphinx("[a](../docs/glossary.md#topic)")
+    assert '<a href="../docs/glossary.html#topic"' in html
     assert "A named set of partitions." in html
 
 

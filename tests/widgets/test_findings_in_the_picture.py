@@ -13,8 +13,9 @@ from kafkalab import lab00, lab01, lab06
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.findings import UNBROKEN, lines_at
+from kafkalab.widgets.model.findings import UNBROKEN, lines_at, report_of
 from kafkalab.widgets.model.findings_in_logs import missing_since
+from kafkalab.widgets.model.futures import run_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.live import Live
@@ -47,6 +48,22 @@ def test_a_report_is_made_once_a_run_and_travels_with_it() -> None:
     assert finding(journey, "duplicate")["policy"] == "allowed"
     journey.press("undo")
     assert journey.report() == first
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        lab06(),
+        lab00().with_faults(Drop("ProduceResponse#1")),
+        duplicated(),
+        lab00().with_faults(*(Crash(broker, at_step=50) for broker in ("b1", "b2", "b3"))),  # cannot be read to its end
+    ],
+)
+def test_a_run_that_is_spent_has_the_report_of_one_that_is_kept(scenario: Scenario) -> None:
+    kept, spent = run_of(scenario).cluster, run_of(scenario).cluster
+    before = kept.trace.steps
+    assert report_of(kept) == report_of(spent, spend=True)
+    assert kept.trace.steps == before < spent.trace.steps
 
 
 def test_the_text_twin_says_what_is_broken_from_the_step_on() -> None:

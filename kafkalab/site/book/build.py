@@ -14,9 +14,7 @@ from kafkalab.site.book.front import write_front
 from kafkalab.site.book.notebooks import FOLDER, write_articles
 from kafkalab.site.book.runs import element_of, lost_answer, recordings, with_runs
 from kafkalab.site.book.sphinx_extension import ELEMENTS
-from kafkalab.site.lite import PYTHON
-from kafkalab.site.runtime import CACHE, CannotBuildError, node
-from kafkalab.site.worker.build import write_python
+from kafkalab.site.runtime import CannotBuildError
 from kafkalab.widgets.views.parts import BUILT, built
 
 HERE = Path(__file__).parent
@@ -42,8 +40,6 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), 
     shutil.copy(HERE / "run.md", sources)
     make_pages(sources, site, url, strict=not only)
     write_pictures(site / STATIC)
-    if (site / PYTHON).is_dir():
-        write_python(site / STATIC / "python", site / PYTHON, node(root / CACHE))
 
 
 def make_pages(sources: Path, site: Path, url: str = "", strict: bool = True) -> None:

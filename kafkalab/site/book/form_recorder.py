@@ -19,6 +19,7 @@ from kafkalab.grading.forms import Blank, Form, Order
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import Cluster
+from kafkalab.site.book.recorder import not_foretold
 
 FORM = "application/vnd.kafkalab.form+json"
 FORM_ID = "-form"
@@ -32,7 +33,9 @@ def record_form(exercise_id: str, answer: Any) -> None:
     """Add the exercise's form to the cell's output, if it can be answered without Python."""
     exercise = find(exercise_id)
     if isinstance(exercise.check, (Form, Order)):
-        display({FORM: describe_form(exercise, answer)}, raw=True)  # type: ignore[no-untyped-call]
+        with not_foretold():
+            form = describe_form(exercise, answer)
+        display({FORM: form}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def describe_form(exercise: Exercise, answer: Any) -> Described:

@@ -1,17 +1,15 @@
-"""The book's own pages: the first one, which has the navigation, and the glossary."""
+"""The book's first page, which has the navigation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from html import escape
-from itertools import groupby
 from pathlib import Path
 
-from kafkalab.course.glossary import terms
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import LABS, read
-from kafkalab.site.book.links import GLOSSARY, START, Links
+from kafkalab.site.book.links import START, Links
 
 NAVIGATION = {
     "Look up": {
@@ -24,7 +22,7 @@ NAVIGATION = {
         "docs/profiles": "Older versions",
         "docs/old-articles": "Old articles",
         "docs/checks-and-tables": "Checks and tables",
-        "glossary": "Glossary · 术语表",
+        "docs/glossary": "Glossary · 术语表",
     },
     "Use": {
         "run": "Open a shared run",
@@ -43,7 +41,7 @@ HERE = Path(__file__).parent
 
 
 def write_front(root: Path, folder: Path, picture: str, documents: Iterable[str]) -> None:
-    """Write the first page and the glossary. The navigation leads to the labs in the folder, and to the documents."""
+    """Write the first page. The navigation leads to the labs in the folder, and to the documents."""
     there = {path.stem for path in (folder / LABS).glob("*.ipynb")}
     cells = {cell["id"]: "".join(cell["source"]) for cell in read(root / START)["cells"]}
     links = Links(root, START, "")
@@ -57,7 +55,6 @@ def write_front(root: Path, folder: Path, picture: str, documents: Iterable[str]
     for name, value in values.items():
         text = text.replace(f"%{name}%", value)
     (folder / "index.md").write_text(text, encoding="utf-8")
-    (folder / GLOSSARY).with_suffix(".md").write_text("".join(_glossary()), encoding="utf-8")
 
 
 def _card(lab: CourseLab) -> str:
@@ -80,14 +77,3 @@ def _navigation(labs: Set[str], documents: Iterable[str]) -> Iterator[str]:
     for caption, pages in listed.items():
         lines = [f"{title} <{name}>" if title else name for name, title in pages.items()]
         yield "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *lines, "```"])
-
-
-def _glossary() -> Iterator[str]:
-    """Yield the glossary's text: below each heading its terms, in English and Chinese."""
-    yield "# Glossary · 术语表\n\nEvery term in one sentence. 每个术语用一句话解释。\n"
-    for section, group in groupby(terms(), lambda term: term.section):
-        yield f"\n## {section}\n\n````{{glossary}}\n"
-        for term in group:
-            other = f"{term.other}\n" if term.other else ""
-            yield f'{term.name}\n{other}  {term.english}\n\n  <span lang="zh">{term.chinese}</span>\n\n'
-        yield "````\n"

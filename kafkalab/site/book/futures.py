@@ -85,15 +85,17 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
         return {}
     difference = Difference(values["payload"])
 
-    def future(payload: Payload, cluster: Cluster) -> Future:
-        run = {"payload": difference.of(packed(payload)), "verdict": report_of(cluster)}
-        return {**run, "shared": shared_of(cluster, 0) if "share" in parts else {"code": code_of(cluster.scenario)}}
+    def future(payload: Payload, cluster: Cluster, spend: bool = False) -> Future:
+        shared = shared_of(cluster, 0) if "share" in parts else {"code": code_of(cluster.scenario)}
+        delta = difference.of(packed(payload))
+        return {"payload": delta, "verdict": report_of(cluster, spend=spend), "shared": shared}
 
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
         if press.key not in found and (struck := _struck(journey, press)):
             run, row = struck
-            found[press.key] = {**future(payload_with_actions(run), run.cluster), "step": row["landed"], "row": row}
+            future_of = future(payload_with_actions(run), run.cluster, spend=not run.ending)
+            found[press.key] = {**future_of, "step": row["landed"], "row": row}
     for place in range(len(codes)):
         if place != values["place"]:
             found[f"run {place}"] = future(*journey.run_at(place))

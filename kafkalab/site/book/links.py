@@ -10,18 +10,15 @@ from html import escape, unescape
 from pathlib import Path
 from urllib.parse import unquote
 
-from kafkalab.course.glossary import terms
-from kafkalab.grading.landing import CELL_ID
-from kafkalab.reference.bug import anchor_of
+from kafkalab.course.glossary import PAGE, Term, terms
 
 CODE = r"^```.*?^```|`[^`\n]*`"
-LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", re.M | re.S)
+LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)(?: \"[^\"]*\")?\)", re.M | re.S)
 STEP = re.compile(r"#([A-Z]\w*#\d+|chapter:[\w-]+)")
 """A link that moves the pictures of its page."""
 EXHIBIT = "#show:"
 SCHEME = re.compile(r"[a-z][a-z+.-]*:|//")
 START = "labs/00_start.ipynb"
-GLOSSARY = "glossary.html"
 AS_THEY_ARE = {".gif", ".html", ".png", ".svg", ".txt"}
 AS_TEXT = {".py", ".js", ".ts", ".css", ".klab", ".csv", ".json", ".toml", ""}
 """A source is copied with ".txt" added to its name, so that every server shows it."""
@@ -46,16 +43,14 @@ class Links:
     def _link(self, words: str, to: str) -> str:
         file, _, place = to.partition("#")
         source = posixpath.normpath(posixpath.join(self._folder, file)) if file else self._page
-        place, tooltip = place or ("the-labs" if source == START else ""), ""
+        place = place or ("the-labs" if source == START else "")
         if SCHEME.match(to):
             return f"[{words}]({to})"
-        if source == START and (sentence := _sentences().get(place)):
-            to, tooltip = self._from_here(GLOSSARY) + f"#{place}", f' class="term" {sentence}'
-        elif not (STEP.fullmatch(to) or to.startswith(EXHIBIT)):
+        if not (STEP.fullmatch(to) or to.startswith(EXHIBIT)):
             if not (address := self.to(source)):
                 return words
-            to = (address if file else "") + (f"#{_in_the_book(source, place)}" if place else "")
-        return f'<a href="{escape(to)}"{tooltip}>{words}</a>'
+            to = (address if file else "") + (f"#{place}" if place else "")
+        return f'<a href="{escape(to)}"{_tooltip(source, place)}>{words}</a>'
 
     def to(self, source: str) -> str:
         """Return where a file of the project is in the book, from this page; "" if the book does not have it."""
@@ -78,17 +73,18 @@ class Links:
         return posixpath.relpath(place, self._at)
 
 
-def _in_the_book(source: str, place: str) -> str:
-    """Return the id of a heading: a notebook's is named as JupyterLab names it, all others as code hosts do."""
-    in_notebook = source.endswith(".ipynb") and not place.startswith(CELL_ID)
-    return anchor_of(unquote(place).replace("-", " ")) if in_notebook else place
+def _tooltip(source: str, place: str) -> str:
+    """Return the attributes of a link to a term: its sentence in both languages; "" for all other links."""
+    term = _terms().get(place) if source == PAGE.as_posix() else None
+    if term is None:
+        return ""
+    english, chinese = (escape(text.replace("`", "")) for text in (term.english, term.chinese))
+    return f' class="term" title="{english}" data-chinese="{chinese}"'
 
 
 @cache
-def _sentences() -> dict[str, str]:
-    """Return by a term's anchor its sentence in both languages, as attributes."""
-    texts = ((term.anchor, term.english.replace("`", ""), term.chinese.replace("`", "")) for term in terms())
-    return {anchor: f'title="{escape(english)}" data-chinese="{escape(chinese)}"' for anchor, english, chinese in texts}
+def _terms() -> dict[str, Term]:
+    return {term.anchor: term for term in terms()}
 
 
 def dead_links(site: Path, pages: Iterable[Path]) -> list[str]:

@@ -7,7 +7,9 @@ an entry of the type `KEPT` to its output: the picture's part, its models, and h
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 from ipywidgets import Widget, widget_serialization
@@ -47,6 +49,15 @@ def _add_to_what_is_shown(kind: Any, describe: Callable[[Any], Kept]) -> None:
         return {**data, KEPT: describe(thing)}, metadata
 
     kind._repr_mimebundle_ = with_description
+
+
+@contextmanager
+def not_foretold() -> Iterator[None]:
+    """Within, pictures describe themselves, and nothing is told of what presses would make of their runs."""
+    before = deepcopy(SHOWN)
+    yield
+    SHOWN.clear()
+    SHOWN.update(before)
 
 
 def describe_gallery(gallery: Gallery) -> Kept:

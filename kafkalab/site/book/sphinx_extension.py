@@ -1,5 +1,4 @@
-"""The part of Sphinx that is ours: the book's own elements, the ids of headings and terms, and what pages say of
-themselves to search engines."""
+"""The part of Sphinx that is ours: the book's own elements, the ids of headings, and what pages tell search engines."""
 
 from __future__ import annotations
 
@@ -11,8 +10,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from kafkalab.course.glossary import cells, terms
-from kafkalab.grading.landing import CELL_ID, TERM
 from kafkalab.site.lite import FOLDER as JUPYTER
 from kafkalab.site.lite import notebook_address
 
@@ -24,7 +21,7 @@ LONGEST = 200
 
 
 class NameIds(SphinxTransform):
-    """Give each heading the id by which code hosts know it, and each term of the glossary that of its notebook."""
+    """Give each heading the id by which code hosts know it, and the one by which JupyterLab knows it, if it differs."""
 
     default_priority = 870  # after all that names sections, before what reads the names
 
@@ -32,13 +29,7 @@ class NameIds(SphinxTransform):
         """Change the ids of a page."""
         for section in self.document.findall(nodes.section):
             if slug := section.get("slug"):
-                section["ids"] = [slug]
-        anchors = {term.name.replace("`", ""): [term.anchor] for term in terms()}
-        for number, text in enumerate(cells()):
-            if found := TERM.search(text):
-                anchors[found[1]].append(f"{CELL_ID}glossary-{number}")
-        for term in self.document.findall(nodes.term):
-            term["ids"] += anchors.get(term.astext(), [])
+                section["ids"] = list(dict.fromkeys([slug, section[0].astext().replace(" ", "-")]))
 
 
 def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: nodes.document | None) -> None:

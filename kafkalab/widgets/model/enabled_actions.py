@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.partitions import topic_of
 from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Cut, Fault, FrameFault, Heal, TimedFault, nodes_of
@@ -58,7 +59,7 @@ class Watch:
         step = cluster.trace.steps - 1
         if self._image is None:
             self._begin(cluster)
-        planned = step in self._planned or step - 1 in self._planned
+        planned = tuple(fault for at in (step - 1, step) for fault in self._planned.get(at, ()))
         if planned or step == cluster.start or cluster.trace.events[-1].name == "Upgrade":
             self._note_all(step, feature_faults(cluster))
         self._note_nodes(cluster, step, planned)
@@ -87,7 +88,7 @@ class Watch:
         for fault, reason in found.items():
             self._note(step, key_of(fault), reason)
 
-    def _note_nodes(self, cluster: Cluster, step: int, planned: bool) -> None:
+    def _note_nodes(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
         links = cluster.network.links
         kept = links.all_kept
         seen = ([(node.alive, node.paused) for node in cluster.nodes.values()], list(links.cuts), kept)
@@ -119,16 +120,25 @@ class Watch:
                 if isinstance(fault, Cut | Heal) and not (isinstance(fault.a, str) and isinstance(fault.b, str)):
                     self._note(step, key_of(fault), why_not(cluster, fault) if at == step else None)
 
-    def _note_leaders(self, cluster: Cluster, step: int, planned: bool) -> None:
+    def _note_leaders(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
+        """Note the partitions whose replicas have changed. Of a topic's partitions with equal replicas one is asked."""
         image, old = cluster.controller.metadata, self._image
-        if image is old and not planned:
-            return
+        elected = list(dict.fromkeys(f.partition for f in planned if isinstance(f, faults.ElectLeader)))
+        of_equals: dict[tuple[Any, ...], tuple[str, dict[str, str]]] = {}
+        for partition, info in image.partitions.items() if image is not old else ():
+            if old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
+                equal = (topic_of(partition), info.leader, info.replicas, info.isr, partition in elected)
+                if equal not in of_equals:
+                    found = leader_faults(cluster, partition)
+                    of_equals[equal] = partition, {key_of(fault): reason for fault, reason in found.items()}
+                first, reasons = of_equals[equal]
+                for key, reason in reasons.items():
+                    self._note(step, key.replace(first, partition), reason.replace(first, partition))
+        for partition in elected:
+            self._note_all(step, leader_faults(cluster, partition))
         self._image = image
-        for partition, info in image.partitions.items():
-            if planned or old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
-                self._note_all(step, leader_faults(cluster, partition))
 
-    def _note_storage(self, cluster: Cluster, step: int, planned: bool) -> None:
+    def _note_storage(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
         """Note the partition that this event changed; all after a fault, an election or a long time."""
         event = cluster.trace.events[-1]
         concerned = [event.name] if event.kind in ("append", "truncate") else []

@@ -31,22 +31,24 @@ ALL_KEPT = "No promise is broken."
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
-def report_of(cluster: Cluster, whole: bool = True) -> dict[str, Any]:
+def report_of(cluster: Cluster, whole: bool = True, spend: bool = False) -> dict[str, Any]:
     """Plain data: "verdict", "once", "sentence", and "results" of all checks, the worst first.
 
     "once" is the verdict of exactly-once; "not promised" where inputs lack exactly one effect and Kafka allows it.
 
     The topics are read to their end in a second run of the same scenario, so the one shown stays as it is; its steps
     are those of the findings. A finding that only this reading shows stands at the last step, with "afterwards".
-    Without `whole` the run is judged as far as it has come, and nothing is read.
+    Without `whole` the run is judged as far as it has come, and nothing is read. `spend` reads the topics in the run
+    itself, which must have ended and be of no more use: that spares the second run.
     """
-    history = _history(cluster) if whole else history_of(cluster)
+    shown = replace(cluster.trace, events=list(cluster.trace.events))
+    history = _history(cluster, spend) if whole else history_of(cluster)
     report = check_all(history)
     if isinstance(cluster, Recording):
         report = Report(tuple(_unknown(r) if r.name in OF_FRAMES else r for r in report.results))
     sent_again = any(f.policy == ALLOWED for f in report[DUPLICATE].findings)
     outcomes = view_of(history).outcomes if sent_again else {}
-    place = partial(_place, trace=cluster.trace, history=history, outcomes=outcomes)
+    place = partial(_place, trace=shown, history=history, outcomes=outcomes)
     results = [_plain(result, place) for result in report.results]
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
@@ -55,7 +57,7 @@ def report_of(cluster: Cluster, whole: bool = True) -> dict[str, Any]:
     certain = sum(count for fate, count in fates.items() if fate not in NOT_CERTAIN)
     promised = once.verdict != OK or fates.get(ONCE, 0) == certain
     sentence = _sentence(verdict, report, fates, certain, promised)
-    if after := cluster.trace.stopped_after:
+    if after := shown.stopped_after:
         sentence = f"Recording has stopped after {after}, and this is about them alone. {sentence}"
     judged = once.verdict if promised else NOT_PROMISED
     return {"verdict": verdict, "once": judged, "sentence": sentence, "results": results}
@@ -91,17 +93,20 @@ def in_short(report: dict[str, Any]) -> str:
     return ", ".join(f"✕ {name}" + f" ×{n}" * (n > 1) for name, n in counts.items()) or f"✓ {KEPT}"
 
 
-def _history(cluster: Cluster) -> History:
+def _history(cluster: Cluster, spend: bool) -> History:
     if isinstance(cluster, Recording):
         return history_of(cluster)
     try:
-        copy = Cluster(cluster.scenario)
+        copy = cluster if spend else Cluster(cluster.scenario)
         copy.run()
-        if agreement(copy.trace, cluster.trace) == cluster.trace.steps:
+        if spend or agreement(copy.trace, cluster.trace) == cluster.trace.steps:
             read_to_the_end(copy)
             return history_of(copy)
     except (StuckError, RunawayError, ValueError):
         pass  # a run without an end cannot be read to its end: what was read in it must do
+    if spend:
+        cluster = Cluster(cluster.scenario)
+        cluster.run()
     return history_of(cluster)
 
 

@@ -77,12 +77,11 @@
 		if (inLab) setInterval(room, 20_000);
 	}
 
-	/** Where a link of a notebook leads on this site: a lab, a term of the glossary, one of our pages; null for others. */
+	/** Where a link of a notebook leads on this site: a lab, one of our pages; null for others. */
 	function place(address) {
 		const [, file, anchor] = address.match(/\/jupyter\/files\/([^#?]*)(#.*)?$/) ?? [];
 		if (!file) return null;
 		const mark = anchor ?? "";
-		if (file.endsWith("/00_start.ipynb") && mark) return `${here}glossary.html${mark}`;
 		if (file.endsWith(".ipynb")) return `${here}jupyter/notebooks/index.html?path=${file}${mark}`;
 		return here + file.replace(/\.md$/, ".html").replace(/\.(py|js|css|klab)$/, ".$1.txt") + mark;
 	}
