@@ -115,7 +115,7 @@ def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
     if spoken.tagged_header:
         sink += b"\0"
     if asked.bodies:
-        sink.answers, sink.asked = tuple(zip(asked.bodies, answers, strict=True)), asked.bodies[0]
+        sink.answers, sink.asked = tuple(zip(asked.bodies, answers, strict=False)), asked.bodies[0]
         spoken.write(sink, _joined(asked, answers))
     elif asked.api == "ApiVersions":
         spoken.write(sink, ApiVersionsResponse(error=Error.UNSUPPORTED_VERSION))
@@ -168,7 +168,7 @@ def request_bytes(api: str, version: int, correlation_id: int, client_id: str, b
     """Return a request behind its length, as a client sends it."""
     spoken, name = request_of(api, version), client_id.encode()
     sink = Sink(_CORRELATION.pack(0) + HEADER.pack(BY_NAME[api].key, version, correlation_id, len(name)) + name)
-    sink.names = names
+    sink.names, sink.answers = names, tuple((None, one) for one in (body, *getattr(body, "further", ())))
     if spoken.tagged_header:
         sink += b"\0"
     spoken.write(sink, body)

@@ -98,8 +98,8 @@ class Source:
 
 
 class Sink(bytearray):
-    """Bytes that are written. `request` is what they answer, `answers` what there is to say to each part of it, with
-    that part; `asked` is the part that is answered now."""
+    """Bytes that are written. `request` is what they answer, `answers` are our messages, each with the part of the
+    request that it answers; `asked` is the part that is answered now."""
 
     names: Names = NO_NAMES
     request: Any = None

@@ -110,21 +110,15 @@ def _is(shape: Shape, rule: Is) -> Part:
 def _only(shape: Shape, rule: Only) -> Part:
     value = rule.value
     if value:
-
-        def put_values(found: Any, values: Values, source: Source) -> None:
-            values[EACH] = [{value: one} for one in found]
-
-        return Part(put=put_values, get=lambda message, sink: (getattr(message, value),))
+        each = lambda found, source: [{value: one} for one in found]  # noqa: E731
+        return Part(EACH, each, get=lambda message, sink: (getattr(message, value),))
     read, write_row, _ = shape.inner(rule.theirs, shape.ours, rule.rules).codec()
 
     def write(sink: Sink, pair: tuple[Any, Any]) -> None:
         sink.asked, answer = pair
         write_row(sink, answer)
 
-    def put(found: Any, values: Values, source: Source) -> None:
-        values[EACH] = found
-
-    return Part(put=put, get=lambda message, sink: sink.answers or ((sink.asked, message),), row=Codec(read, write))
+    return Part(EACH, get=lambda message, sink: sink.answers or ((sink.asked, message),), row=Codec(read, write))
 
 
 def _rows(shape: Shape, rule: Rows) -> Part:
@@ -201,7 +195,7 @@ def _partitions(shape: Shape, rule: Partitions) -> Part:
         return by_topic(partitions, "topic", "rows", row)
 
     topic = {
-        name: Part("topic", get=_topic_id if by_id else lambda row, sink: row["topic"]),
+        name: Part("topic", get=lambda row, sink: sink.names.topic_id(row["topic"]) if by_id else row["topic"]),
         rows.name: Part(
             "rows",
             get=lambda row, sink: row["rows"],
@@ -209,10 +203,6 @@ def _partitions(shape: Shape, rule: Partitions) -> Part:
         ),
     }
     return Part(put=put, get=get, row=codec_of_struct(topics, shape.flexible, topic, {}))
-
-
-def _topic_id(row: Any, sink: Sink) -> Any:
-    return sink.names.topic_id(row["topic"])
 
 
 def _row_of_partition(
@@ -233,15 +223,13 @@ def _row_of_partition(
 
 def _column(rule: Is) -> Part:
     _, ours, (convert, back, _), _, default = rule
+    nothing: Values = {}
 
     def get(entry: Entry, sink: Sink) -> Any:
-        value = getattr(entry.message, ours, NOTHING).get(entry.key, default)
+        value = getattr(entry.message, ours, nothing).get(entry.key, default)
         return back(value, sink) if back else value
 
     return Part(ours, convert, get=get)
-
-
-NOTHING: dict[str, Any] = {}
 
 
 def _error_of_partition(get: Callable[[Any, Sink], Any]) -> Callable[[Any, Sink], Any]:

@@ -28,6 +28,12 @@ from kafkalab.wire.values import (
 MAX_BYTES, PARTITION_MAX_BYTES = 52_428_800, 1_048_576
 """The values of `fetch.max.bytes` and `max.partition.fetch.bytes` of a consumer of ours."""
 
+
+def as_asked(name: str) -> Is:
+    """Return the rule of a field that an answer has from its request."""
+    return Is(name, "error", written(lambda error, sink: getattr(sink.asked, name, "")))
+
+
 ERRORS_OF = (Is("error_code", "errors", ERROR, default=Error.NONE),)
 COMMITTED = (
     Is("committed_offset", "offsets", default=-1),
@@ -39,8 +45,10 @@ FETCHED = Partitions("topics", columns=(*COMMITTED, Is("metadata", "metadata", a
 NAMED = Partitions("topics", "partitions")
 PARTITION_ERRORS = Partitions("topics", columns=ERRORS_OF)
 OF_GENERATION = Is("generation_id_or_member_epoch", "generation_id")
-GROUP_ID = Is("group_id", "error", written(lambda error, sink: sink.asked.group_id if sink.asked else ""))
-KEY = Is("key", "error", written(lambda error, sink: sink.asked.key if sink.asked else ""))
+RESULTS, OLD_RESULTS = (
+    Partitions(name, columns=(Is("partition_error_code", "errors", ERROR),))
+    for name in ("topic_results", "results_by_topic_v3_and_below")
+)
 COORDINATOR = (
     Is("node_id", "node_id", NODE),
     Is("host", "node_id", HOST),
@@ -73,15 +81,16 @@ TABLE: dict[str, tuple[Any, ...]] = {
         Is("endpoint_type", "error", written(lambda *_: 1)),
     ),
     "FindCoordinator": (Only("coordinator_keys", value="key"),),
-    "FindCoordinatorResponse": (*COORDINATOR, Only("coordinators", (KEY, *COORDINATOR))),
+    "FindCoordinatorResponse": (*COORDINATOR, Only("coordinators", (as_asked("key"), *COORDINATOR))),
     "AddPartitionsToTxn": (
         Is("v3_and_below_transactional_id", "transactional_id"),
         Is("v3_and_below_producer_id", "producer_id"),
         Is("v3_and_below_producer_epoch", "producer_epoch"),
         Partitions("v3_and_below_topics", "partitions"),
+        Only("transactions", (NAMED,)),
     ),
     "AddPartitionsToTxnResponse": (
-        Partitions("results_by_topic_v3_and_below", columns=(Is("partition_error_code", "errors", ERROR),)),
+        OLD_RESULTS, Only("results_by_transaction", (as_asked("transactional_id"), RESULTS)),
     ),
     "Produce": (Partitions("topic_data", columns=(Is("records", "batches", BATCH),)),),
     "ProduceResponse": (Partitions("responses", "partitions"),),
@@ -119,7 +128,7 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "TxnOffsetCommit": (OF_GENERATION, OFFSETS),
     "TxnOffsetCommitResponse": (PARTITION_ERRORS,),
     "OffsetFetch": (NAMED, Only("groups", (NAMED,))),
-    "OffsetFetchResponse": (FETCHED, Only("groups", (GROUP_ID, FETCHED))),
+    "OffsetFetchResponse": (FETCHED, Only("groups", (as_asked("group_id"), FETCHED))),
     "OffsetDelete": (NAMED,),
     "OffsetDeleteResponse": (PARTITION_ERRORS,),
     "JoinGroup": (Keyed("protocols", "protocols", "name", value=Is("metadata", "value", SUBSCRIPTION)),),

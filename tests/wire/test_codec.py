@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,10 +13,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.field_versions import messages_in
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kafkalab.protocol.messages.fetch import FetchResponse
-from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
 from kafkalab.wire.codec import (
+    Asked,
     UnsupportedVersionError,
     read_request,
     read_response,
@@ -23,12 +27,14 @@ from kafkalab.wire.codec import (
     request_of,
     response_bytes,
 )
+from kafkalab.wire.definitions import snake_case
 from kafkalab.wire.primitives import BadMessageError, Source
 from kafkalab.wire.special import OFFERED
+from kafkalab.wire.table import TABLE
 from tests.kafka.schema import Message, Reader
 from tests.wire.messages import NAMES, carried, message
+from tests.wire.tagging import FOUND, response
 from tests.wire.tagging import message as message_of
-from tests.wire.tagging import response
 
 FEW = settings(
     max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
@@ -140,3 +146,44 @@ def test_topics_have_their_ids_in_a_version_that_no_broker_of_ours_offers_yet() 
     assert topic["Partitions"][0]["CommittedOffset"] == 5
     answer = response("TxnOffsetCommit", 6, {"Topics": [{"TopicId": topic["TopicId"], "Partitions": [{}]}]}, Message)
     assert read_response("TxnOffsetCommit", 6, answer, NAMES)[1] == TxnOffsetCommitResponse(errors={"t-0": Error.NONE})
+
+
+def test_a_leader_asks_for_several_transactions_at_once() -> None:
+    ids = {"producer_id": 1, "producer_epoch": 2, "verify_only": True}
+    other = AddPartitionsToTxn(transactional_id="two", partitions=("u-0",), **ids)
+    body = AddPartitionsToTxn(transactional_id="one", partitions=("t-0", "t-1"), further=(other,), **ids)
+    data = request_bytes("AddPartitionsToTxn", 5, 7, "b1", body, NAMES)[4:]
+    at = len(b"\0\x18\0\5\0\0\0\7\0\2b1\0")
+    rows = message_of("AddPartitionsToTxnRequest", 5, Message).decode(Reader(data[at:]))["Transactions"]
+    assert [(row["TransactionalId"], row["VerifyOnly"], row["Topics"]) for row in rows] == [
+        ("one", True, [{"Name": "t", "Partitions": [0, 1]}]), ("two", True, [{"Name": "u", "Partitions": [0]}]),
+    ]  # fmt: skip
+    bodies = request_of("AddPartitionsToTxn", 5).read(Source(data, at, NAMES))
+    assert bodies == (replace(body, further=()), other)
+    answers = [AddPartitionsToTxnResponse(errors=dict.fromkeys(one.partitions, Error.NONE)) for one in bodies]
+    answer = response_bytes(Asked("AddPartitionsToTxn", 5, 7, "b1", bodies), answers, NAMES)[9:]
+    rows = message_of("AddPartitionsToTxnResponse", 5, Message).decode(Reader(answer))["ResultsByTransaction"]
+    assert [(row["TransactionalId"], len(row["TopicResults"][0]["ResultsByPartition"])) for row in rows] == [
+        ("one", 2), ("two", 1),
+    ]  # fmt: skip
+
+
+def test_each_rule_is_about_a_message_and_a_field_that_there_are() -> None:
+    """A name that is spelled wrong would be no rule at all."""
+    ours = {kind.__name__ for api in ALL for side in (api.request, api.response) for kind in inside(side)}
+    assert set(TABLE) <= ours
+    theirs = {snake_case(name) for definition in FOUND["messages"].values() for name in names(definition["fields"])}
+    assert {rule.theirs for rules in TABLE.values() for rule in rules} <= theirs
+
+
+def inside(kind: type) -> Iterator[type]:
+    """The class of a message, and those of the messages in it."""
+    yield kind
+    for one in fields(kind):
+        yield from (held for part in messages_in(kind, one.name) if part is not kind for held in inside(part))
+
+
+def names(rows: list[dict[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield row["name"]
+        yield from names(row.get("fields", []))
