@@ -149,7 +149,7 @@ def test_topics_have_their_ids_in_a_version_that_no_broker_of_ours_offers_yet() 
 
 
 def test_a_leader_asks_for_several_transactions_at_once() -> None:
-    ids = {"producer_id": 1, "producer_epoch": 2, "verify_only": True}
+    ids: dict[str, Any] = {"producer_id": 1, "producer_epoch": 2, "verify_only": True}
     other = AddPartitionsToTxn(transactional_id="two", partitions=("u-0",), **ids)
     body = AddPartitionsToTxn(transactional_id="one", partitions=("t-0", "t-1"), further=(other,), **ids)
     data = request_bytes("AddPartitionsToTxn", 5, 7, "b1", body, NAMES)[4:]
