@@ -119,7 +119,6 @@ NUMBERS = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", 
            "float64": "d"}  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
 def varint_bytes(number: int) -> bytes:
     """Return the bytes of an unsigned number."""
     out = bytearray()
@@ -130,10 +129,23 @@ def varint_bytes(number: int) -> bytes:
     return bytes(out)
 
 
+@lru_cache(maxsize=4096)
+def _compact_bytes(size: int) -> bytes:
+    return varint_bytes(size + 1)
+
+
+def _read_compact(source: Source) -> int:
+    number = source.data[source.place]
+    if number < 0x80:
+        source.place += 1
+        return number - 1
+    return source.varint() - 1
+
+
 def _length(number: Struct, flexible: bool) -> tuple[Callable[[Source], int], Callable[[int], bytes]]:
     """Return what reads and what makes a length; -1 is null."""
     if flexible:
-        return lambda source: source.varint() - 1, lambda size: varint_bytes(size + 1)
+        return _read_compact, _compact_bytes
 
     def read(source: Source) -> int:
         found: int = source.unpack(number)[0]

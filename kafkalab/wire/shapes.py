@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
+from operator import attrgetter
 from typing import Any, TypeAlias, get_args, get_type_hints
 
 from kafkalab.protocol.errors import Error
@@ -23,15 +24,17 @@ from kafkalab.wire.table import TABLE
 from kafkalab.wire.values import AS_IT_IS, ERROR, OR_EMPTY, OR_NULL, by_topic
 
 Parts: TypeAlias = dict[str, Part]
+Rules: TypeAlias = tuple[Any, ...] | None
 INDEX, EACH = " index", " each"
 """Keys of values that are no field's: the number of a partition, and the values of each of several messages."""
 
 
 class Shape:
-    """The correspondence of the fields of one structure of Kafka's and one class of ours."""
+    """The correspondence of the fields of one structure of Kafka's and one class of ours, or of what `inside` names in
+    what is written, such as "value."."""
 
-    def __init__(self, found: tuple[Field, ...], flexible: bool, ours: type, rules: tuple[Any, ...] | None = None):
-        self.ours, self.flexible = ours, flexible
+    def __init__(self, found: tuple[Field, ...], flexible: bool, ours: type, rules: Rules = None, inside: str = ""):
+        self.ours, self.flexible, self.inside = ours, flexible, inside
         self.theirs = {field.name: field for field in found}
         self.hints = get_type_hints(ours)
         given = TABLE.get(ours.__name__, ()) if rules is None else rules
@@ -66,23 +69,18 @@ class Shape:
         read, write, _ = self.codec(self.unsaid)
         return Codec(lambda source: self.ours(**read(source)), write)
 
-    def inner(self, theirs: str, ours: type, rules: tuple[Any, ...] | None = None) -> Shape:
+    def inner(self, theirs: str, ours: type, rules: Rules = None, inside: str = "") -> Shape:
         """Return the shape of the rows of a field."""
-        return Shape(self.theirs[theirs].fields, self.flexible, ours, rules)
+        return Shape(self.theirs[theirs].fields, self.flexible, ours, rules, inside)
 
-    def of_entries(self) -> Shape:
-        """Return the same shape for messages that are the values of entries."""
-        self.parts = {name: part._replace(get=_of_value(part.get)) for name, part in self.parts.items() if part.get}
-        return self
+    def source(self, name: str) -> Callable[[Any], Any]:
+        """Return what gets a field of ours."""
+        return attrgetter(self.inside + name)
 
 
 def _parts_of(hint: Any) -> list[Any]:
     """Return a type, and the types inside it."""
     return [hint, *(part for inside in get_args(hint) for part in _parts_of(inside))]
-
-
-def _of_value(get: Callable[[Any, Sink], Any]) -> Callable[[Any, Sink], Any]:
-    return lambda entry, sink: get(entry.value, sink)
 
 
 def _is_required(field: Any) -> bool:
@@ -102,16 +100,17 @@ def _is(shape: Shape, rule: Is) -> Part:
     convert, back, reads = kind
     if ours not in shape.hints:
         return Part(put=lambda value, _, source: source.aside.update({ours: value}), get=lambda message, sink: default)
+    source = shape.source(ours)
     if back:
-        return Part(ours if reads else "", convert, get=lambda message, sink: back(getattr(message, ours), sink))
-    return Part(ours, convert, get=lambda message, sink: getattr(message, ours))
+        return Part(ours if reads else "", convert, get=lambda message, sink: back(source(message), sink))
+    return Part(ours, convert, get=lambda message, sink: source(message))
 
 
 def _only(shape: Shape, rule: Only) -> Part:
     value = rule.value
     if value:
         each = lambda found, source: [{value: one} for one in found]  # noqa: E731
-        return Part(EACH, each, get=lambda message, sink: (getattr(message, value),))
+        return Part(EACH, each, get=lambda message, sink: [getattr(message, value)])
     read, write_row, _ = shape.inner(rule.theirs, shape.ours, rule.rules).codec()
 
     def write(sink: Sink, pair: tuple[Any, Any]) -> None:
@@ -122,15 +121,15 @@ def _only(shape: Shape, rule: Only) -> Part:
 
 
 def _rows(shape: Shape, rule: Rows) -> Part:
-    ours = rule.ours
-    row = shape.inner(rule.theirs, shape.held(ours), rule.rules).messages()
-    return Part(ours, get=lambda message, sink: getattr(message, ours), row=row)
+    source = shape.source(rule.ours)
+    row = shape.inner(rule.theirs, shape.held(rule.ours), rule.rules).messages()
+    return Part(rule.ours, get=lambda message, sink: source(message), row=row)
 
 
 def _keyed(shape: Shape, rule: Keyed) -> Part:
     ours, kind = rule.ours, shape.held(rule.ours)
     if kind:
-        inner = shape.inner(rule.theirs, kind).of_entries()
+        inner = shape.inner(rule.theirs, kind, None, "value.")
         made: Callable[[Values], Any] = lambda values: kind(**values)  # noqa: E731
     else:
         inner = shape.inner(rule.theirs, Entry, (rule.value, *rule.also))
@@ -209,7 +208,7 @@ def _row_of_partition(
     rule: Partitions, columns: list[Is], kind: Any, found: tuple[Field, ...], flexible: bool
 ) -> Codec:
     """Return the codec of the row of one partition, of which entries are written."""
-    shape = Shape(found, flexible, kind).of_entries() if kind else Shape(found, flexible, Entry, ())
+    shape = Shape(found, flexible, kind, None, "value.") if kind else Shape(found, flexible, Entry, ())
     shape.parts |= {column.theirs: _column(column) for column in columns}
     number = next(name for name in ("partition_index", "partition", "index") if name in shape.theirs)
     shape.parts[number] = Part(INDEX, get=lambda entry, sink: index_of(entry.key))

@@ -141,6 +141,14 @@ def _read_numbers(group: list[tuple[Field, Part]]) -> ReadStep:
     numbers, wanted = Numbers(">" + "".join(sizes)), [part for _, part in group if part.key]
     keys = [part.key for part in wanted]
     converts = [(part.key, part.convert) for part in wanted if part.convert]
+    if len(keys) == 1 and not converts:
+        (key,), size, unpack_from = keys, numbers.size, numbers.unpack_from
+
+        def read_one(source: Source, values: Values) -> None:
+            (values[key],) = unpack_from(source.data, source.place)
+            source.place += size
+
+        return read_one
 
     def read(source: Source, values: Values) -> None:
         values.update(zip(keys, source.unpack(numbers)))  # noqa: B905 as many, and quicker without a look
