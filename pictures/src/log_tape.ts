@@ -225,7 +225,7 @@ function stripMarkup(strip: Strip) {
 	for (const level of levels) levelRow(leader, level, row++, columns, items);
 	for (const reader of readers) positionRow(strip, leader, reader, row++, columns, items);
 	return html`<section class="strip${here ? " here" : ""}${internal ? " internal" : ""}" data-partition=${partition}
-		aria-current=${here ? "true" : nothing}><div class="grid"
+		aria-current=${here ? "true" : nothing}><div class="grid" role="group" aria-label="the log of ${partition}"
 		style="grid-template:repeat(${row - 1},auto)/auto repeat(${columns.count - 2},auto) 1fr">${repeat(
 			items,
 			([key]) => key,
@@ -317,6 +317,8 @@ function scrollAll(grids: HTMLElement[]) {
 			to = aim ? reach(grid, aim) : 0,
 			width = grid.clientWidth,
 			shows = `${width} ${grid.scrollWidth} ${aim?.dataset.base} ${to}`;
+		if (grid.scrollWidth > width) grid.tabIndex = 0;
+		else grid.removeAttribute("tabindex");
 		if (!aim || scrolled.get(grid) === shows) return [];
 		scrolled.set(grid, shows);
 		return [{ grid, width, to }];

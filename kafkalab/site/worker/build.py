@@ -22,7 +22,10 @@ WORKER, FACTS = "worker.js", "facts.json"
 ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
-LEFT_OUT = ("DESIGN.md", "cli/", "live/", "reference/", "site/book/", "site/kernel/", "spark/", "testing/", "wire/")
+LEFT_OUT = (
+    "DESIGN.md", "cli/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/", "reference/",
+    "site/book/", "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
+)  # fmt: skip
 EXERCISE = re.compile(r"exercise_\d+\.py")
 """The parts of kafkalab that the page never imports."""
 CODE = (".py", ".svg", ".json", ".md")

@@ -13,7 +13,7 @@ const [runtime, kafkalab, out] = process.argv.slice(2),
 put("/stdlib.zip", `${runtime}/python_stdlib.zip`);
 put("/kafkalab.zip", kafkalab);
 python.runPython(`
-import importlib.util, json, marshal, sys, zipfile
+import ast, contextlib, importlib.util, json, marshal, pathlib, sys, zipfile
 
 sys.path.insert(0, "/kafkalab.zip")
 with zipfile.ZipFile("/kafkalab.zip") as files:
@@ -39,31 +39,59 @@ assert '"done"' in "".join(posted), posted[-1][:200]
 origins = {getattr(module.__spec__, "origin", None) or "" for module in [*sys.modules.values()] if module}
 
 
-DEVELOPERS = ("_pyio.py", "_pyrepl/", "bdb.py", "ctypes/", "doctest.py", "ensurepip/", "ftplib.py", "idlelib/",
-    "imaplib.py", "mailbox.py", "multiprocessing/", "pdb.py", "pickletools.py", "poplib.py", "profile.py", "pydoc.py",
-    "pydoc_data/", "smtplib.py", "tkinter/", "trace.py", "turtle.py", "unittest/", "venv/", "wsgiref/", "xmlrpc/")
+DEVELOPERS = ("_pyio.py", "_pyrepl/", "asyncio/proactor_events.py", "asyncio/windows", "bdb.py", "cmd.py",
+    "compileall.py", "ctypes/", "doctest.py", "ensurepip/", "ftplib.py", "http/cookie", "http/server.py", "idlelib/",
+    "imaplib.py", "logging/config.py", "logging/handlers.py", "mailbox.py", "modulefinder.py", "multiprocessing/",
+    "optparse.py", "pdb.py", "pickletools.py", "plistlib.py", "poplib.py", "profile.py", "pstats.py", "pyclbr.py",
+    "pydoc.py", "pydoc_data/", "smtplib.py", "socketserver.py", "symtable.py", "tabnanny.py", "tkinter/", "trace.py",
+    "turtle.py", "unittest/", "venv/", "wave.py", "wsgiref/", "xml/dom/", "xml/sax/", "xmlrpc/")
 """Of Python's own library, what only a developer's machine or a server has a use for."""
+
+
+stdlib = next(path for path in sys.path if path.endswith(".zip"))
 
 
 def wanted(name):
     return not name.startswith(DEVELOPERS) and (not name.startswith("encodings/") or stdlib + "/" + name in origins)
 
 
-def compiled(source, target, below, optimize):
+def imported(path):
+    """Yield what a module of kafkalab imports of Python's library, at whatever place."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+        yield from (name for name in names if name.partition(".")[0] in sys.stdlib_module_names)
+
+
+for name in sorted({name for path in pathlib.Path("/kafkalab/kafkalab").rglob("*.py") for name in imported(path)}):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+needed = [getattr(module.__spec__, "origin", None) or "" for module in [*sys.modules.values()] if module]
+lost = [name for name in needed if name.startswith(stdlib) and not wanted(name.removeprefix(stdlib + "/"))]
+assert not lost, f"kafkalab imports what is left out: {lost}"
+
+
+def without_lines(code):
+    """Without the tables of lines and columns, which are a third of it; a traceback has the names of the functions."""
+    inner = tuple(without_lines(one) if isinstance(one, type(code)) else one for one in code.co_consts)
+    return code.replace(co_consts=inner, co_linetable=b"")
+
+
+def compiled(source, target, below):
     head = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little")  # by its hash, which nobody checks
     with zipfile.ZipFile(source) as given, zipfile.ZipFile(target, "w") as zipped:
         for info in given.infolist():
             name, content = info.filename, given.read(info)
             if name.endswith(".py") and below + name in origins:
-                code = compile(content, below + name, "exec", dont_inherit=True, optimize=optimize)
+                code = without_lines(compile(content, below + name, "exec", dont_inherit=True, optimize=2))
                 name, content = name + "c", head + importlib.util.source_hash(content) + marshal.dumps(code)
             if below == "/kafkalab/" or wanted(info.filename):
                 zipped.writestr(zipfile.ZipInfo(name), content)
 
 
-stdlib = next(path for path in sys.path if path.endswith(".zip"))
-compiled("/stdlib.zip", "/stdlib_out.zip", stdlib + "/", 2)
-compiled("/kafkalab.zip", "/kafkalab_out.zip", "/kafkalab/", 0)
+compiled("/stdlib.zip", "/stdlib_out.zip", stdlib + "/")
+compiled("/kafkalab.zip", "/kafkalab_out.zip", "/kafkalab/")
 `);
 for (const name of ["python_stdlib", "kafkalab"])
 	writeFileSync(

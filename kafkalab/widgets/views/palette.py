@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
+from html import escape
 
 SIZE, WIDTH, MARGIN = 12.0, 960.0, 18.0
 FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
@@ -25,7 +25,8 @@ class Canvas:
     y: float = 0.0
 
     def text(self, x: float, y: float, text: str, fill: str = DARK, anchor: str = "start", more: str = "") -> None:
-        self.parts.append(f'<text x="{x:g}" y="{y:g}" fill="{fill}" text-anchor="{anchor}"{more}>{escape(text)}</text>')
+        words = escape(text, quote=False)
+        self.parts.append(f'<text x="{x:g}" y="{y:g}" fill="{fill}" text-anchor="{anchor}"{more}>{words}</text>')
 
     def path(self, d: str, stroke: str, width: float = 1.5, more: str = "") -> None:
         self.parts.append(f'<path d="{d}" stroke="{stroke}" stroke-width="{width:g}"{more or FLAT}/>')
@@ -74,9 +75,10 @@ def standalone(canvas: Canvas, label: str, width: float = WIDTH) -> str:
     """Return the canvas as an SVG on a white, rounded background; `label` is its aria-label."""
     height = canvas.y + MARGIN
     ground = f'<rect width="{width:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
+    name = escape(label, quote=False).replace(QUOTE, "&quot;")
     return (
         f"{open_svg(width, height)} "
-        f'aria-label="{escape(label, {QUOTE: "&quot;"})}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
+        f'aria-label="{name}" font-family="{FAMILY}" font-size="{SIZE:g}" fill="{DARK}">'
         + ground
         + "\n".join(canvas.parts)
         + "</svg>"

@@ -38,11 +38,13 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 <title>{title} · kafkalab</title>
 <style>{"".join(built(f"{name}.css") for name in PARTS)}</style>
 <header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
+<main>
 {f"<p>{escape(about)}</p>" if about else ""}
 <p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys. {links}</p>
 <noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>
-<main id="run"></main>
+<div id="run"></div>
 {_make_it_yours(journey)}
+</main>
 <script id="packed" type="text/plain">{_pack([*modules, values])}</script>
 <script type="module">{built("recorded_page_opens.js")}</script>
 </html>
