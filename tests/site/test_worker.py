@@ -18,7 +18,9 @@ import ipywidgets
 import pytest
 
 from kafkalab import Cluster, Crash, Drop, Journey, Neighbours, Scenario, Sequence, Share, lab00, lab03
+from kafkalab.reference.gallery import Exhibit, Gallery
 from kafkalab.sim.codec import code_of
+from kafkalab.site.book import recorder
 from kafkalab.site.book.futures import Difference, Press, futures_of, press_of, presses_on, single_faults
 from kafkalab.site.book.recorder import describe_picture
 from kafkalab.site.worker.build import archive
@@ -84,6 +86,19 @@ def recorded(picture: Picture) -> dict[str, Any]:
     """Return what is recorded of the picture's journey, with the parts of its pictures."""
     models = describe_picture(picture)["models"].values()
     return next({**model, "parts": {picture.part, "share"}} for model in models if "codes" in model)
+
+
+def test_a_displayed_picture_or_gallery_describes_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (Picture, Gallery):
+        monkeypatch.setattr(kind, "_repr_mimebundle_", kind._repr_mimebundle_)
+    view = Sequence(lab00())
+    exhibits = [Exhibit(group="g", key="k", title="t", show=lambda: ([], view))]
+    recorder.record_pictures()
+    assert view._repr_mimebundle_()[0][recorder.KEPT] == describe_picture(view)
+    data, _ = Gallery("Runs", exhibits)._repr_mimebundle_()
+    (shown,) = data[recorder.KEPT]["exhibits"]
+    assert (shown[:2], data[recorder.KEPT]["chosen"]) == (["k", "t"], "k")
+    assert shown[3][recorder.KEPT]["part"] == "sequence"
 
 
 def patched(before: str, parts: list[Any]) -> str:
