@@ -257,10 +257,7 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
 ]
 
 
-IDS = [f"{name}-{number}-{build.__name__}" for number, (name, build, _) in enumerate(CASES)]
-
-
-@pytest.mark.parametrize(("name", "build", "expected"), CASES, ids=IDS)
+@pytest.mark.parametrize(("name", "build", "expected"), CASES)
 def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
     made = Made()
     build(made)

@@ -17,7 +17,6 @@ from kafkalab.protocol.rules import Rule
 from kafkalab.reference.bug import Bug
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.found_scenarios import slug
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
@@ -89,7 +88,7 @@ def checked(scenario: Scenario, rule: Rule, finding: Finding, cluster: Cluster) 
     return " ".join(sentence.text for sentence in sentences)
 
 
-@pytest.mark.parametrize("rule", EXPECTED, ids=slug)
+@pytest.mark.parametrize("rule", EXPECTED)
 def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
     scenario = scenario_of(rule, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
