@@ -170,6 +170,7 @@ def test_a_slow_reader_is_asked_nothing_more_and_gets_all_its_answers() -> None:
         for _ in range(20):
             client.send(Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}), 12)
         await asyncio.sleep(0.3)
+        assert sum(c.transport.get_write_buffer_size() for c in server.connections) < 6 * MEGABYTE
         assert server.unsent_bytes < 6 * MEGABYTE
         client.writer.transport.resume_reading()  # type: ignore[attr-defined]
         for _ in range(20):
