@@ -34,9 +34,12 @@ IGNORED = shutil.ignore_patterns(
 """What no copy of the project needs."""
 MARKERS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]["markers"]
 SLOW = sorted({marker.partition(":")[0] for marker in MARKERS} - {"smoke", "subjects"})
+QUICK = f"not ({' or '.join(SLOW)})"
+DAILY = f"(smoke and not firefox) or {QUICK}"
+"""The tests that each mutant gets; and those of `make test`, for mutants that no quick test reaches."""
 PYTEST = {
     "pythonpath": ["."],
-    "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider", "-m", f"not ({' or '.join(SLOW)})"],
+    "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider", "-m", QUICK],
     "markers": [*MARKERS, "flaky", "anyio"],
 }
 
@@ -154,13 +157,14 @@ class Verdicts:
 def verdicts(folder: Path, files: Iterable[str], tests: Iterable[str]) -> Verdicts:
     """Read what mutmut found. A timeout counts as a kill: on an idle machine only an endless loop takes 30 s.
 
-    mutmut knows no test of a function that only runs in other processes: there all tests of the part are run.
+    mutmut knows no test of a function that only runs in other processes or in tests marked smoke: for such a mutant all
+    tests of the part that `make test` has are run in a new process.
     """
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 
-    run, total, timeouts, survivors = 0, 0, 0, []
+    run, total, timeouts, survivors, unreached = 0, 0, 0, [], []
     with chdir(folder):
         for file in files:
             data = SourceFileMutationData(path=file)
@@ -170,17 +174,23 @@ def verdicts(folder: Path, files: Iterable[str], tests: Iterable[str]) -> Verdic
                 total += 1
                 run += status != "not checked"
                 timeouts += status == "timeout"
-                if status == "no tests" and kills(folder, name, tests):
-                    status = "killed"
+                if status == "no tests":
+                    unreached.append((file, name))
+                    continue
                 if status not in ("killed", "timeout", "not checked"):
                     survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
+        if unreached and fails(folder, tests):
+            raise SystemExit(f"tests of {', '.join(tests)} fail in {folder} without a mutant")
+        for file, name in unreached:
+            if not fails(folder, tests, name):
+                survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
     return Verdicts(run, total, timeouts, tuple(survivors))
 
 
-def kills(folder: Path, mutant: str, tests: Iterable[str]) -> bool:
-    """Return True if one of the tests fails in a new process, and those that it starts, with this mutant."""
+def fails(folder: Path, tests: Iterable[str], mutant: str = "") -> bool:
+    """Return True if a test fails with this mutant in a new process and in those that it starts."""
     found = {**environment(folder), "MUTANT_UNDER_TEST": mutant}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", DAILY, *tests]
     return bool(subprocess.run(command, cwd=folder / "mutants", env=found, stdout=subprocess.DEVNULL).returncode)
 
 
