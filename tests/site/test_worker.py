@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -23,6 +24,7 @@ from kafkalab.sim.codec import code_of
 from kafkalab.site.book import recorder
 from kafkalab.site.book.futures import Difference, Press, futures_of, press_of, presses_on, single_faults
 from kafkalab.site.book.recorder import describe_picture
+from kafkalab.site.worker import build
 from kafkalab.site.worker.build import archive
 from kafkalab.widgets.views.view import Picture
 
@@ -99,6 +101,20 @@ def test_a_displayed_picture_or_gallery_describes_itself(monkeypatch: pytest.Mon
     (shown,) = data[recorder.KEPT]["exhibits"]
     assert (shown[:2], data[recorder.KEPT]["chosen"]) == (["k", "t"], "k")
     assert shown[3][recorder.KEPT]["part"] == "sequence"
+
+
+def test_node_compiles_by_a_script_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile_by_node(command: list[str], what: str) -> None:
+        program, script, runtime, sources, place = command
+        assert (program, runtime, what) == ("node", "pyodide", "page")
+        assert "python_stdlib.zip" in Path(script).read_text(encoding="utf-8")
+        assert "kafkalab/__init__.py" in zipfile.ZipFile(sources).namelist()
+        for name in ("python_stdlib.zip", "kafkalab.zip"):
+            (Path(place) / name).write_text(name)
+
+    monkeypatch.setattr(build, "compile_by_node", compile_by_node)
+    packed = build._compiled(Path("pyodide"), tmp_path, ["node"])
+    assert [gzip.decompress(data) for data in packed] == [b"python_stdlib.zip", b"kafkalab.zip"]
 
 
 def patched(before: str, parts: list[Any]) -> str:
