@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Iterable
 from contextlib import chdir
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,11 @@ def with_plain_properties(source: str) -> str:
 def _is_property(node: ast.FunctionDef) -> bool:
     decorators = node.decorator_list
     return len(decorators) == 1 and isinstance(decorators[0], ast.Name) and decorators[0].id == "property"
+
+
+def part_of_the_day(day: int) -> str:
+    """Return the name of the part whose turn it is: each day another one."""
+    return list(parts())[day % len(parts())]
 
 
 def find_part(word: str) -> tuple[str, dict[str, Any]] | None:
@@ -237,12 +243,15 @@ def check(name: str, part: dict[str, Any], jobs: int, count: int, seed: int) -> 
 def main() -> int:
     """Run the parts named on the command line; without one, list them."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("parts", nargs="*", help="a part of parts.toml, a file that one of them breaks, or `all`")
+    parser.add_argument("parts", nargs="*", help="a part of parts.toml, a file of one, `all`, or today's: `turn`")
     parser.add_argument("--jobs", type=int, default=1, help="mutants that run at a time")
     parser.add_argument("--sample", type=int, default=0, help="run only this many mutants of each part")
     parser.add_argument("--seed", type=int, default=0, help="with --sample: which ones; another seed, others")
     chosen = parser.parse_args()
     known = parts()
+    if chosen.parts == ["turn"]:
+        chosen.seed = date.today().toordinal()
+        chosen.parts = [part_of_the_day(chosen.seed)]
     found = {word: find_part(word) for word in (known if chosen.parts == ["all"] else chosen.parts)}
     if unknown := [word for word, part in found.items() if not part]:
         parser.error(f"no part is called {', '.join(unknown)}; the parts are {', '.join(known)}")

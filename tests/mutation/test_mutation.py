@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.mutation import __main__ as command
-from tests.mutation.__main__ import SURVIVORS, environment, listed, parts, prepare, with_plain_properties
+from tests.mutation.__main__ import (
+    SURVIVORS,
+    environment,
+    find_part,
+    listed,
+    part_of_the_day,
+    parts,
+    prepare,
+    with_plain_properties,
+)
 
 PROPERTY = '''class Log:
     @property
@@ -34,6 +43,16 @@ def test_every_folder_of_the_package_with_code_is_in_a_part(root: Path) -> None:
     broken = {str(Path(file).parent) for part in parts().values() for file in part["mutate"]}
     files = (f.relative_to(root) for f in (root / "kafkalab").rglob("*.py") if "def " in f.read_text("utf-8"))
     assert sorted({str(file.parent) for file in files} - broken) == []
+
+
+def test_every_part_has_its_day() -> None:
+    assert {part_of_the_day(day) for day in range(700_000, 700_000 + len(parts()))} == set(parts())
+
+
+def test_a_file_is_broken_alone_with_the_tests_of_its_part() -> None:
+    name, part = find_part("kafkalab/checks/exactly_once.py") or ("", {})
+    assert (name, part["mutate"], part["tests"]) == ("checks", ["kafkalab/checks/exactly_once.py"], ["tests/checks"])
+    assert find_part("kafkalab/checks/gone.py") is None
 
 
 def test_the_tests_of_every_part_are_found_in_the_folder_that_is_made_for_it(
