@@ -16,7 +16,7 @@ import pytest
 from kafkalab.grading.builder import FIGURE
 from tests.cells import WATCHED, Cell, describe, watching
 from tests.programs_found import PROGRAMS, found, give_up
-from tests.subjects import subjects
+from tests.subjects import subjects, word_of
 
 SEEN = pytest.StashKey[dict[str, dict[Cell, int]]]()
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +30,11 @@ def pytest_configure() -> None:
         os.environ[name] = str(folder)
     os.environ["KAFKALAB_PROGRESS"] = "off"
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A rule and the name of a check are written as one word, so that `-k` finds their cases."""
+    return word_of(val)
 
 
 LONG = ("spark", "notebooks", "campaign", "browser", "index")

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
 
 import pytest
 
+from kafkalab.checks.all import BY_NAME
+from kafkalab.protocol.rules import Rule
+from kafkalab.reference.found_scenarios import slug
+
 OWN, PACKAGE = "tests", "kafkalab"
+
+
+def word_of(subject: object) -> str | None:
+    """Return the word for a rule, that of its constant, or for a check's name: `torn_transaction`. Else None."""
+    if isinstance(subject, Rule):
+        return slug(subject)
+    return re.sub(r"\W", "_", subject) if isinstance(subject, str) and subject in BY_NAME else None
 
 
 @cache

@@ -94,7 +94,7 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "build", "expected"), CASES, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(CASES)])
+@pytest.mark.parametrize(("name", "build", "expected"), CASES)
 def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
     made = Made()
     build(made)

@@ -6,7 +6,8 @@ import pytest
 
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome
+from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome, edges
+from kafkalab.protocol.errors import Error
 from tests.cells import watching
 from tests.conformance.coordinator_answers import STATES, Cell, cells, differences
 
@@ -53,3 +54,17 @@ def test_the_handlers_look_at_every_cell_that_a_typed_one_names() -> None:
             before = seen[place]
             differences(cell)
             assert seen[place] > before, place
+
+
+@pytest.mark.parametrize("version", TABLES)
+def test_what_was_decided_is_never_reversed(version: str) -> None:
+    reached = {(a, b) for a, _, b in edges(version)}
+    assert not {("PrepareCommit", "PrepareAbort"), ("PrepareCommit", "CompleteAbort")} & reached
+    assert not {("PrepareAbort", "PrepareCommit"), ("PrepareAbort", "CompleteCommit")} & reached
+
+
+def test_states_and_errors_have_kafkas_numbers() -> None:
+    assert [s.id for s in TxnState] == list(range(8))
+    assert (Error.CONCURRENT_TRANSACTIONS.code, Error.PRODUCER_FENCED.code) == (51, 90)
+    with pytest.raises(ValueError, match="no transaction state 'Done'"):
+        TxnState.of("Done")

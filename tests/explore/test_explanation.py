@@ -10,15 +10,16 @@ import pytest
 
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import MEANINGS, STUCK, findings_of
-from kafkalab.explore.explanation import Sentence, sentences_of
+from kafkalab.explore.explanation import Sentence, explained, sentences_of
+from kafkalab.explore.programs import idempotent_produce
 from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol.rules import Rule
 from kafkalab.reference.bug import Bug
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.found_scenarios import slug
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.sim.cluster import Cluster
+from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
@@ -87,7 +88,7 @@ def checked(scenario: Scenario, rule: Rule, finding: Finding, cluster: Cluster) 
     return " ".join(sentence.text for sentence in sentences)
 
 
-@pytest.mark.parametrize("rule", EXPECTED, ids=slug)
+@pytest.mark.parametrize("rule", EXPECTED)
 def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
     scenario = scenario_of(rule, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
@@ -106,6 +107,19 @@ def test_the_explanation_of_a_bug_is_true(bug: Bug, root: Path) -> None:
     found = findings_of(cluster, names)
     shown = found[0] if found else Finding(anomaly="", policy="", text="the sign of the bug shows", steps=())
     checked(scenario, bug.rule, shown, cluster)
+
+
+@pytest.mark.parametrize("lost", [("Produce#1",), ("ProduceResponse#1",), ("Produce#2",), ("Produce#1", "Produce#2")])
+def test_the_explanation_names_the_request_that_is_sent_again(lost: tuple[str, ...]) -> None:
+    scenario = replace(idempotent_produce(), faults=tuple(map(Drop, lost)))
+    cluster, _ = run_to_end(scenario)
+    text = explained(cluster, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
+    frames, again = cluster.trace.frames, []
+    for name in lost:
+        request = frames[frames[name].of or name]
+        later = [f for f in frames.values() if f.body == request.body and f.sent_step > request.sent_step]
+        again.append(min(later, key=lambda f: f.sent_step).id)
+    assert re.findall(r"p gets no answer in time, and sends the same again as (\S+)\.", text) == again
 
 
 def test_an_untrue_sentence_is_found(root: Path) -> None:

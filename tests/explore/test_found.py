@@ -29,7 +29,7 @@ FEWEST = 48
 """The least number of rules that the search breaks."""
 
 
-@pytest.mark.parametrize("rule", FOUND, ids=slug)
+@pytest.mark.parametrize("rule", FOUND)
 def test_what_was_found_shows_without_the_rule_only(rule: Rule, root: Path) -> None:
     scenario = found_scenario(rule, root)
     assert scenario is not None

@@ -138,6 +138,13 @@ def test_what_draws_finds_it_too_and_draws_the_same_for_a_seed(engine: str) -> N
     assert other.covered.runs != first.covered.runs or other.found != first.found
 
 
+def test_the_informed_engine_needs_fewer_draws() -> None:
+    def draws(engine: str) -> int:
+        return sum(explore(one_send(), "duplicate", OFF, 1, engine=engine, seed=n).covered.runs for n in range(1, 7))
+
+    assert 1.5 * draws("informed") < draws("random")
+
+
 async def waits_for_ever(app: App) -> None:
     """Poll a topic that stays empty."""
     consumer = app.consumer(group_id="g", auto_offset_reset="earliest")

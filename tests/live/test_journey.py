@@ -181,7 +181,9 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
     asked = client.later(client.init)
     first = live.wait_for("InitProducerId")
     journey._grow()
-    assert journey.possible("drop", first) == ""
+    assert {action: journey.possible(action, first) for action in ("drop", "delay", "duplicate", "hold")} == {
+        "drop": "", "delay": "", "duplicate": "", "hold": "",
+    }  # fmt: skip
     journey.press("hold", first)
     assert journey.payload["events"][journey.step]["name"] == "Hold"
     journey.press("release", first)

@@ -1,7 +1,8 @@
 """Run mutation tests: break one expression at a time and require that a test fails.
 
 `python -m tests.mutation` lists the parts of parts.toml; `python -m tests.mutation replication` runs one part with
-mutmut. The run fails if a mutant survives that survivors.toml does not name, or if an entry there is out of date.
+mutmut; a file's path instead of a name breaks only this file of its part. The run fails if a mutant survives that
+survivors.toml does not name, or if an entry there is out of date.
 Each part runs in its own folder below build/mutants, so that the working copy is never changed.
 """
 
@@ -17,6 +18,7 @@ import tomllib
 from collections.abc import Iterable
 from contextlib import chdir
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -25,12 +27,21 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = Path(__file__).with_name("parts.toml")
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 BUILD = ROOT / "build" / "mutants"
-BESIDE = ("data", "docs")
-"""The files that tests read: saved runs, and the pages that must be current."""
+START = "start"
+"""A folder for Python's path; each process of a test begins with its sitecustomize.py."""
+IGNORED = shutil.ignore_patterns(
+    ".git", ".venv", "build", "*_cache", "__pycache__", ".hypothesis", "node_modules", "mutation"
+)
+"""What no copy of the project needs."""
+MARKERS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]["markers"]
+SLOW = sorted({marker.partition(":")[0] for marker in MARKERS} - {"smoke", "subjects"})
+QUICK = f"not ({' or '.join(SLOW)})"
+DAILY = f"(smoke and not firefox) or {QUICK}"
+"""The tests that each mutant gets; and those of `make test`, for mutants that no quick test reaches."""
 PYTEST = {
     "pythonpath": ["."],
-    "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider"],
-    "markers": ["campaign"],
+    "addopts": ["--import-mode=importlib", "-p", "no:cacheprovider", "-m", QUICK],
+    "markers": [*MARKERS, "flaky", "anyio"],
 }
 
 
@@ -44,8 +55,17 @@ class Mutant:
 
 
 def parts() -> dict[str, Any]:
-    """Every part by name: `mutate`, the files to break, and `tests`, the tests that must notice."""
-    return tomllib.loads(PARTS.read_text("utf-8"))
+    """Every part by name: `mutate`, the files to break, and `tests`, the tests that must notice.
+
+    A file belongs to the first part of which a pattern finds it; the patterns are relative to the root of the project.
+    """
+    found: dict[str, Any] = {}
+    taken: set[str] = set()
+    for name, part in tomllib.loads(PARTS.read_text("utf-8")).items():
+        files = {str(file.relative_to(ROOT)) for pattern in part["mutate"] for file in ROOT.glob(pattern)} - taken
+        found[name] = {**part, "mutate": sorted(files)}
+        taken |= files
+    return found
 
 
 def listed(part: str) -> dict[Mutant, str]:
@@ -70,28 +90,38 @@ def _is_property(node: ast.FunctionDef) -> bool:
     return len(decorators) == 1 and isinstance(decorators[0], ast.Name) and decorators[0].id == "property"
 
 
-def mutated_files(part: dict[str, Any]) -> list[str]:
-    """The part's files; its patterns are relative to the root of the project."""
-    return sorted(str(f.relative_to(ROOT)) for pattern in part["mutate"] for f in ROOT.glob(pattern))
+def part_of_the_day(day: int) -> str:
+    """Return the name of the part whose turn it is: each day another one."""
+    return list(parts())[day % len(parts())]
+
+
+def find_part(word: str) -> tuple[str, dict[str, Any]] | None:
+    """Find a part by its name, or by a file: then it is the part that breaks the file, with this file alone."""
+    for name, part in parts().items():
+        if word == name:
+            return name, part
+        if word in part["mutate"]:
+            return name, {**part, "mutate": [word]}
+    return None
 
 
 def prepare(name: str, part: dict[str, Any]) -> Path:
     """Copy the package, the tests and a configuration of mutmut into the part's folder, and return the folder."""
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    ignored = shutil.ignore_patterns("__pycache__", "node_modules", "mutation")
-    for tree in ("kafkalab", "tests", *BESIDE):
-        shutil.copytree(ROOT / tree, folder / tree, ignore=ignored)
-    for file in mutated_files(part):
+    shutil.copytree(ROOT, folder, ignore=IGNORED)
+    (folder / START).mkdir()
+    (folder / START / "sitecustomize.py").write_text("import importlib.metadata\n")  # mutmut forgets to
+    for file in part["mutate"]:
         path = folder / file
         path.write_text(with_plain_properties(path.read_text("utf-8")), "utf-8")
     settings = {
         "source_paths": ["kafkalab"],
-        "only_mutate": mutated_files(part),
-        "also_copy": list(BESIDE),
+        "only_mutate": part["mutate"],
+        "also_copy": sorted({path.name for path in folder.iterdir()} - {"kafkalab", "pyproject.toml"}),
         "pytest_add_cli_args_test_selection": part["tests"],
         "use_git_change_detection": False,
+        "process_isolation": "forkserver",  # else tests of a mutant find what other tests have left in caches
         "timeout_constant": 3.0,
         "timeout_multiplier": 10.0,
     }
@@ -105,16 +135,16 @@ def _toml(table: dict[str, Any]) -> Iterable[str]:
     return (f"{key} = {str(value).lower() if isinstance(value, bool) else repr(value)}" for key, value in table.items())
 
 
-def environment() -> dict[str, str]:
+def environment(folder: Path) -> dict[str, str]:
     """PYTHONPATH must not lead to the unbroken package, and no plugin may import it before the mutants are in place."""
-    return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": ""}
+    return {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(folder / START)}
 
 
 def mutmut(folder: Path, jobs: int, *names: str) -> None:
     """Run mutmut in the folder; its output goes to mutmut.log there."""
     with (folder / "mutmut.log").open("w") as log:
         command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(jobs), *names]
-        run = subprocess.run(command, cwd=folder, env=environment(), stdout=log, stderr=log)
+        run = subprocess.run(command, cwd=folder, env=environment(folder), stdout=log, stderr=log)
     if run.returncode:
         print((folder / "mutmut.log").read_text("utf-8")[-4000:])
         raise SystemExit(f"mutmut failed: see {folder / 'mutmut.log'}")
@@ -130,13 +160,17 @@ class Verdicts:
     survivors: tuple[Mutant, ...]
 
 
-def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
-    """Read what mutmut found. A timeout counts as a kill: on an idle machine only an endless loop takes 30 s."""
+def verdicts(folder: Path, files: Iterable[str], tests: Iterable[str]) -> Verdicts:
+    """Read what mutmut found. A timeout counts as a kill: on an idle machine only an endless loop takes 30 s.
+
+    mutmut knows no test of a function that only runs in other processes or in tests marked smoke: for such a mutant all
+    tests of the part that `make test` has are run in a new process.
+    """
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 
-    run, total, timeouts, survivors = 0, 0, 0, []
+    run, total, timeouts, survivors, unreached = 0, 0, 0, [], []
     with chdir(folder):
         for file in files:
             data = SourceFileMutationData(path=file)
@@ -146,9 +180,24 @@ def verdicts(folder: Path, files: Iterable[str]) -> Verdicts:
                 total += 1
                 run += status != "not checked"
                 timeouts += status == "timeout"
+                if status == "no tests":
+                    unreached.append((file, name))
+                    continue
                 if status not in ("killed", "timeout", "not checked"):
                     survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
+        if unreached and fails(folder, tests):
+            raise SystemExit(f"tests of {', '.join(tests)} fail in {folder} without a mutant")
+        for file, name in unreached:
+            if not fails(folder, tests, name):
+                survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
     return Verdicts(run, total, timeouts, tuple(survivors))
+
+
+def fails(folder: Path, tests: Iterable[str], mutant: str = "") -> bool:
+    """Return True if a test fails with this mutant in a new process and in those that it starts."""
+    found = {**environment(folder), "MUTANT_UNDER_TEST": mutant}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", DAILY, *tests]
+    return bool(subprocess.run(command, cwd=folder / "mutants", env=found, stdout=subprocess.DEVNULL).returncode)
 
 
 def _mutant(name: str, diff: str) -> Mutant:
@@ -175,10 +224,11 @@ def sample(folder: Path, files: Iterable[str], count: int, seed: int) -> list[st
 
 def check(name: str, part: dict[str, Any], jobs: int, count: int, seed: int) -> bool:
     """Run one part and print its verdict; True if every survivor is named and every name is a survivor."""
-    folder, files = prepare(name, part), mutated_files(part)
+    folder, files = prepare(name, part), part["mutate"]
     mutmut(folder, jobs, *(sample(folder, files, count, seed) if count else []))
-    found = verdicts(folder, files)
-    known = listed(name)
+    found = verdicts(folder, files, part["tests"])
+    modules = tuple(f.removeprefix("kafkalab/").removesuffix(".py").replace("/", ".") + "." for f in files)
+    known = {m: why for m, why in listed(name).items() if m.function.startswith(modules)}
     unlisted = sorted(m for m in found.survivors if m not in known)
     stale = sorted(m for m in known if m not in found.survivors) if found.run == found.total else []
     counts = f"{len(found.survivors)} survived, {len(unlisted)} unlisted, {found.timeouts} timed out"
@@ -193,19 +243,22 @@ def check(name: str, part: dict[str, Any], jobs: int, count: int, seed: int) -> 
 def main() -> int:
     """Run the parts named on the command line; without one, list them."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("parts", nargs="*", help="a part of parts.toml, or `all`")
+    parser.add_argument("parts", nargs="*", help="a part of parts.toml, a file of one, `all`, or today's: `turn`")
     parser.add_argument("--jobs", type=int, default=1, help="mutants that run at a time")
     parser.add_argument("--sample", type=int, default=0, help="run only this many mutants of each part")
     parser.add_argument("--seed", type=int, default=0, help="with --sample: which ones; another seed, others")
     chosen = parser.parse_args()
     known = parts()
-    names = list(known) if chosen.parts == ["all"] else chosen.parts
-    if unknown := [n for n in names if n not in known]:
+    if chosen.parts == ["turn"]:
+        chosen.seed = date.today().toordinal()
+        chosen.parts = [part_of_the_day(chosen.seed)]
+    found = {word: find_part(word) for word in (known if chosen.parts == ["all"] else chosen.parts)}
+    if unknown := [word for word, part in found.items() if not part]:
         parser.error(f"no part is called {', '.join(unknown)}; the parts are {', '.join(known)}")
-    if not names:
+    if not found:
         print("Parts (make mutants PART=name, or PART=all):", *known, sep="\n  ")
         return 0
-    results = [check(n, known[n], chosen.jobs, chosen.sample, chosen.seed) for n in names]
+    results = [check(*part, chosen.jobs, chosen.sample, chosen.seed) for part in found.values() if part]
     return 0 if all(results) else 1
 
 

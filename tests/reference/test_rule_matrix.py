@@ -27,13 +27,13 @@ from kafkalab.reference.rule_matrix import (
 from kafkalab.sim.faults import Drop
 
 
-@pytest.mark.parametrize("rule", EXPECTED, ids=slug)
+@pytest.mark.parametrize("rule", EXPECTED)
 def test_with_the_rule_nothing_forbidden_happens(rule: Rule, root: Path) -> None:
     report = report_of(scenario_of(rule, root))
     assert report.violated == (), str(report)
 
 
-@pytest.mark.parametrize("rule", EXPECTED, ids=slug)
+@pytest.mark.parametrize("rule", EXPECTED)
 def test_without_the_rule_its_anomaly_is_found_with_steps_that_prove_it(rule: Rule, root: Path) -> None:
     scenario = scenario_of(rule, root)
     report = report_of(replace(scenario, rules_off=(*scenario.rules_off, rule.name)))

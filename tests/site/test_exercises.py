@@ -108,6 +108,15 @@ def test_the_solutions_answer_is_accepted_and_no_part_of_it_is_refused(name: str
     assert [part for part in parts if unseal(form, part)] == []
 
 
+def test_a_form_is_displayed_as_it_is_and_only_for_an_exercise_that_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    displayed: list[tuple[Any, bool]] = []
+    monkeypatch.setattr(form_recorder, "display", lambda data, raw=False: displayed.append((data, raw)))
+    monkeypatch.setattr(form_recorder, "describe_form", lambda exercise, answer: [exercise.id, answer])
+    form_recorder.record_form(IN_PAGE[0], "an answer")
+    form_recorder.record_form(next(name for name in EXERCISES if name not in IN_PAGE), "an answer")
+    assert displayed == [({form_recorder.FORM: [IN_PAGE[0], "an answer"]}, True)]
+
+
 @pytest.mark.parametrize("name", IN_PAGE)
 def test_each_wrong_part_is_refused_and_each_known_misconception_has_its_hint(name: str, forms: Any) -> None:
     exercise, form = find(name), json.loads(forms(name)[0])

@@ -55,6 +55,33 @@ def test_a_registry_that_cannot_be_reached_is_said_in_one_line(tmp_path: Path, m
         download(tmp_path)
 
 
+def test_only_what_is_missing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def get(command: list[str], folder: Path, failed: str) -> None:
+        asked.append(command)
+        for wanted in command:
+            name, pinned, pin = wanted.partition("==")
+            if pinned:
+                (folder / f"{name.replace('-', '_')}-{pin}-py3-none-any.whl").touch()
+        if "pack" in command:
+            (folder / f"pyodide-{runtime.PYODIDE}.tgz").touch()
+
+    monkeypatch.setattr(runtime, "_run", get)
+    monkeypatch.setattr(runtime, "_npm", lambda cache: ["npm"])
+    monkeypatch.setattr(runtime, "_kio", lambda cache: cache / "kio.whl")
+    archive, wheels = download(tmp_path)
+    assert archive.exists()
+    assert [path.name.partition("-")[0].replace("_", "-") for path in wheels[:-1]] == list(PURE)
+    assert asked[0][-1] == f"pyodide@{runtime.PYODIDE}"
+    assert asked[1][-len(PURE) :] == [f"{name}=={pin}" for name, pin in PURE.items()]
+    wheels[0].unlink()
+    assert download(tmp_path) == (archive, wheels)
+    assert [word for word in asked[2] if "==" in word] == [asked[1][-len(PURE)]]
+    download(tmp_path)
+    assert len(asked) == 3
+
+
 def test_without_npm_pip_brings_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr(shutil, "which", lambda name: None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -18,9 +19,12 @@ import ipywidgets
 import pytest
 
 from kafkalab import Cluster, Crash, Drop, Journey, Neighbours, Scenario, Sequence, Share, lab00, lab03
+from kafkalab.reference.gallery import Exhibit, Gallery
 from kafkalab.sim.codec import code_of
+from kafkalab.site.book import recorder
 from kafkalab.site.book.futures import Difference, Press, futures_of, press_of, presses_on, single_faults
 from kafkalab.site.book.recorder import describe_picture
+from kafkalab.site.worker import build
 from kafkalab.site.worker.build import archive
 from kafkalab.widgets.views.view import Picture
 
@@ -84,6 +88,33 @@ def recorded(picture: Picture) -> dict[str, Any]:
     """Return what is recorded of the picture's journey, with the parts of its pictures."""
     models = describe_picture(picture)["models"].values()
     return next({**model, "parts": {picture.part, "share"}} for model in models if "codes" in model)
+
+
+def test_a_displayed_picture_or_gallery_describes_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (Picture, Gallery):
+        monkeypatch.setattr(kind, "_repr_mimebundle_", kind._repr_mimebundle_)
+    view = Sequence(lab00())
+    exhibits = [Exhibit(group="g", key="k", title="t", show=lambda: ([], view))]
+    recorder.record_pictures()
+    assert view._repr_mimebundle_()[0][recorder.KEPT] == describe_picture(view)
+    data, _ = Gallery("Runs", exhibits)._repr_mimebundle_()
+    (shown,) = data[recorder.KEPT]["exhibits"]
+    assert (shown[:2], data[recorder.KEPT]["chosen"]) == (["k", "t"], "k")
+    assert shown[3][recorder.KEPT]["part"] == "sequence"
+
+
+def test_node_compiles_by_a_script_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile_by_node(command: list[str], what: str) -> None:
+        program, script, runtime, sources, place = command
+        assert (program, runtime, what) == ("node", "pyodide", "page")
+        assert "python_stdlib.zip" in Path(script).read_text(encoding="utf-8")
+        assert "kafkalab/__init__.py" in zipfile.ZipFile(sources).namelist()
+        for name in ("python_stdlib.zip", "kafkalab.zip"):
+            (Path(place) / name).write_text(name)
+
+    monkeypatch.setattr(build, "compile_by_node", compile_by_node)
+    packed = build._compiled(Path("pyodide"), tmp_path, ["node"])
+    assert [gzip.decompress(data) for data in packed] == [b"python_stdlib.zip", b"kafkalab.zip"]
 
 
 def patched(before: str, parts: list[Any]) -> str:

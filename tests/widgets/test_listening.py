@@ -58,7 +58,9 @@ def test_a_message_of_any_shape_is_answered_with_a_sentence(number: int) -> None
 @pytest.mark.parametrize("msg", [None, {}, {"content": 5}, {"content": {"data": []}}, data(), data(method="explode")])
 def test_a_message_that_is_none_of_a_widgets_is_answered_too(msg: Any) -> None:
     [answer] = told_to(widgets()[1], msg)
+    method = msg == data(method="explode")
     assert answer["kind"] == "error"
+    assert answer["text"].startswith("No method 'explode'; there are" if method else "This is no message of a widget: ")
 
 
 def test_an_error_that_nobody_expected_is_logged_with_its_traceback_and_answered(

@@ -44,6 +44,54 @@ def test_every_frame_of_a_model_is_a_row_and_every_append_too(model: str) -> Non
         assert sum(row["kind"] == "append" for row in rows) == len(run.trace.of("append"))
 
 
+ROWS = {
+    "MVCC": """\
+0 frame app → db [Begin#1, delivered] app sends Begin#1 to db.
+1 frame db → app [Begun#1, delivered, dashed] db sends Begun#1 to app.
+3 frame app → db [Update#1 -10, delivered] app sends Update#1 to db: -10.
+5 append db [accounts-0 = 90] db logs accounts-0 = 90.
+32 crash db [crashes] db crashes; its log stays.
+1000 frame reader → db [Select#2, lost] reader sends Select#2 to db; it is lost.
+120000 recover db [starts again] db starts again and reads its log.""",
+    "two-phase commit": """\
+14 append tc [commit] tc logs commit.
+14 frame tc → app [Done#1 commit, delivered, dashed] tc sends Done#1 to app: commit.
+14 crash tc [crashes] tc crashes; its log stays.
+2011 state p2 [in doubt] p2 has voted yes and knows no decision: it keeps its lock, and asks.
+44011 frame p2 → p1 [Ask#8, lost] p2 sends Ask#8 to p1; it is lost.
+120000 frame tc → p1 [Decide#2 commit, lost] tc sends Decide#2 to p1: commit; it is lost.""",
+    "atomic broadcast": """\
+1 append s1 [proposal 1.1] s1 logs proposal 1.1.
+1 frame s1 → s2 [Propose#1, delivered] s1 sends Propose#1 to s2.
+3 frame s2 → s1 [Ack#1, lost, dashed] s2 sends Ack#1 to s1; it is lost.
+503 state s2 [looking] s2 looks for a leader; its last zxid is 1.1.
+558 append s2 [epoch 2] s2 logs epoch 2.
+562 state s3 [delivered] s3 delivers 1.1.
+120000 frame s1 → s2 [Notify#7, delivered] s1 sends Notify#7 to s2.""",
+    "Kafka": """\
+8 append b3 [Empty] b3 appends payments-0: Empty, producer 2000 epoch 0 to __transaction_state-22 at offset 0.
+15 state b3 [Empty is replicated] b3 holds payments-0 in Empty.
+41 append b1 [-10] b1 appends -10 to accounts-0 at offset 0.
+78 crash b3 [crashes] b3 crashes. Its logs stay; all else that it knew is gone.
+184 frame app → b3 [EndTxn#2, lost] app sends EndTxn#2 to b3 (attempt 2).
+9078 state  [the controller elects] The controller says who leads what; alive are b1, b2.
+10259 frame b1 → app [EndTxnResponse#1, delivered, dashed] b1 sends EndTxnResponse#1 to app: NONE.
+10260 append b1 [COMMIT] b1 appends a COMMIT marker to accounts-0 at offset 1.
+10273 state b1 [CompleteCommit is replicated] b1 holds payments-0 in CompleteCommit.""",
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_row_has_its_time_kind_nodes_label_fate_and_a_sentence(model: str) -> None:
+    press = "coordinator and participant" if model == "two-phase commit" else "coordinator"
+    lines = []
+    for row in panel_of(model, press, True)["rows"]:
+        to, marks = f" → {row['to']}" if row["to"] else "", [row["label"], row["fate"], "dashed" * row.get("dashed", 0)]
+        lines.append(f"{row['at']} {row['kind']} {row['from']}{to} [{', '.join(filter(None, marks))}] {row['text']}")
+    wanted = ROWS[model].splitlines()
+    assert [line for line in lines if line in wanted] == wanted
+
+
 def test_the_logs_are_those_of_the_run() -> None:
     view = Neighbours("coordinator and participant", place=END)
     two_phase = view.panels[MODELS.index("two-phase commit")]["logs"][END]

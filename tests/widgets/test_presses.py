@@ -79,7 +79,7 @@ def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(
 def test_each_fault_can_be_pressed() -> None:
     journey, seen = Journey(lab03(), groups=ALL), set()
     for action in presses.FAULTS:
-        seen.add(type(presses._fault(journey.payload, action, "b1|b2", {})).__name__)
+        seen.add(type(presses._fault(journey.payload, action, "b1|b2", {"after": "EndTxn#1", "broker": "b1"})).__name__)
     assert seen == set(TYPES)
 
 

@@ -115,18 +115,18 @@ def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) 
         case "delay":
             return faults.Delay(target, details.get("delay_ms", DELAY_MS))
         case "reorder":
-            return faults.Reorder(target, details.get("after", ""))
+            return faults.Reorder(target, details["after"])
         case "cut" | "heal":
             a, b = sides(payload, target)
             return (faults.Cut if action == "cut" else faults.Heal)(_side(a), _side(b))
         case "crash":
-            return faults.Crash(target, sent=bool(details.get("sent", False)))
+            return faults.Crash(target, sent=bool(details.get("sent")))
         case "advance":
             return faults.AdvanceClock(details.get("ms", ADVANCE_MS))
         case "upgrade":
             return faults.Upgrade()
         case "elect":
-            return faults.ElectLeader(target, str(details.get("broker", "")), unclean=bool(details.get("unclean")))
+            return faults.ElectLeader(target, str(details["broker"]), unclean=bool(details.get("unclean")))
     return {**FRAME_FAULTS, "release": faults.Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)
 
 

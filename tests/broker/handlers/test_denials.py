@@ -13,16 +13,12 @@ from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
-from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
-from kafkalab.protocol.messages.describe_groups import DescribeGroups
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION, FindCoordinator
 from kafkalab.protocol.messages.heartbeat import Heartbeat
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.protocol.messages.leave_group import LeaveGroup
-from kafkalab.protocol.messages.offset_commit import OffsetCommit
-from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.messages.sync_group import SyncGroup
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
@@ -190,16 +186,6 @@ def test_transactional_offsets_need_rights_on_the_id_the_group_and_the_topics(
     assert ask(one, request, 2).errors == dict(zip(offsets, errors, strict=True))
 
 
-def test_committing_needs_read_and_asking_needs_describe_on_the_group() -> None:
-    commit = OffsetCommit(group_id="g", offsets={"out-0": 1, "other-0": 2})
-    assert set(ask(broker(NO_GROUP), commit).errors.values()) == {Error.GROUP_AUTHORIZATION_FAILED}
-    assert ask(broker(NO_READ), commit).errors == {"out-0": TOPIC, "other-0": Error.NONE}
-    assert set(ask(broker(Deny("app", "READ", "Topic:*")), commit).errors.values()) == {TOPIC}
-    fetch = OffsetFetch(group_id="g", partitions=("out-0",))
-    assert ask(broker(NO_GROUP), fetch).error is Error.NONE
-    assert ask(broker(Deny("app", "DESCRIBE", "Group:g")), fetch).error is Error.GROUP_AUTHORIZATION_FAILED
-
-
 @pytest.mark.parametrize("version", [4, 5])
 def test_ending_needs_write_on_the_id(version: int) -> None:
     request = EndTxn(transactional_id="t1", producer_id=99, producer_epoch=0, committed=True)
@@ -253,12 +239,6 @@ def test_markers_need_alter_or_cluster_action_on_the_cluster() -> None:
     assert ask(refused, request, sender="b2").markers[15]["out-0"] is Error.NONE
     one = broker(Deny("app", "CLUSTER_ACTION", "Cluster"))
     assert ask(one, request).markers[15]["out-0"] is Error.NONE
-
-
-def test_topics_that_may_not_be_created_are_refused_at_once() -> None:
-    request = CreateTopics(topics=(NewTopic(name="a"),))
-    one = broker(Deny("app", "CREATE", "Cluster"), Deny("app", "CREATE", "Topic:a"))
-    assert ask(one, request).errors == {"a": TOPIC}
 
 
 @pytest.mark.parametrize(
@@ -326,9 +306,3 @@ def test_a_scenario_keeps_its_denials() -> None:
 )
 def test_a_member_needs_read_on_its_group(request_: Any) -> None:
     assert ask(broker(NO_GROUP), request_).error is Error.GROUP_AUTHORIZATION_FAILED
-
-
-def test_a_group_is_described_to_who_may_describe_it() -> None:
-    groups = ask(broker(Deny("app", "DESCRIBE", "Group:g")), DescribeGroups(groups=("g", ""))).groups
-    assert groups["g"].error is Error.GROUP_AUTHORIZATION_FAILED
-    assert groups[""].error is not Error.GROUP_AUTHORIZATION_FAILED
