@@ -41,9 +41,8 @@ class Term:
 
     @property
     def link(self) -> str:
-        """The address of a link to the term from a lab, with the term's sentence as its tooltip."""
-        sentence = self.english.replace("`", "").replace('"', "'")
-        return f'../{PAGE.as_posix()}#{self.anchor} "{sentence}"'
+        """The address of a link to the term from a lab."""
+        return f"../{PAGE.as_posix()}#{self.anchor}"
 
 
 @cache

@@ -17,9 +17,8 @@ from kafkalab.grading.builder import Cell, as_text, read, sources, write_changed
 START = "00_start.ipynb"
 WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
 """The line of a lab's first and last text that is generated."""
-GLOSSED = re.compile(rf'\[([^\]\[]+)\]\(\.\./{PAGE.as_posix()}#[^)\s]*(?: "[^"]*")?\)')
-LINK = r'\[[^\]]*\]\((?:"[^"]*"|[^)"])*\)'
-UNTOUCHED = re.compile(rf"```.*?```|`[^`\n]*`|{LINK}|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
+GLOSSED = re.compile(rf"\[([^\]\[]+)\]\(\.\./{PAGE.as_posix()}#[^)\s]*\)")
+UNTOUCHED = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
 """The places that get no links: code, links, headings, HTML."""
 ORDINARY = ("attempt", "controller", "finding", "policy", "position", "profile", "step", "stop", "verification")
 """Terms that are ordinary words, too: only where they are bold do they mean the term."""

@@ -103,8 +103,10 @@ def copies(root: Path) -> dict[str, str]:
 
 
 def landings_in(root: Path) -> Landings:
-    """Return the cells of the headings of all notebooks with solutions."""
-    return landings_of({source.name: read(source) for source in sources(root)})
+    """Return the landings of all notebooks with solutions, and of the glossary, where there is one."""
+    glossary = root / "docs" / "glossary.md"
+    text = glossary.read_text(encoding="utf-8") if glossary.exists() else ""
+    return landings_of({source.name: read(source) for source in sources(root)}, text)
 
 
 def write_changed(texts: Mapping[Path, str]) -> list[Path]:

@@ -1,7 +1,7 @@
 """Links between notebooks: JupyterLab goes to a cell at the first click, to a heading only once the cells are drawn.
 
 So authors name headings in labs/solutions/, `05_read_committed.ipynb#The-consumer-is-stuck`; learners' copies and pages
-name cells, `05_read_committed.ipynb#cell-id=stuck-why`.
+name cells, `05_read_committed.ipynb#cell-id=stuck-why`. A link to a term of the glossary has its sentence as a tooltip.
 """
 
 from __future__ import annotations
@@ -12,24 +12,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
-LINK = re.compile(r"\]\(((?:\.\./labs/)?(\d\w*\.ipynb))#([^)\s=]+)\)")
+TERM = re.compile(r"^### (.+)\n\n(?:\([^)]*\) )?(.+)$", re.M)
+LINK = re.compile(r"\]\(((?:\.\./(?:labs|docs)/)?(\d\w*\.ipynb|glossary\.md))#([^)\s]+)\)")
 CELL_ID = "cell-id="
 """With it begins the part of a link behind # that names a cell, as JupyterLab's `Notebook.setFragment` reads it."""
 
 
 Landings = dict[tuple[str, str], str]
-"""The id of the cell to which a link leads, by notebook and heading, spaces as "-"."""
+"""By file and heading, spaces as "-": what a link has behind #, with its tooltip."""
 
 
-def landings_of(notebooks: Mapping[str, dict[str, Any]]) -> Landings:
-    """Return the cell of each heading of these notebooks, by file name; of equal headings in one the first."""
+def landings_of(notebooks: Mapping[str, dict[str, Any]], glossary: str = "") -> Landings:
+    """Return the landings of the headings of these notebooks, by file name, and of the terms of docs/glossary.md.
+
+    Of equal headings in a notebook the first counts.
+    """
     found: Landings = {}
+    for term, sentence in TERM.findall(glossary):
+        anchor, tooltip = anchor_in_notebook(term), sentence.replace("`", "").replace('"', "'")
+        found["glossary.md", anchor] = f'{anchor} "{tooltip}"'
     for name, notebook in notebooks.items():
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 text = "".join(cell["source"])
                 for heading in HEADING.findall(text):
-                    found.setdefault((name, anchor_in_notebook(heading)), cell["id"])
+                    found.setdefault((name, anchor_in_notebook(heading)), CELL_ID + cell["id"])
     return found
 
 
@@ -37,8 +44,8 @@ def land_text(text: str, landings: Landings) -> str:
     """Return Markdown whose links name cells. A link to a heading that is not in `landings` stays as it is."""
 
     def landed(link: re.Match[str]) -> str:
-        cell = landings.get((link[2], link[3]))
-        return link[0] if cell is None else f"]({link[1]}#{CELL_ID}{cell})"
+        landing = landings.get((link[2], link[3]))
+        return link[0] if landing is None else f"]({link[1]}#{landing})"
 
     return LINK.sub(landed, text)
 

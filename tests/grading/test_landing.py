@@ -1,4 +1,4 @@
-"""Links of learners' notebooks name cells, to which JupyterLab goes at the first click."""
+"""Links of learners' notebooks name cells, to which JupyterLab goes at the first click, and say what a term means."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def notebook(**cells: str) -> dict[str, Any]:
     return {"cells": rows}
 
 
+TERMS = '# Glossary\n\n### late frame\n\n(late) A "frame" that `x`.\n\n迟到\n\n### zombie\n\nOne.\n'
 START = notebook(top="# Start\n\n## The words")
 LAB = notebook(one="# Lab\n\n## Walk it", two="## Walk it")
-LANDINGS = landings_of({"00_start.ipynb": START, "05_lab.ipynb": LAB})
+LANDINGS = landings_of({"00_start.ipynb": START, "05_lab.ipynb": LAB}, TERMS)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,7 @@ LANDINGS = landings_of({"00_start.ipynb": START, "05_lab.ipynb": LAB})
     [
         ("[it](05_lab.ipynb#Walk-it).", f"[it](05_lab.ipynb#{CELL_ID}one)."),
         ("[a](00_start.ipynb#The-words)", f"[a](00_start.ipynb#{CELL_ID}top)"),
+        ("[a](../docs/glossary.md#late-frame), x", "[a](../docs/glossary.md#late-frame \"A 'frame' that x.\"), x"),
         ("[gone](05_lab.ipynb#Nowhere)", "[gone](05_lab.ipynb#Nowhere)"),
         ("[it](../labs/05_lab.ipynb#Walk-it)", f"[it](../labs/05_lab.ipynb#{CELL_ID}one)"),
         ("[run](#show:3) [c](05_lab.ipynb)", "[run](#show:3) [c](05_lab.ipynb)"),
@@ -44,8 +46,10 @@ def test_a_link_to_a_heading_becomes_one_to_its_cell(written: str, landed: str) 
 def test_every_link_between_the_labs_lands_on_a_cell_that_is_there(root: Path) -> None:
     labs = {path.name: read(root / LABS / path.name) for path in sources(root)}
     ids = {name: {cell["id"] for cell in lab["cells"]} for name, lab in labs.items()}
-    links = []
+    links, tooltips = [], 0
     for lab in labs.values():
         text = "".join("".join(cell["source"]) for cell in lab["cells"] if cell["cell_type"] == "markdown")
+        tooltips += len(re.findall(r'\]\(\.\./docs/glossary\.md#\S+ "[^"]+"\)', text))
         links += re.findall(r"\]\((\d\w*\.ipynb)#([^)\s]+)", text)
     assert [link for link in links if link[1].removeprefix(CELL_ID) not in ids[link[0]]] == []
+    assert tooltips > 200

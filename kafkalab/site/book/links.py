@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from kafkalab.course.glossary import PAGE, Term, terms
 
 CODE = r"^```.*?^```|`[^`\n]*`"
-LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)(?: \"[^\"]*\")?\)", re.M | re.S)
+LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", re.M | re.S)
 STEP = re.compile(r"#([A-Z]\w*#\d+|chapter:[\w-]+)")
 """A link that moves the pictures of its page."""
 EXHIBIT = "#show:"
