@@ -27,9 +27,13 @@ class NameIds(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         """Change the ids of a page."""
-        for section in self.document.findall(nodes.section):
-            if slug := section.get("slug"):
-                section["ids"] = list(dict.fromkeys([slug, section[0].astext().replace(" ", "-")]))
+        sections = [section for section in self.document.findall(nodes.section) if section.get("slug")]
+        taken = {section["slug"] for section in sections}
+        for section in sections:
+            section["ids"] = [section["slug"]]
+            if (name := section[0].astext().replace(" ", "-")) not in taken:
+                section["ids"].append(name)
+                taken.add(name)
 
 
 def describe(app: Any, page: str, template: str, context: dict[str, Any], tree: nodes.document | None) -> None:
