@@ -68,6 +68,8 @@ def test_the_pages_open_as_pages_and_not_as_source(open_lab: Callable[[str], Pag
     expect(page.locator(".jp-FileEditor")).to_have_count(0)
 
 
+# JupyterLab attaches the cells of a notebook one after the other, and now and then it scrolls before the cell is there.
+@pytest.mark.flaky(reruns=4)
 @pytest.mark.parametrize(
     ("notebook", "link", "heading"),
     [
