@@ -52,7 +52,7 @@ _LIVE = {
     "Tap": "kafkalab.live.tap",
     "load_tap": "kafkalab.wire.tap.session",
 }
-"""What speaks with sockets; `from kafkalab import *` leaves it out."""
+"""The names whose modules open sockets; `from kafkalab import *` leaves them out."""
 PROVIDERS = {
     "programs": ("kafkalab.programs.all",),
     "scenarios": ("kafkalab.programs.all", "kafkalab.course.labs"),

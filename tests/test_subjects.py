@@ -13,7 +13,7 @@ from kafkalab.protocol.rules import REGISTRY
 from tests.subjects import word_of
 
 FOLDERS = {"broker", "checks", "conformance", "sim", "widgets"}
-"""Where nothing is collected of one of these, only a part of the tests is asked for."""
+"""Folders of which a whole run collects tests: without one of them only a part is asked for."""
 
 
 def names() -> Iterator[str]:

@@ -34,6 +34,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     from kafkalab.course.start_page import refresh_start_page
     from kafkalab.course.ways import refresh_ways
     from kafkalab.grading.builder import build, refresh, write_changed
+    from kafkalab.grading.landing import GLOSSARY
     from kafkalab.grading.retake import build_clean, write_learners_folder
 
     try:
@@ -44,7 +45,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
         pages = {root / PAGE: page(root)}
         if (root / symptoms.PAGE.parent).is_dir():
             pages |= {root / one.PAGE: one.page(root) for one in (symptoms, sources, old_articles)}
-            pages[root / glossary.PAGE] = glossary.page()
+            pages[root / GLOSSARY] = glossary.page()
         changed += [*build(root), *write_changed(pages)]
         if options.without_solutions is not None:
             changed += write_learners_folder(root, options.without_solutions, page(root, of_a_class=True))

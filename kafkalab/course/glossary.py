@@ -9,10 +9,11 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
+from kafkalab.grading.landing import GLOSSARY, anchor_in_notebook
+
 SOURCE = Path(__file__).with_suffix(".md")
 NAME = r"(?P<name>[^|(]+?)(?: \((?P<other>[^)]+)\))?"
 TERM = re.compile(rf"^\| {NAME} \| (?P<english>[^|]+) \| (?P<chinese>[^|]+) \|$", re.M)
-PAGE = Path("docs") / "glossary.md"
 HEAD = """# Glossary · 术语表
 
 Every term in one sentence. 每个术语用一句话解释。 Written by `kafkalab build-labs` from kafkalab/course/glossary.md.
@@ -37,12 +38,12 @@ class Term:
     @property
     def anchor(self) -> str:
         """The place on the page that a link names, as JupyterLab makes it from the heading."""
-        return self.heading.replace(" ", "-")
+        return anchor_in_notebook(self.heading)
 
     @property
     def link(self) -> str:
         """The address of a link to the term from a lab."""
-        return f"../{PAGE.as_posix()}#{self.anchor}"
+        return f"../{GLOSSARY.as_posix()}#{self.anchor}"
 
 
 @cache

@@ -9,15 +9,16 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafkalab.course.glossary import PAGE, Term, terms
+from kafkalab.course.glossary import Term, terms
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import Cell, as_text, read, sources, write_changed
+from kafkalab.grading.landing import GLOSSARY
 
 START = "00_start.ipynb"
 WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
 """The line of a lab's first and last text that is generated."""
-GLOSSED = re.compile(rf"\[([^\]\[]+)\]\(\.\./{PAGE.as_posix()}#[^)\s]*\)")
+GLOSSED = re.compile(rf"\[([^\]\[]+)\]\(\.\./{GLOSSARY.as_posix()}#[^)\s]*\)")
 UNTOUCHED = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
 """The places that get no links: code, links, headings, HTML."""
 ORDINARY = ("attempt", "controller", "finding", "policy", "position", "profile", "step", "stop", "verification")

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kafkalab.grading.landing import Landings, land, landings_of
+from kafkalab.grading.landing import GLOSSARY, Landings, land, landings_of
 from kafkalab.grading.progress import VARIABLE
 from kafkalab.limits import NOTEBOOK
 from kafkalab.saved_data import json_file
@@ -104,7 +104,7 @@ def copies(root: Path) -> dict[str, str]:
 
 def landings_in(root: Path) -> Landings:
     """Return the landings of all notebooks with solutions, and of the glossary, where there is one."""
-    glossary = root / "docs" / "glossary.md"
+    glossary = root / GLOSSARY
     text = glossary.read_text(encoding="utf-8") if glossary.exists() else ""
     return landings_of({source.name: read(source) for source in sources(root)}, text)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 HEADING = re.compile(r"^#{1,4} +(.+?)\s*$", re.M)
 TERM = re.compile(r"^### (.+)\n\n(?:\([^)]*\) )?(.+)$", re.M)
-LINK = re.compile(r"\]\(((?:\.\./(?:labs|docs)/)?(\d\w*\.ipynb|glossary\.md))#([^)\s]+)\)")
+GLOSSARY = Path("docs") / "glossary.md"
+LINK = re.compile(rf"\]\(((?:\.\./(?:labs|docs)/)?(\d\w*\.ipynb|{re.escape(GLOSSARY.name)}))#([^)\s]+)\)")
 CELL_ID = "cell-id="
 """With it begins the part of a link behind # that names a cell, as JupyterLab's `Notebook.setFragment` reads it."""
 
@@ -30,7 +32,7 @@ def landings_of(notebooks: Mapping[str, dict[str, Any]], glossary: str = "") -> 
     found: Landings = {}
     for term, sentence in TERM.findall(glossary):
         anchor, tooltip = anchor_in_notebook(term), sentence.replace("`", "").replace('"', "'")
-        found["glossary.md", anchor] = f'{anchor} "{tooltip}"'
+        found[GLOSSARY.name, anchor] = f'{anchor} "{tooltip}"'
     for name, notebook in notebooks.items():
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":

@@ -27,7 +27,7 @@ class BadMessageError(Exception):
 
 
 Tagged: TypeAlias = dict[int, Callable[["Source", dict[str, Any]], None]]
-"""What reads a field, by its tag."""
+"""Functions that read a tagged field, by its tag."""
 
 
 class Source:

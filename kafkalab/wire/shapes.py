@@ -56,7 +56,7 @@ class Shape:
                     break
         return found
 
-    def held(self, name: str) -> Any:
+    def find_message_class(self, name: str) -> Any:
         """Return the class of the messages that a field of ours holds, None where it holds no messages."""
         return next((one for one in _parts_of(self.hints.get(name)) if is_dataclass(one)), None)
 
@@ -122,12 +122,12 @@ def _only(shape: Shape, rule: Only) -> Part:
 
 def _rows(shape: Shape, rule: Rows) -> Part:
     source = shape.source(rule.ours)
-    row = shape.inner(rule.theirs, shape.held(rule.ours), rule.rules).messages()
+    row = shape.inner(rule.theirs, shape.find_message_class(rule.ours), rule.rules).messages()
     return Part(rule.ours, get=lambda message, sink: source(message), row=row)
 
 
 def _keyed(shape: Shape, rule: Keyed) -> Part:
-    ours, kind = rule.ours, shape.held(rule.ours)
+    ours, kind = rule.ours, shape.find_message_class(rule.ours)
     if kind:
         inner = shape.inner(rule.theirs, kind, None, "value.")
         made: Callable[[Values], Any] = lambda values: kind(**values)  # noqa: E731
@@ -147,7 +147,7 @@ def _partitions(shape: Shape, rule: Partitions) -> Part:
     topics = shape.theirs[rule.theirs].fields
     rows = next(field for field in topics if field.array)
     name = next(field.name for field in topics if field.kind in ("string", "uuid"))
-    by_id, plain, kind = topics[0].kind == "uuid", not rows.fields, shape.held(rule.ours)
+    by_id, plain, kind = topics[0].kind == "uuid", not rows.fields, shape.find_message_class(rule.ours)
     columns = [column for column in rule.columns if column.theirs in {field.name for field in rows.fields}]
     source_of = rule.ours or rule.columns[0].ours
 

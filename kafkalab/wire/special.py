@@ -173,7 +173,7 @@ def topics_asked(message: Metadata, sink: Sink) -> Any:
 # LeaveGroup
 
 
-def left(message: LeaveGroupResponse, sink: Sink) -> Any:
+def list_left_members(message: LeaveGroupResponse, sink: Sink) -> Any:
     """One row for each member of the request; none where the request was refused as a whole."""
     errors = message.errors
     members = (

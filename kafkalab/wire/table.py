@@ -22,7 +22,7 @@ from kafkalab.wire.values import (
     SUBSCRIPTION,
     TOPIC_ID,
     Kind,
-    written,
+    write_only,
 )
 
 MAX_BYTES, PARTITION_MAX_BYTES = 52_428_800, 1_048_576
@@ -31,7 +31,7 @@ MAX_BYTES, PARTITION_MAX_BYTES = 52_428_800, 1_048_576
 
 def as_asked(name: str) -> Is:
     """Return the rule of a field that an answer has from its request."""
-    return Is(name, "error", written(lambda error, sink: getattr(sink.asked, name, "")))
+    return Is(name, "error", write_only(lambda error, sink: getattr(sink.asked, name, "")))
 
 
 ERRORS_OF = (Is("error_code", "errors", ERROR, default=Error.NONE),)
@@ -59,10 +59,10 @@ PROTOCOL = (Is("protocol_type", "protocol_type", OR_NULL), Is("protocol_name", "
 
 TABLE: dict[str, tuple[Any, ...]] = {
     "ApiVersionsResponse": (
-        Is("api_keys", "error", written(special.api_keys)),
-        Is("supported_features", "error", written(lambda *_: [{"name": special.FEATURE, "max_version": 2}])),
+        Is("api_keys", "error", write_only(special.api_keys)),
+        Is("supported_features", "error", write_only(lambda *_: [{"name": special.FEATURE, "max_version": 2}])),
         Custom("finalized_features", special.level, special.finalized),
-        Is("finalized_features_epoch", "error", written(lambda *_: 1)),
+        Is("finalized_features_epoch", "error", write_only(lambda *_: 1)),
     ),
     "Metadata": (
         Custom("topics", special.topics_of, special.topics_asked),
@@ -70,15 +70,15 @@ TABLE: dict[str, tuple[Any, ...]] = {
     ),
     "MetadataResponse": (
         Custom("brokers", special.alive, lambda message, sink: special.brokers(message.metadata.alive, sink)),
-        Is("controller_id", "metadata", written(lambda image, sink: special.some_broker(image.alive, sink))),
+        Is("controller_id", "metadata", write_only(lambda image, sink: special.some_broker(image.alive, sink))),
         Custom("topics", special.read_image, special.topic_rows),
-        Is("cluster_id", "error", written(lambda error, sink: sink.names.cluster_id)),
+        Is("cluster_id", "error", write_only(lambda error, sink: sink.names.cluster_id)),
     ),
     "DescribeClusterResponse": (
         Is("brokers", "brokers", Kind(special.names_of_brokers, special.brokers)),
-        Is("controller_id", "brokers", written(special.some_broker)),
-        Is("cluster_id", "error", written(lambda error, sink: sink.names.cluster_id)),
-        Is("endpoint_type", "error", written(lambda *_: 1)),
+        Is("controller_id", "brokers", write_only(special.some_broker)),
+        Is("cluster_id", "error", write_only(lambda error, sink: sink.names.cluster_id)),
+        Is("endpoint_type", "error", write_only(lambda *_: 1)),
     ),
     "FindCoordinator": (Only("coordinator_keys", value="key"),),
     "FindCoordinatorResponse": (*COORDINATOR, Only("coordinators", (as_asked("key"), *COORDINATOR))),
@@ -137,7 +137,7 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "SyncGroup": (Keyed("assignments", "assignments", "member_id", value=Is("assignment", "value", ASSIGNMENT)),),
     "SyncGroupResponse": (*PROTOCOL, Is("assignment", "assignment", ASSIGNMENT)),
     "LeaveGroup": (Is("member_id", "members", ONE_MEMBER), Rows("members", "members")),
-    "LeaveGroupResponse": (Custom("members", special.leaving, special.left),),
+    "LeaveGroupResponse": (Custom("members", special.leaving, special.list_left_members),),
     "DescribeGroupsResponse": (Keyed("groups", "groups", "group_id"),),
     "DescribedGroup": (Is("group_state", "state"), Is("protocol_data", "protocol")),
     "MemberEntry": (

@@ -53,7 +53,7 @@ class Encoded(tuple[str, ...]):
     __hash__ = tuple.__hash__
 
 
-def _told(kind: str, data: bytes) -> Any:
+def _read_consumer_protocol(kind: str, data: bytes) -> Any:
     """Return what clients send each other through the coordinator, read as version 0, with which every later one
     begins; nothing of bytes that are of another protocol than consumers'."""
     try:
@@ -64,7 +64,7 @@ def _told(kind: str, data: bytes) -> Any:
 
 def subscription(data: bytes) -> Encoded:
     """Return the topics of a member's subscription; none where the bytes are of another protocol than consumers'."""
-    return Encoded(_told("Subscription", data).get("topics", ()), data)
+    return Encoded(_read_consumer_protocol("Subscription", data).get("topics", ()), data)
 
 
 def subscription_bytes(topics: tuple[str, ...]) -> bytes:
@@ -76,7 +76,7 @@ def subscription_bytes(topics: tuple[str, ...]) -> bytes:
 
 def assignment(data: bytes) -> Encoded:
     """Return the partitions of an assignment; none where the bytes are of another protocol than consumers'."""
-    return Encoded(partitions_in(_told("Assignment", data).get("assigned_partitions", ())), data)
+    return Encoded(partitions_in(_read_consumer_protocol("Assignment", data).get("assigned_partitions", ())), data)
 
 
 def assignment_bytes(partitions: tuple[str, ...]) -> bytes:
@@ -117,12 +117,12 @@ ONE_MEMBER = _kind(lambda member_id: (LeavingMember(member_id),), lambda members
 NODE = Kind(lambda node_id, source: source.names.node(node_id), lambda node, sink: sink.names.node_id(node))
 
 
-def written(write: Callable[[Any, Sink], Any]) -> Kind:
+def write_only(write: Callable[[Any, Sink], Any]) -> Kind:
     """Return a kind for what follows from another field: it is written only."""
     return Kind(None, write, False)
 
 
-HOST = written(lambda node, sink: sink.names.address(node)[0])
-PORT = written(lambda node, sink: sink.names.address(node)[1])
-MESSAGE = written(lambda error, _: None if error is Error.NONE else error.message)
-TOPIC_ID = written(lambda topic, sink: sink.names.topic_id(topic))
+HOST = write_only(lambda node, sink: sink.names.address(node)[0])
+PORT = write_only(lambda node, sink: sink.names.address(node)[1])
+MESSAGE = write_only(lambda error, _: None if error is Error.NONE else error.message)
+TOPIC_ID = write_only(lambda topic, sink: sink.names.topic_id(topic))

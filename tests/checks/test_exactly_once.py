@@ -69,7 +69,7 @@ def first_aborted(m: Made) -> None:
 
 
 def first_aborted_then_by_one_without_polls(m: Made) -> None:
-    """Of the second maker no poll and no offsets are known: it counts as a member of the first's group."""
+    """Make a second maker without polls and offsets: it counts as a member of the first's group."""
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, ending="ABORT")
     m.send("b", OUT, "+10", pid=2, n=1, headers=(f"kafkalab-source={IN}@0",))

@@ -1,4 +1,4 @@
-"""What makes the futures of two runs one: what every node did, and what its calls returned, but not when."""
+"""Two runs have one future if every node did the same and its calls returned the same, at whatever time."""
 
 from __future__ import annotations
 

@@ -12,6 +12,8 @@ import struct
 import zipfile
 from typing import Any
 
+from kafkalab.wire.primitives import varint_bytes
+
 INTS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "int64": ">q", "float64": ">d"}
 ZERO: dict[str, Any] = {"bool": False, "string": "", "bytes": b"", "records": None, "uuid": bytes(16), "float64": 0.0}
 COMMENT = re.compile(r"^\s*//.*$", re.M)
@@ -58,16 +60,6 @@ class Reader:
         """Return the next number of a variable size, zigzag encoded."""
         value = self.unsigned_varint()
         return (value >> 1) ^ -(value & 1)
-
-
-def unsigned_varint(value: int) -> bytes:
-    """Encode a number in 7 bits per byte."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def default_of(field: Values) -> Any:
@@ -117,8 +109,8 @@ class Message:
         return out + self._tags(tagged) if self.flexible else out
 
     def _tags(self, tagged: dict[int, bytes]) -> bytes:
-        rows = (unsigned_varint(tag) + unsigned_varint(len(data)) + data for tag, data in sorted(tagged.items()))
-        return unsigned_varint(len(tagged)) + b"".join(rows)
+        rows = (varint_bytes(tag) + varint_bytes(len(data)) + data for tag, data in sorted(tagged.items()))
+        return varint_bytes(len(tagged)) + b"".join(rows)
 
     def _compact(self, field: Values) -> bool:
         own = field.get("flexibleVersions")
@@ -127,7 +119,7 @@ class Message:
     def _value(self, kind: str, field: Values, value: Any) -> bytes:
         if kind.startswith("[]"):
             size = -1 if value is None else len(value)
-            head = unsigned_varint(size + 1) if self.flexible else struct.pack(">i", size)
+            head = varint_bytes(size + 1) if self.flexible else struct.pack(">i", size)
             return head + b"".join(self._value(kind[2:], field, v) for v in value or ())
         if kind in INTS:
             return struct.pack(INTS[kind], value)
@@ -139,7 +131,7 @@ class Message:
             data = value.encode() if isinstance(value, str) else value
             size = -1 if data is None else len(data)
             short = ">h" if kind == "string" else ">i"
-            head = unsigned_varint(size + 1) if self._compact(field) else struct.pack(short, size)
+            head = varint_bytes(size + 1) if self._compact(field) else struct.pack(short, size)
             return head + (data or b"")
         if value is None:
             return b"\xff"

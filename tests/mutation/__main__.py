@@ -32,7 +32,7 @@ START = "start"
 IGNORED = shutil.ignore_patterns(
     ".git", ".venv", "build", "*_cache", "__pycache__", ".hypothesis", "node_modules", "mutation"
 )
-"""What no copy of the project needs."""
+"""Files that are not copied."""
 MARKERS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]["markers"]
 SLOW = sorted({marker.partition(":")[0] for marker in MARKERS} - {"smoke", "subjects"})
 QUICK = f"not ({' or '.join(SLOW)})"

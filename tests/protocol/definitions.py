@@ -24,7 +24,7 @@ INSIDE = (
     "ConsumerProtocolSubscription", "ConsumerProtocolAssignment", "TransactionLogKey", "TransactionLogValue",
     "OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue",
 )  # fmt: skip
-"""What is inside records, and in what members of a group tell each other."""
+"""Messages inside records, and inside the bytes that members of a group send each other."""
 KEPT = ("name", "type", "versions", "nullableVersions", "taggedVersions", "tag", "default")
 
 
@@ -50,7 +50,7 @@ def table(kafka: str, found: dict[str, dict[str, Any]]) -> str:
     if lacking := {*wanted, *INSIDE} - kept:
         raise SystemExit(f"the jars lack {', '.join(sorted(lacking))}; {USAGE}")
     keys = {row["apiKey"]: row["name"].removesuffix("Request") for row in found.values() if row["type"] == "request"}
-    rows = [f" {json.dumps(name)}: {_line(_kept(found[name]))}" for name in sorted({*wanted, *INSIDE})]
+    rows = [f" {json.dumps(name)}: {_line(_pick(found[name]))}" for name in sorted({*wanted, *INSIDE})]
     apis = _line({str(key): keys[key] for key in sorted(keys)})
     return f'{{"kafka": "{kafka}",\n"apis": {apis},\n"messages": {{\n' + ",\n".join(rows) + "\n}}\n"
 
@@ -59,7 +59,7 @@ def _line(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _kept(row: dict[str, Any]) -> dict[str, Any]:
+def _pick(row: dict[str, Any]) -> dict[str, Any]:
     structs = {one["name"]: one["fields"] for one in row.get("commonStructs", ())}
     fields = [_field(one, structs) for one in row["fields"]]
     return {**{key: row[key] for key in ("validVersions", "flexibleVersions")}, "fields": fields}

@@ -1,4 +1,4 @@
-"""What each version of each API carries, compared with Kafka's own definitions (wire/kafka_messages.json)."""
+"""Each version of each API carries the fields of Kafka's own definitions (wire/kafka_messages.json)."""
 
 from __future__ import annotations
 

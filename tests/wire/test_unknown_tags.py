@@ -36,10 +36,10 @@ GIVEN: dict[str, dict[str, Any]] = {
     "Produce": {"Acks": 1},
     "CreateTopics": {"Topics": [{"Name": "made", "NumPartitions": 1, "ReplicationFactor": 1}]},
 }
-"""What a request needs so that it is answered, beyond a row in each array."""
+"""Fields without which a request is not answered, beyond a row in each array."""
 
 
-def asked(api: str, version: int, kind: type[Message] = Tagging) -> bytes:
+def request_without_length(api: str, version: int, kind: type[Message] = Tagging) -> bytes:
     """Return a request without its length."""
     fields = FOUND["messages"][f"{api}Request"]["fields"]
     return request(api, version, {**rows(fields), **GIVEN.get(api, {})}, kind)[4:]
@@ -59,7 +59,7 @@ def tags(servers: str) -> Iterator[tuple[str, int]]:
 
 @pytest.mark.parametrize(("api", "version"), FLEXIBLE)
 def test_a_request_says_with_unknown_tags_what_it_says_without(api: str, version: int) -> None:
-    tagged, sound = asked(api, version), asked(api, version, Message)
+    tagged, sound = request_without_length(api, version), request_without_length(api, version, Message)
     assert tagged.count(TAGGED) >= 2
     assert read_request(tagged, NAMES) == read_request(sound, NAMES)
     assert Repeated(NAMES).read(tagged).bodies == read_request(sound, NAMES).bodies
@@ -68,7 +68,7 @@ def test_a_request_says_with_unknown_tags_what_it_says_without(api: str, version
 
 @pytest.mark.parametrize(("api", "version"), FLEXIBLE)
 def test_a_request_with_unknown_tags_is_answered(api: str, version: int, servers: str) -> None:
-    data = asked(api, version)
+    data = request_without_length(api, version)
     answer = exchange(servers, struct.pack(">i", len(data)) + data)
     assert answer, "the connection is closed"
     assert read_response(api, version, answer, NAMES)[0] == 1
@@ -80,7 +80,7 @@ def test_a_response_says_with_unknown_tags_what_it_says_without(api: str, versio
     tagged, sound = (response(api, version, values, kind) for kind in (Tagging, Message))
     assert TAGGED in tagged
     assert read_response(api, version, tagged, NAMES) == read_response(api, version, sound, NAMES)
-    request = read_frame(asked(api, version), NAMES)
+    request = read_frame(request_without_length(api, version), NAMES)
     assert Answer(request, tagged).bodies(NAMES) == Answer(request, sound).bodies(NAMES)
     assert not isinstance(Answer(request, tagged).bodies(NAMES)[0], Unread)
     assert Answer(request, tagged).values == Answer(request, sound).values is not None

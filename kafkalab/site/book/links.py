@@ -10,7 +10,8 @@ from html import escape, unescape
 from pathlib import Path
 from urllib.parse import unquote
 
-from kafkalab.course.glossary import PAGE, Term, terms
+from kafkalab.course.glossary import Term, terms
+from kafkalab.grading.landing import GLOSSARY
 
 CODE = r"^```.*?^```|`[^`\n]*`"
 LINK = re.compile(rf"({CODE})|(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", re.M | re.S)
@@ -75,7 +76,7 @@ class Links:
 
 def _tooltip(source: str, place: str) -> str:
     """Return the attributes of a link to a term: its sentence in both languages; "" for all other links."""
-    term = _terms().get(place) if source == PAGE.as_posix() else None
+    term = _terms().get(place) if source == GLOSSARY.as_posix() else None
     if term is None:
         return ""
     english, chinese = (escape(text.replace("`", "")) for text in (term.english, term.chinese))

@@ -10,6 +10,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
+from kafkalab.grading.landing import anchor_in_notebook
 from kafkalab.site.lite import FOLDER as JUPYTER
 from kafkalab.site.lite import notebook_address
 
@@ -31,7 +32,7 @@ class NameIds(SphinxTransform):
         taken = {section["slug"] for section in sections}
         for section in sections:
             section["ids"] = [section["slug"]]
-            if (name := section[0].astext().replace(" ", "-")) not in taken:
+            if (name := anchor_in_notebook(section[0].astext())) not in taken:
                 section["ids"].append(name)
                 taken.add(name)
 

@@ -17,12 +17,12 @@ from kafkalab.wire.primitives import Codec, Sink, Source
 from kafkalab.wire.rules import Custom, Is, Rows
 from kafkalab.wire.shapes import Shape
 from kafkalab.wire.structs import Values, raw, versioned_bytes
-from kafkalab.wire.values import ASSIGNMENT, OR_NULL, SUBSCRIPTION, Kind, by_topic, partitions_in, written
+from kafkalab.wire.values import ASSIGNMENT, OR_NULL, SUBSCRIPTION, Kind, by_topic, partitions_in, write_only
 
 _VERSION = Struct(">h")
 TXN_KEY, OFFSET_KEY, GROUP_KEY = "TransactionLogKey", "OffsetCommitKey", "GroupMetadataKey"
 KEYS = {0: OFFSET_KEY, 1: OFFSET_KEY, 2: GROUP_KEY}
-"""What a key of `__consumer_offsets` is of, by the number that it begins with; 0 is the oldest offsets'."""
+"""Names of the keys of `__consumer_offsets`, by the number that a key begins with; 0 and 1 are offsets."""
 TXN, OFFSET, GROUP = "TransactionLogValue", "OffsetCommitValue", "GroupMetadataValue"
 WRITTEN = {TXN: 1, OFFSET: 4, GROUP: 3}
 """The versions that Kafka 4.3 writes; an offset that expires has version 1."""
@@ -56,7 +56,7 @@ VALUES: dict[str, tuple[type, tuple[Any, ...]]] = {
         Is("protocol", "protocol", OR_NULL),
         Is("leader", "leader", OR_NULL),
         Rows("members", "members", (
-            Is("client_host", "client_id", written(lambda *_: HOST)),
+            Is("client_host", "client_id", write_only(lambda *_: HOST)),
             Is("subscription", "subscription", SUBSCRIPTION),
             Is("assignment", "assignment", ASSIGNMENT),
         )),
@@ -83,7 +83,7 @@ def _read(name: str, data: bytes | None, **key: str) -> Any:
     return VALUES[name][0](**{**values, **key})
 
 
-def _written(name: str, value: Any, version: int) -> bytes | None:
+def _encode(name: str, value: Any, version: int) -> bytes | None:
     if value is None:
         return None
     sink = Sink(_VERSION.pack(version))
@@ -105,7 +105,7 @@ def _read_key(key: bytes | None, kinds: dict[int, str]) -> tuple[str, Values]:
 
 def transaction_record(record: Record) -> tuple[bytes, bytes | None]:
     """Return key and value of a record of `__transaction_state`."""
-    return _key(0, TXN_KEY, transactional_id=record.key or ""), _written(TXN, record.value, WRITTEN[TXN])
+    return _key(0, TXN_KEY, transactional_id=record.key or ""), _encode(TXN, record.value, WRITTEN[TXN])
 
 
 def read_transaction_record(key: bytes | None, data: bytes | None, headers: Headers) -> Record:
@@ -119,10 +119,10 @@ def group_record(record: Record) -> tuple[bytes, bytes | None]:
     group, _, partition = (record.key or "").rpartition("/")
     value = record.value
     if partition == "":
-        return _key(2, GROUP_KEY, group=group), _written(GROUP, value, WRITTEN[GROUP])
+        return _key(2, GROUP_KEY, group=group), _encode(GROUP, value, WRITTEN[GROUP])
     key = _key(1, OFFSET_KEY, group=group, topic=topic_of(partition), partition=index_of(partition))
     expires = value is not None and value.expire_timestamp_ms >= 0
-    return key, _written(OFFSET, value, 1 if expires else WRITTEN[OFFSET])
+    return key, _encode(OFFSET, value, 1 if expires else WRITTEN[OFFSET])
 
 
 def read_group_record(key: bytes | None, data: bytes | None, headers: Headers) -> Record:
