@@ -51,7 +51,8 @@ def shipped_files(source: Path, solutions: bool = False) -> dict[str, bytes]:
 def _course_files(source: Path) -> Iterator[Path]:
     for pattern in ("README.md", f"{LABS}/README.md", "data/*.md", "docs/*.md", "docs/*.txt", "docs/*.py"):
         yield from source.glob(pattern)
-    yield from (source / LABS).rglob("[0-9]*.ipynb")
+    for folder in (LABS, SOLUTIONS):  # and not the folder in which JupyterLab keeps checkpoints
+        yield from (source / folder).glob("[0-9]*.ipynb")
     yield from (source / "docs" / "testing").glob("*.py")
     yield from (p for p in (source / "data").rglob("*.klab") if "recorded" not in p.parts)
 

@@ -163,6 +163,13 @@ def test_what_is_shipped_has_every_lab_and_no_solution_unless_asked_for(root: Pa
     }
 
 
+def test_a_checkpoint_of_jupyterlab_is_not_shipped(tmp_path: Path) -> None:
+    for name in ("labs/00_start.ipynb", "labs/.ipynb_checkpoints/00_start-checkpoint.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(MINE)
+    assert list(shipped_files(tmp_path, True)) == ["labs/00_start.ipynb"]
+
+
 def test_every_link_of_what_is_shipped_leads_to_a_file_that_is_shipped(root: Path) -> None:
     files = shipped_files(root)
     there = {*files, *(parent.as_posix() for name in files for parent in Path(name).parents)}
