@@ -29,6 +29,7 @@ COMMANDS = {
     "bugs": ("pages", "make docs/bugs.md: Kafka's bugs, each with a run that shows it"),
     "atlas": ("pages", "make docs/errors.md: each error, in a run that meets it"),
     "profiles": ("pages", "make docs/profiles.md: the same questions, answered by each Kafka version"),
+    "changes": ("pages", "make docs/changes.md: what the newest release of Kafka changed for transactions"),
     "protocol": ("pages", "make docs/protocol.md: what this Kafka does and why"),
 }
 """By its name, the module of kafkalab.cli that has the command's `add_options` and `act`, and what it does."""

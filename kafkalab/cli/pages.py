@@ -1,4 +1,4 @@
-"""`kafkalab rules`, `bugs`, `atlas`, `profiles` and `protocol`: each writes a page of docs/ from runs and tables."""
+"""`kafkalab rules`, `bugs`, `atlas` and the others of MODULES: each writes a page of docs/ from runs or tables."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ MODULES = {
     "bugs": "bug_page",
     "atlas": "error_atlas",
     "profiles": "profile_table",
+    "changes": "changes_page",
     "protocol": "protocol_page",
 }
 """By its command, the module of kafkalab.reference with the page's `PAGE` and `text_of(root)`."""

@@ -17,6 +17,7 @@ from typing import Any
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
 from kafkalab.cli.typed_faults import listen
 from kafkalab.limits import quoted, whole_number
+from kafkalab.protocol.api import REFERENCES, USUAL
 
 LAST_PORT = 65_535
 THRESHOLDS = 5_000, 5, 5
@@ -30,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=9092, help="the first broker's port, the others follow; 0: any")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
     parser.add_argument("--cluster-level", type=int, default=2, metavar="N", help="transaction.version: 2 or 1 (2)")
+    parser.add_argument("--kafka", default=USUAL, choices=list(REFERENCES), help=f"the release to be ({USUAL})")
     parser.add_argument("--topics", default="", metavar="NAME:N,...", help="topics with their partitions")
     parser.add_argument(
         "--config", action="append", default=[], metavar="NAME=VALUE", help="a broker setting, as Kafka names it"
@@ -55,7 +57,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         config = dict(map(_setting, options.config))
         faults = list(map(fault_of, options.fault))
-        scenario = scenario_of(options.cluster_level, options.brokers, _topics(options.topics), config)
+        scenario = scenario_of(options.cluster_level, options.brokers, _topics(options.topics), config, options.kafka)
         folder = _folder(options) if options.data is not None else None
         live = RealTime(scenario, prepare=folder.prepare if folder else None)
         for fault in faults:

@@ -26,7 +26,8 @@ class ClientPort(Protocol):
     request goes out in its version, or in that of the `transaction_version` given with it.
 
     `coordinator_bumps_epoch` says that coordinators know InitProducerId 3 and later (KIP-360), `two_phase_commit` that
-    they know version 6 (KIP-939, not stable in 4.4). `timed_out` says, while a request is answered with None, that its
+    they know version 6 (KIP-939, not stable in 4.4), `commits_by_topic_id` that the client knows TxnOffsetCommit 6
+    (KIP-1319). `timed_out` says, while a request is answered with None, that its
     connection was closed because a request on it had timed out.
     """
 
@@ -35,6 +36,7 @@ class ClientPort(Protocol):
     bootstrap: tuple[str, ...]
     coordinator_bumps_epoch: bool
     two_phase_commit: bool
+    commits_by_topic_id: bool
     filters_aborted: bool
 
     @property

@@ -270,6 +270,7 @@ _BY_ERROR: dict[Error, type[KafkaError]] = {
     Error.STALE_MEMBER_EPOCH: _of("StaleMemberEpoch", _A),
     Error.TRANSACTION_ABORTABLE: TransactionAbortableError,
     Error.INVALID_REGULAR_EXPRESSION: _of("InvalidRegularExpression", _A),
+    Error.REBOOTSTRAP_REQUIRED: _of("RebootstrapRequired", _A),
 }
 _JAVA = {
     "KafkaTimeoutError": "TimeoutException",

@@ -15,6 +15,7 @@ from kafkalab.limits import listed, quoted
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
+from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
@@ -52,15 +53,17 @@ class LiveCluster:
         hold: bool | str | Iterable[str] = (),
         port: int = 0,
         most_events: int = MOST_EVENTS,
+        kafka: str = USUAL,
         **config: Any,
     ) -> None:
         """Listen on `port` and the ports after it, 0 for free ones; `hold` as in `hold()`, True for every frame shown.
 
         `cluster_level` is the finalized level of `transaction.version`, 1 or 2; at 2 a client speaks protocol 2 if it
-        can, otherwise 1. `config` has broker settings, such as `group_initial_rebalance_delay_ms=0`. ValueError for
-        another level, and for anything that no scenario has; OSError if a port is taken.
+        can, otherwise 1. `kafka` is the release to be, "4.3" or "4.4". `config` has broker settings, such as
+        `group_initial_rebalance_delay_ms=0`. ValueError for another level or release, and for anything that no scenario
+        has; OSError if a port is taken.
         """
-        self._real = RealTime(scenario_of(cluster_level, brokers, dict(topics or {}), config), keep=True)
+        self._real = RealTime(scenario_of(cluster_level, brokers, dict(topics or {}), config, kafka), keep=True)
         self.cluster_level = cluster_level
         self._server = Server(self._real)
         self.cluster: Cluster = self._real.cluster

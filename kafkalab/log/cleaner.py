@@ -17,7 +17,7 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.log.producer_state.entry import NO_OFFSET
 from kafkalab.log.segments import SEGMENT_BYTES, Segment, segments_of
 from kafkalab.protocol.records import Batch, CleanedBatch, Record
-from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
+from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS, NO_NEEDLESS_BATCH
 
 DELETE_RETENTION_MS = 86_400_000
 NO_HORIZON = -1
@@ -96,6 +96,7 @@ class _Cleaner:
         rules = log.producers.rules
         self.horizons = rules.on(DELETE_HORIZON)
         self.keeps_last = rules.on(LAST_BATCH_STAYS)
+        self.last_end = log.high_watermark if rules.on(NO_NEEDLESS_BATCH) else end
         self.newest: dict[str, int] = {}
         self.horizons_set = 0
 
@@ -201,8 +202,11 @@ class _Cleaner:
         ]
 
     def _stays(self, batch: Batch) -> bool:
-        """Return True if an empty batch stays: a producer's last one, or the last below the high watermark."""
-        if batch.last_offset == self.log.high_watermark - 1:
+        """Return True if an empty batch stays: a producer's last one, or the one that ends at `last_end`.
+
+        Without the latter the log could end at a lower offset than before (KAFKA-17076).
+        """
+        if batch.last_offset == self.last_end - 1:
             return True
         entry = self.log.producers.entries.get(batch.producer_id)
         if entry is None or not self.keeps_last:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+REFERENCES = {"4.3": "4.3.1", "4.4": "4.4.0"}
+"""By release of Kafka, in order, the version whose answers are recorded; the first is the one that labs follow."""
+USUAL = next(iter(REFERENCES))
 EVERY = range(-1, 0)
 BETWEEN_SERVERS = range(0)
 
@@ -24,7 +28,7 @@ class Api:
     shown only when they are asked for, all else is "transaction".
 
     `versions` are those that the lab speaks, `offered` those of them that a broker offers to clients: every one, unless
-    the rest is for brokers only.
+    the rest is for brokers only. `since` has, by release of Kafka, the first version that came with it.
     """
 
     key: int
@@ -34,6 +38,7 @@ class Api:
     category: str
     about: str
     offered: range = field(default=EVERY, kw_only=True)
+    since: Mapping[str, int] = field(default_factory=dict, kw_only=True, hash=False)
 
     name: str = field(init=False)
 
@@ -41,3 +46,13 @@ class Api:
         object.__setattr__(self, "name", self.request.__name__)
         if self.offered == EVERY:
             object.__setattr__(self, "offered", self.versions)
+
+    def known_to(self, kafka: str) -> range:
+        """Return the versions that a release of Kafka, such as "4.3", knows."""
+        releases = list(REFERENCES)
+        later = [self.since[release] for release in releases[releases.index(kafka) + 1 :] if release in self.since]
+        return range(self.versions.start, min([self.versions.stop, *later]))
+
+    def offered_by(self, kafka: str) -> range:
+        """Return the versions that a broker of this release offers to clients."""
+        return range(self.offered.start, min(self.offered.stop, self.known_to(kafka).stop))

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from kafkalab.protocol.partitions import topic_of
 
+CLUSTER_ID = "kafkalab"
+"""The id of every cluster that the lab runs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionInfo:

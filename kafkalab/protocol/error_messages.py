@@ -126,4 +126,5 @@ MESSAGES: dict[str, str] = {
         " this transactional ID."
     ),
     "INVALID_REGULAR_EXPRESSION": "The regular expression is not valid.",
+    "REBOOTSTRAP_REQUIRED": "Client metadata is stale. The client should rebootstrap to obtain new metadata.",
 }

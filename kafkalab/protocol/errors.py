@@ -84,6 +84,7 @@ class Error(Enum):
     STALE_MEMBER_EPOCH = (113, False)
     TRANSACTION_ABORTABLE = (120, False)
     INVALID_REGULAR_EXPRESSION = (128, False)
+    REBOOTSTRAP_REQUIRED = (129, False)
 
     def __init__(self, code: int, retriable: bool) -> None:
         self.code = code

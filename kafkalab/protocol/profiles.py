@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from kafkalab.limits import QUOTE, listed, quoted
 from kafkalab.protocol import rules
+from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.rules import REGISTRY, Rule
 
+_SINCE_4_3 = (rules.NO_NEEDLESS_BATCH,)
 _SINCE_1_0 = (
     rules.OLD_BATCHES,
     rules.ANY_FIRST_SEQUENCE,
@@ -42,6 +44,7 @@ _SINCE_1_0 = (
     rules.GROUP_LOG_WAITS,
     rules.INVALID_RECORD_CODE,
     rules.LSO_FOR_ALL,
+    *_SINCE_4_3,
 )
 _SINCE_0_11 = (*_SINCE_1_0, rules.FIVE_BATCHES, rules.TIMEOUT_BUMPS)
 
@@ -52,13 +55,14 @@ class Profile:
 
     `cluster_level` is the finalized level of the feature `transaction.version`, 0 to 2. `client_protocol` is the newest
     form of the transactional requests that the clients speak, 0 to 2: a client speaks 2 only on a cluster of level 2.
-    `lacks` has the rules that came later.
+    `lacks` has the rules that came later. `kafka` is the release whose versions of APIs clients and brokers know.
     """
 
     name: str
     client_protocol: int
     cluster_level: int
     lacks: tuple[Rule, ...] = ()
+    kafka: str = USUAL
 
 
 PROFILES: dict[str, Profile] = {
@@ -66,19 +70,22 @@ PROFILES: dict[str, Profile] = {
     for p in (
         Profile(name="0.11", client_protocol=0, cluster_level=0, lacks=_SINCE_0_11),
         Profile(name="1.0", client_protocol=0, cluster_level=0, lacks=(*_SINCE_1_0, rules.OFFSETS_EPOCH)),
-        Profile(name="4.x/TV1", client_protocol=1, cluster_level=2),
-        Profile(name="4.x/TV2", client_protocol=2, cluster_level=2),
+        Profile(name="4.x/TV1", client_protocol=1, cluster_level=2, lacks=_SINCE_4_3),
+        Profile(name="4.x/TV2", client_protocol=2, cluster_level=2, lacks=_SINCE_4_3),
+        Profile(name="4.4/TV1", client_protocol=1, cluster_level=2, kafka="4.4"),
+        Profile(name="4.4/TV2", client_protocol=2, cluster_level=2, kafka="4.4"),
     )
 }
 """The profiles that a scenario may name.
 
-0.11 refused a fenced producer's offsets, 1.0 to 2.4 did not. "4.x/TV1" has clients of client protocol 1, such as
-librdkafka's, on a cluster of level 2: the level does not protect such a client.
+0.11 refused a fenced producer's offsets, 1.0 to 2.4 did not. "4.x" is 4.0 to 4.3. "4.x/TV1" has clients of client
+protocol 1, such as librdkafka's, on a cluster of level 2: the level does not protect such a client.
 """
 
 
-FOR_LEVEL: dict[int, str] = {1: "4.x/TV1", 2: "4.x/TV2"}
-"""The profile whose rules brokers follow that serve real clients, by cluster level; data folders name it."""
+SERVED = {(p.kafka, p.client_protocol): name for name, p in PROFILES.items() if p.client_protocol}
+"""The profile whose rules brokers follow that serve real clients, by release and cluster level; data folders name it.
+"""
 
 RULE_NAMES = tuple(rule.name for rule in REGISTRY)
 
@@ -94,6 +101,8 @@ class Rules:
     """The newest form of the transactional requests that clients speak: 0, 1 or 2."""
     cluster_level: int = field(init=False, repr=False, compare=False)
     """The finalized level of the feature `transaction.version`: 0, 1 or 2."""
+    kafka: str = field(init=False, repr=False, compare=False)
+    """The release whose versions of APIs are known, such as "4.3"."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.profile, str) or self.profile not in PROFILES:
@@ -107,6 +116,7 @@ class Rules:
         object.__setattr__(self, "_off", frozenset((*(r.name for r in profile.lacks), *self.off)))
         object.__setattr__(self, "client_protocol", profile.client_protocol)
         object.__setattr__(self, "cluster_level", profile.cluster_level)
+        object.__setattr__(self, "kafka", profile.kafka)
 
     def on(self, rule: Rule) -> bool:
         """Return True if the rule is in force."""

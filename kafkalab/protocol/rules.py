@@ -86,6 +86,7 @@ CLEAN_ELECTION = Rule("only in-sync replicas are elected", "KAFKA-1028", "what w
 
 # compaction
 DELETE_HORIZON = Rule("a marker's last day is written into its batch", "KIP-534", "markers do go in the end")
+NO_NEEDLESS_BATCH = Rule("no empty batch stays below the high watermark", "KAFKA-20452", "a compacted log stays small")
 LAST_BATCH_STAYS = Rule("compaction keeps a producer's last batch", "KAFKA-5491", "sequences survive compaction")
 
 REGISTRY: tuple[Rule, ...] = tuple(sorted(rule for rule in globals().values() if isinstance(rule, Rule)))

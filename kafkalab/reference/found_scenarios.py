@@ -41,6 +41,7 @@ WHY_NOT: dict[Rule, str] = {
     rules.CLEAN_ELECTION: "it takes a replica that is cut off for long, and then the crash of both others",
     rules.LAST_BATCH_STAYS: "it takes a lost answer, a compaction, a replica that was down meanwhile, and its election",
     rules.DELETE_HORIZON: "what is read is the same; only the log grows",
+    rules.NO_NEEDLESS_BATCH: "what is read is the same; only the log is longer by an empty batch",
 }
 """For each rule that no search has found: what it takes, or why nothing shows."""
 

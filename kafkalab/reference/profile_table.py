@@ -57,6 +57,8 @@ _BEGIN = (init("a"), add("a", "out-0"), produce("a", "out-0", 0, "x"))
 _EXPIRED = (init("a", timeout_ms=1000), *_BEGIN[1:], sleep(TIMED_OUT_MS))
 
 _OFFSETS = offsets("a", "g", "out-0", 1, until="NONE")
+_OF_A_MEMBER = offsets("a", "g", "out-0", 1)
+_OF_A_MEMBER["with"] |= {"generation_id": 3, "member_id": "m"}
 
 QUESTIONS: tuple[Question, ...] = (
     Question("The newest batch is sent again", (idempotent("p"), *_ones(3), _ones(3)[2])),
@@ -80,6 +82,10 @@ QUESTIONS: tuple[Question, ...] = (
     Question(
         "TxnOffsetCommit of a fenced producer",
         (init("a"), init("a"), add_offsets("a", "g"), _OFFSETS, offsets("a", "g", "out-0", 2, epoch="-1")),
+    ),
+    Question(
+        "Transactional offsets of a group that does not exist",
+        (init("a"), add_offsets("a", "g"), _OF_A_MEMBER),
     ),
     Question(
         "The epoch after a second InitProducerId",

@@ -21,6 +21,7 @@ from kafkalab.client.config.defaults import DEFAULTS, VERSIONS, default
 from kafkalab.client.transaction_manager import transition_table as producer
 from kafkalab.client.transaction_manager.error_reactions import APIS, REACTIONS, Reaction
 from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.api import REFERENCES
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.registry import ALL
 from kafkalab.protocol.partitions import java_hash, partition_for
@@ -147,7 +148,9 @@ def _apis() -> list[str]:
 
 def _versions(api: Any) -> str:
     span = f"{api.versions[0]} to {api.versions[-1]}"
-    return f"{span} ({REMOVED[api.name]})" if api.name in REMOVED else span
+    notes = [f"{first} since {kafka}" for kafka, first in api.since.items()]
+    notes += [REMOVED[api.name]] if api.name in REMOVED else []
+    return f"{span} ({'; '.join(notes)})" if notes else span
 
 
 def _rules() -> list[str]:
@@ -159,7 +162,18 @@ def _rules() -> list[str]:
 NAMES = ("my-txn", "my-group", "payments-0", "zürich-β", "polygenelubricants")
 """Ids whose partitions the page shows; the hash of the last one is the smallest integer."""
 
+
+
+def _references() -> list[str]:
+    first, *later = REFERENCES.values()
+    return [
+        f"The reference is Apache Kafka {first}, whose answers were recorded. {' and '.join(later)}, recorded too, "
+        "answers the same unless the text names it ([what changed](changes.md))."
+    ]
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
+    "references": _references,
     "transaction_states": _transaction_states,
     "coordinator_v1": lambda: _transposed(coordinator.TV1, "request", _outcome),
     "coordinator_v2": lambda: _transposed(coordinator.TV2, "request", _outcome),

@@ -48,6 +48,8 @@ REASONS: dict[Rule, str] = {
     "with acks=all; with it the commit waits for a replica to come back, and fails after offsets.commit.timeout.ms.",
     rules.DELETE_HORIZON: "Without it the age is taken from the file's modification time, which every cleaning renews, "
     "so markers and tombstones stay; what is read is the same, from a log that grows.",
+    rules.NO_NEEDLESS_BATCH: "Without it each cleaning keeps the last batch of what it cleans, even if that is empty; "
+    "what is read is the same.",
 }
 """Rules that no scenario can show to matter to a promise about data: why, and what stops without them instead."""
 

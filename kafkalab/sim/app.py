@@ -15,6 +15,8 @@ from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
 from kafkalab.limits import quoted
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import ABORTED_FILTER, KEEP_EPOCH_EXPECTED
 from kafkalab.sim.frame_headers import CLIENT_VERSIONS
@@ -48,6 +50,7 @@ class SimPort:
         self.profile = rules.profile
         self.client_protocol, self.level = rules.client_protocol, level
         self.coordinator_bumps_epoch = rules.on(KEEP_EPOCH_EXPECTED)
+        self.commits_by_topic_id = BY_TOPIC_ID in BY_NAME["TxnOffsetCommit"].known_to(rules.kafka)
         self.two_phase_commit = level.config.unstable_api_versions_enable
         self.filters_aborted = rules.on(ABORTED_FILTER)
         self.cause = -1

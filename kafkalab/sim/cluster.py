@@ -70,7 +70,7 @@ class Cluster:
         self.trace, self.schedule, self.nodes = kernel.trace, kernel.schedule, kernel.nodes
         self.record, self.timer = kernel.record, kernel.timer
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
-        self.network = Network(kernel, scenario.seed, self.rules.client_protocol, frame_faults)
+        self.network = Network(kernel, scenario.seed, self.rules, frame_faults)
         self.request, self.respond = self.network.request, self.network.respond
         block = config.producer_id_block_size
         self.controller = Controller(names, self, rules=self.rules, producer_id_block=block)

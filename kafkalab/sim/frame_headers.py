@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeAlias
 
 from kafkalab.protocol.messages.registry import BY_REQUEST
+from kafkalab.protocol.profiles import Rules
+
+Headers: TypeAlias = dict[type, tuple[str, int, str]]
 
 CLIENT_VERSIONS = {
     0: {
@@ -22,20 +26,26 @@ CLIENT_VERSIONS = {
         "OffsetFetch": 3,
     },
     1: {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "AddPartitionsToTxn": 3},
-    2: {"Produce": 12, "TxnOffsetCommit": 5, "EndTxn": 5, "AddPartitionsToTxn": 3},
+    2: {"Produce": 12, "EndTxn": 5, "AddPartitionsToTxn": 3},
 }
 """By the transaction version that a client speaks, the versions that are not the newest ones."""
 
 
+def both_headers(rules: Rules) -> tuple[Headers, Headers]:
+    """Return the headers of servers' requests and of clients'."""
+    return frame_headers(None, rules.kafka), frame_headers(rules.client_protocol, rules.kafka)
+
+
 @cache
-def frame_headers(client_protocol: int | None) -> dict[type, tuple[str, int, str]]:
+def frame_headers(client_protocol: int | None, kafka: str) -> Headers:
     """Return by type of request the frame's name, version and category.
 
-    They are those of a client that speaks this client protocol; with None those of a broker or the controller.
+    They are those of a client that speaks this client protocol; with None those of a broker or the controller. The
+    versions are those of this release of Kafka.
     """
     headers = {}
     for request, api in BY_REQUEST.items():
-        version, category = api.versions[-1], api.category
+        version, category = api.known_to(kafka)[-1], api.category
         if client_protocol is not None:
             version = CLIENT_VERSIONS[client_protocol].get(api.name, version)
         elif api.name == "AddPartitionsToTxn":

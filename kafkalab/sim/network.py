@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
-from kafkalab.sim.frame_headers import frame_headers
+from kafkalab.sim.frame_headers import both_headers
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node, no_requests
 from kafkalab.sim.links import Links
@@ -23,7 +24,7 @@ NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
 class Network:
     """Carries frames between nodes. Every latency follows from the seed and the frame's number."""
 
-    def __init__(self, kernel: Kernel, seed: int, client_protocol: int, faults: tuple[FrameFault, ...]) -> None:
+    def __init__(self, kernel: Kernel, seed: int, rules: Rules, faults: tuple[FrameFault, ...]) -> None:
         self.kernel = kernel
         self._seed_part = seed * 0x9E3779B9  # of every frame's latency
         self.faults: dict[str, list[FrameFault]] = {}
@@ -39,8 +40,7 @@ class Network:
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
         self.links = Links(self._arrive_now)
-        self._headers_of_servers = frame_headers(None)
-        self._headers_of_clients = frame_headers(client_protocol)
+        self._headers_of_servers, self._headers_of_clients = both_headers(rules)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
         self.quiet = False
         """In real time, with no trace kept, while `is_whole`: frames arrive at once and leave no events."""

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from kafkalab.testing.kafka_lab import KafkaLab
 
-MARKER = "kafka_lab(topics, brokers, cluster_level, hold, **settings): the cluster that kafka_lab begins with"
+MARKER = "kafka_lab(topics, brokers, cluster_level, kafka, hold, **settings): the cluster that kafka_lab begins with"
 EXAMPLE = '@pytest.mark.kafka_lab(topics={"orders": 3}, brokers=3, cluster_level=2, min_insync_replicas=2)'
 SHARED = pytest.StashKey["KafkaLab"]()
 OWN = pytest.StashKey["KafkaLab"]()
@@ -21,9 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what all tests of a run have in common, on the command line and in the ini file."""
     group = parser.getgroup("kafka_lab", "kafka_lab: a small Kafka for tests of applications")
     group.addoption("--kafka-lab-cluster-level", metavar="N", help="transaction.version: 2 (default) or 1")
+    group.addoption("--kafka-lab-kafka", metavar="RELEASE", help="the release of Kafka to be, such as 4.4")
     group.addoption("--kafka-lab-brokers", metavar="N", help="how many brokers (3)")
     group.addoption("--kafka-lab-keep", metavar="DIR", help="keep traces and pictures of failed tests in this folder")
     parser.addini("kafka_lab_cluster_level", "as --kafka-lab-cluster-level", default="")
+    parser.addini("kafka_lab_kafka", "as --kafka-lab-kafka", default="")
     parser.addini("kafka_lab_brokers", "as --kafka-lab-brokers", default="")
     parser.addini("kafka_lab_keep", "as --kafka-lab-keep; the default is in pytest's cache", default="")
     parser.addini("kafka_lab_topics", "topics with their partitions: orders:3 payments:1", type="args", default=[])
@@ -32,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Describe the marker, and refuse options that no cluster has."""
     config.addinivalue_line("markers", MARKER)
-    if any(chosen(config, name) for name in ("cluster_level", "brokers")) or config.getini("kafka_lab_topics"):
+    if any(chosen(config, name) for name in ("cluster_level", "kafka", "brokers")) or config.getini("kafka_lab_topics"):
         options_of(config)
 
 
@@ -44,13 +46,18 @@ def chosen(config: pytest.Config, name: str) -> str:
 def options_of(config: pytest.Config) -> dict[str, Any]:
     """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
     from kafkalab.limits import quoted, whole_number
-    from kafkalab.protocol.profiles import FOR_LEVEL
+    from kafkalab.protocol.api import REFERENCES, USUAL
+    from kafkalab.protocol.profiles import SERVED
 
     options: dict[str, Any] = {}
     if level := chosen(config, "cluster_level"):
         options["cluster_level"] = whole_number(level)
-        if options["cluster_level"] not in FOR_LEVEL:
+        if (USUAL, options["cluster_level"]) not in SERVED:
             raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quoted(level)}")
+    if kafka := chosen(config, "kafka"):
+        options["kafka"] = kafka
+        if kafka not in REFERENCES:
+            raise pytest.UsageError(f"kafka_lab_kafka: {' or '.join(REFERENCES)}, not {quoted(kafka)}")
     if brokers := chosen(config, "brokers"):
         options["brokers"] = whole_number(brokers)
         if not 1 <= options["brokers"] <= 9:

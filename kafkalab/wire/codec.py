@@ -90,7 +90,7 @@ def read_request(data: bytes, names: Names) -> Asked:
     try:
         key, version, correlation_id, length = HEADER.unpack_from(data)
         api = API_NAMES.get(key, f"API {key}")
-        if version not in OFFERED.get(api, ()):
+        if version not in OFFERED[names.kafka].get(api, ()):
             if api == "ApiVersions":
                 return Asked(api, 0, correlation_id, "", ())
             raise UnsupportedVersionError(f"{api} {version}")

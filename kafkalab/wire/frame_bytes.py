@@ -21,9 +21,9 @@ def frame_bytes(cluster: Cluster, frame: Frame) -> int:
     """
     request = cluster.trace.frames[frame.of] if frame.kind == "response" else frame
     verifies = request.category == "verification"
-    if not verifies and request.version not in BY_NAME[request.name].offered:
+    if not verifies and request.version not in BY_NAME[request.name].offered_by(cluster.rules.kafka):
         return UNKNOWN
-    names = Names({broker: (broker, PORT) for broker in cluster.broker_names})
+    names = Names({broker: (broker, PORT) for broker in cluster.broker_names}, kafka=cluster.rules.kafka)
     names.learn(cluster.controller.metadata)
     body, known = request.body, (request.name, request.version, request.correlation_id, request.sender)
     data = request_bytes(*known, body, names)

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.limits import quoted
+from kafkalab.protocol.api import REFERENCES, USUAL
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
-from kafkalab.protocol.profiles import FOR_LEVEL
+from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.cluster import Cluster, Watch
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
@@ -23,15 +24,19 @@ LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
 
 
-def scenario_of(cluster_level: int, brokers: int, topics: dict[str, int], config: dict[str, Any]) -> Scenario:
-    """Return the scenario of a cluster for real clients. ValueError for a level that is not in `FOR_LEVEL`.
+def scenario_of(
+    cluster_level: int, brokers: int, topics: dict[str, int], config: dict[str, Any], kafka: str = USUAL
+) -> Scenario:
+    """Return the scenario of a cluster for real clients. ValueError for a level or a release that is not in `SERVED`.
 
     The client protocol is the client's own affair: it speaks 2 if it can, and if the cluster is of level 2.
     """
-    if type(cluster_level) is not int or cluster_level not in FOR_LEVEL:
+    if not isinstance(kafka, str) or kafka not in REFERENCES:
+        raise ValueError(f"kafka is {' or '.join(REFERENCES)}, not {quoted(kafka)}")
+    if type(cluster_level) is not int or (kafka, cluster_level) not in SERVED:
         raise ValueError(f"the cluster level (transaction.version) is 1 or 2, not {quoted(cluster_level)}")
-    config = {"transaction_version": cluster_level, **config}
-    return Scenario(title="live", brokers=brokers, profile=FOR_LEVEL[cluster_level], topics=topics, config=config)
+    config, profile = {"transaction_version": cluster_level, **config}, SERVED[kafka, cluster_level]
+    return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config)
 
 
 def fault_of(text: str) -> Fault:

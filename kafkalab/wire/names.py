@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.api import USUAL
+from kafkalab.protocol.cluster_metadata import CLUSTER_ID, ClusterMetadata
 from kafkalab.protocol.partitions import topic_of
 
 UNKNOWN_ID = "unknown topic id "
@@ -20,7 +21,9 @@ class Names:
     """`addresses` maps a broker's name to host and port. Node ids count from 1 in the order of the brokers."""
 
     addresses: dict[str, tuple[str, int]]
-    cluster_id: str = "kafkalab"
+    cluster_id: str = CLUSTER_ID
+    kafka: str = USUAL
+    """The release of Kafka whose versions a server offers."""
     _node_ids: dict[str, int] = field(init=False)
     _nodes: dict[int, str] = field(init=False)
     _topic_ids: dict[str, UUID] = field(default_factory=dict)

@@ -68,7 +68,7 @@ class Server:
         except OSError:
             await self.close()
             raise
-        self.names = Names(addresses)
+        self.names = Names(addresses, kafka=self.live.cluster.rules.kafka)
         self.repeated = Repeated(self.names)
         self.names.learn(self.live.cluster.controller.metadata)
         self.live.when_ended, self.live.when_started = self.disconnect, self._listeners.open_again

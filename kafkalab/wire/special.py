@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kafkalab.broker.handlers.create_topics import is_legal
+from kafkalab.protocol.api import REFERENCES
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
@@ -20,19 +21,29 @@ from kafkalab.wire.values import ERRORS
 
 # ApiVersions
 
-OFFERED = {api.name: api.offered for api in sorted(ALL, key=lambda api: api.key) if api.offered}
-"""The versions that a server offers, by API."""
+OFFERED = {
+    kafka: {api.name: api.offered_by(kafka) for api in sorted(ALL, key=lambda api: api.key) if api.offered}
+    for kafka in REFERENCES
+}
+"""The versions that a server offers, by release of Kafka and by API."""
 
 FEATURE = "transaction.version"
 NOBODY = UUID(int=0)
 """The topic id that says none."""
 
 
-def api_keys(message: Any, sink: Sink) -> Any:
+def api_keys(error: Error, sink: Sink) -> Any:
+    """Return nothing for a request that is refused, unless its version is the reason."""
+    if error not in (Error.NONE, Error.UNSUPPORTED_VERSION):
+        return []
     return [
         {"api_key": BY_NAME[api].key, "min_version": versions[0], "max_version": versions[-1]}
-        for api, versions in OFFERED.items()
+        for api, versions in OFFERED[sink.names.kafka].items()
     ]
+
+
+def supported(error: Error, sink: Sink) -> Any:
+    return [{"name": FEATURE, "max_version": 2}] if error is Error.NONE else []
 
 
 def finalized(message: ApiVersionsResponse, sink: Sink) -> Any:

@@ -12,6 +12,7 @@ from kafkalab.wire.values import (
     BATCH,
     BATCHES,
     ERROR,
+    EXPECTED_NODE,
     HOST,
     ISOLATION,
     MESSAGE,
@@ -58,11 +59,12 @@ COORDINATOR = (
 PROTOCOL = (Is("protocol_type", "protocol_type", OR_NULL), Is("protocol_name", "protocol_name", OR_NULL))
 
 TABLE: dict[str, tuple[Any, ...]] = {
+    "ApiVersions": (Is("node_id", "node_id", EXPECTED_NODE),),
     "ApiVersionsResponse": (
         Is("api_keys", "error", write_only(special.api_keys)),
-        Is("supported_features", "error", write_only(lambda *_: [{"name": special.FEATURE, "max_version": 2}])),
+        Is("supported_features", "error", write_only(special.supported)),
         Custom("finalized_features", special.level, special.finalized),
-        Is("finalized_features_epoch", "error", write_only(lambda *_: 1)),
+        Is("finalized_features_epoch", "error", write_only(lambda error, _: 1 if error is Error.NONE else -1)),
     ),
     "Metadata": (
         Custom("topics", special.topics_of, special.topics_asked),

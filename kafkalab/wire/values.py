@@ -114,6 +114,11 @@ BATCHES = _kind(read_batches, bytes_of)
 SUBSCRIPTION = _kind(subscription, subscription_bytes)
 ASSIGNMENT = _kind(assignment, assignment_bytes)
 ONE_MEMBER = _kind(lambda member_id: (LeavingMember(member_id),), lambda members: members[0].member_id)
+EXPECTED_NODE = Kind(
+    lambda node_id, source: "" if node_id < 0 else source.names.node(node_id) or f"node {node_id}",
+    lambda node, sink: sink.names.node_id(node),
+)
+"""A node that need not be of this cluster; "" is none."""
 NODE = Kind(lambda node_id, source: source.names.node(node_id), lambda node, sink: sink.names.node_id(node))
 
 

@@ -48,7 +48,7 @@ class ScriptedPort:
         self.bootstrap: tuple[str, ...] = ("b1",)
         self.transaction_version, self.coordinator_bumps_epoch = version, bumps
         self.filters_aborted = True
-        self.two_phase_commit = self.timed_out = False
+        self.two_phase_commit = self.commits_by_topic_id = self.timed_out = False
         self.script: dict[str, list[Any]] = {k: v if isinstance(v, list) else [v] for k, v in script.items()}
         self.requests: list[tuple[int, Any]] = []
         self.versions: list[int] = []

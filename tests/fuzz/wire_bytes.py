@@ -15,8 +15,7 @@ from kafkalab.wire.codec import request_bytes
 from kafkalab.wire.live import RealTime, scenario_of
 from kafkalab.wire.names import Names
 from kafkalab.wire.server import Connection, Server
-from kafkalab.wire.special import OFFERED
-from tests.wire.messages import NAMES, carried, message
+from tests.wire.messages import NAMES, OFFERED, carried, message
 
 ODD = (0, 1, 0x7F, 0x80, 0xFF)
 HARD = (
@@ -133,7 +132,7 @@ def bytes_are_met(parts: list[bytes]) -> str:
 async def _met(parts: list[bytes]) -> str:
     live = RealTime(scenario_of(2, 3, {"t": 2, "other": 13}, {}))
     server, lines = Server(live), Lines()
-    server.names = Names(NAMES.addresses)
+    server.names = Names(NAMES.addresses, kafka=NAMES.kafka)
     try:
         with patch("kafkalab.wire.server.log", lines):
             first = _connected(server)

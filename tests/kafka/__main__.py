@@ -9,9 +9,12 @@ from pathlib import Path
 
 from tests.kafka.differences import compared, report
 from tests.kafka.lab_side import run
-from tests.kafka.script import RECORDED, belongs, recorded, scripts_of, text_of
+from tests.kafka.script import LIKE, RECORDED, belongs, read_recording, scripts_of, text_of
 
-RECORDINGS = ("4.3.1-tv2", "4.3.1-tv1", "4.3.1-tv0", "4.3.1-three-nodes", "4.3.1-acl", "1.0.0")
+RECORDINGS = [path.stem for path in sorted(RECORDED.glob("[0-9]*.json"))]
+
+OWN_ANSWERS = [name for name in RECORDINGS if name.partition("-")[0] not in LIKE]
+"""Those of which all answers are stored."""
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -24,11 +27,11 @@ def _record(options: argparse.Namespace) -> int:
     features, answers = record(options.recording, *where, options.only, options.family)
     path = options.out or RECORDED / f"{options.recording}.json"
     if path.exists() and (options.only or options.family):
-        answers = {**json.loads(path.read_text())["answers"], **answers}
+        answers = {**read_recording(path)["answers"], **answers}
     known = [s["name"] for s in scripts_of() if belongs(s, options.recording)]
     answers = {name: answers[name] for name in known if name in answers}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text_of(options.recording.partition("-")[0], features, answers))
+    path.write_text(text_of(options.recording, features, answers))
     failed = [n for n, found in answers.items() if any("failed" in a for a in found)]
     print(f"{len(answers)} scripts, {sum(map(len, answers.values()))} answers, {len(failed)} failed {failed} -> {path}")
     return bool(failed)
@@ -42,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    found = recorded(options.recording) if options.out is None else json.loads(options.out.read_text())
+    found = read_recording(options.out or RECORDED / f"{options.recording}.json")
     scripts = [s for s in scripts_of(*options.family) if belongs(s, options.recording) and options.only in s["name"]]
     rows = compared(options.recording, scripts, found)
     print(report(rows))
@@ -100,7 +103,7 @@ def main() -> int:
     command.add_argument("--count", type=int, default=40)
     command.add_argument("--seed", type=int, default=2026)
     command.add_argument("--parts", nargs="*", default=["kafkalab/broker/handlers"], help="folders that are broken")
-    command.add_argument("--recordings", nargs="*", default=RECORDINGS, help="those that are asked")
+    command.add_argument("--recordings", nargs="*", default=OWN_ANSWERS, help="those that are asked")
     commands.add_parser("page", help="write docs/compared.md").set_defaults(act=_page)
     options = parser.parse_args()
     status: int = options.act(options)

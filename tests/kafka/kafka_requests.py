@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from kafkalab.protocol.cluster_metadata import CLUSTER_ID
+from tests.kafka import running_kafka
 from tests.kafka.batches import batch_of
 from tests.kafka.kafka_names import Names
 
@@ -100,9 +102,7 @@ def txn_offset_commit(g: Fields, n: Names, version: int) -> Fields:
 
 
 def offset_commit(g: Fields, n: Names, version: int) -> Fields:
-    row = {**_member(g, n), "Topics": _offsets(g, n), "RetentionTimeMs": g.get("retention_time_ms", -1)}
-    row["GenerationIdOrMemberEpoch"] = row.pop("GenerationId")
-    return row
+    return {**_member(g, n), "Topics": _offsets(g, n), "RetentionTimeMs": g.get("retention_time_ms", -1)}
 
 
 def offset_fetch(g: Fields, n: Names, version: int) -> Fields:
@@ -261,7 +261,11 @@ def create_topics(g: Fields, n: Names, version: int) -> Fields:
 
 
 def api_versions(g: Fields, n: Names, version: int) -> Fields:
-    return {"ClientSoftwareName": g.get("client_software_name", "oracle"), "ClientSoftwareVersion": "1"}
+    place = {}
+    if "cluster_id" in g:
+        cluster = running_kafka.CLUSTER_ID if g["cluster_id"] == CLUSTER_ID else g["cluster_id"]
+        place = {"ClusterId": cluster, "NodeId": int(g["node_id"].removeprefix("b") or -1)}
+    return {"ClientSoftwareName": g.get("client_software_name", "oracle"), "ClientSoftwareVersion": "1", **place}
 
 
 REQUESTS: dict[str, Callable[[Fields, Names, int], Fields]] = {

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
 from kafkalab.programs.raw_requests import Hand
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
-from kafkalab.protocol.partitions import offsets_partition, topic_of, transaction_partition
+from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID
+from kafkalab.protocol.partitions import index_of, offsets_partition, topic_of, transaction_partition
+from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Restart
@@ -43,6 +46,7 @@ class LabSide(Hand):
         self.full: list[Answer] = []
         self.groups: set[str] = set()
         self.gone: dict[str, str] = {}
+        self._version = 0
 
     async def do(self, step: dict[str, Any]) -> None:
         if "min_isr" in step:
@@ -61,7 +65,7 @@ class LabSide(Hand):
         elif "settle" in step:
             await self._settle()
         elif "ask" in step:
-            given = step.get("with", {})
+            given, self._version = step.get("with", {}), step["version"]
             if "group_id" in given:
                 self.groups.add(given["group_id"])
             await super().do({**step, "with": self._placed(given)})
@@ -114,7 +118,20 @@ class LabSide(Hand):
     def _answered(self, api: str, response: Any, name: str, shown: Any) -> None:
         super()._answered(api, response, name, shown)
         answer = {"error": "NETWORK_EXCEPTION"} if response is None else ANSWERS[api](plain(response), self._back)
+        if api == "TxnOffsetCommit" and self._version >= BY_TOPIC_ID:
+            answer = self._with_ids(answer)
         self.full.append({"ask": api, **answer})
+
+    def _with_ids(self, answer: Answer) -> Answer:
+        """Return the answer as the codec writes it where topics have ids: an unknown one has none (`wire.shapes`)."""
+        known, unknown = self.clusters[0].scenario.topics, "UNKNOWN_TOPIC_OR_PARTITION"
+        parts = [
+            {"partition": f"unknown-{index_of(p['partition'])}", "error": "UNKNOWN_TOPIC_ID"}
+            if p["error"] == unknown and topic_of(p["partition"]) not in known
+            else p
+            for p in answer["parts"]
+        ]
+        return {"parts": sorted(parts, key=itemgetter("partition"))}
 
     def _back(self, partition: str) -> str:
         found = (g for g in sorted(self.groups) if offsets_partition(g) == partition)
@@ -178,7 +195,7 @@ def run(script: Script, recording: str) -> list[Answer]:
     scenario = Scenario(
         title=script["name"],
         brokers=3 if three else 1,
-        profile="1.0" if old else "4.x/TV2",
+        profile="1.0" if old else SERVED[recording[:3], 2],
         rules_off=tuple(script.get("rules_off", ())),
         topics=script.get("topics", {}),
         programs=(Program("app", program),),

@@ -17,6 +17,8 @@ from kafkalab.wire.primitives import varint_bytes
 INTS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "int64": ">q", "float64": ">d"}
 ZERO: dict[str, Any] = {"bool": False, "string": "", "bytes": b"", "records": None, "uuid": bytes(16), "float64": 0.0}
 COMMENT = re.compile(r"^\s*//.*$", re.M)
+RENAMED = {"GenerationId": "GenerationIdOrMemberEpoch"}
+"""Later names of fields; a request that names the old one is written with the name that its definition has."""
 Values = dict[str, Any]
 
 
@@ -95,7 +97,9 @@ class Message:
         return self._read_struct(self.schema["fields"], reader)
 
     def _struct(self, fields: list[Values], values: Values) -> bytes:
-        unknown = set(values) - {f["name"] for f in fields} - {"TopicId"}
+        names = {f["name"] for f in fields}
+        values = {k if k in names else RENAMED.get(k, k): v for k, v in values.items()}
+        unknown = set(values) - names - {"TopicId"}
         if unknown:
             raise ValueError(f"no fields {sorted(unknown)}; there are {[f['name'] for f in fields]}")
         out, tagged = b"", {}

@@ -2,7 +2,8 @@
 
 A script is {"name": "FAMILY.DECISION", "topics": {"t": 2}, "steps": [...]}, and may have "levels": [1, 2] (levels of
 transaction.version; all three if it is left out), "producer_epochs": {"x": 32766}, "nodes": 3,
-"acls": [["WRITE", "Topic:t"]] (what its client is forbidden), and "kafka": ["1.0"] for an old one. A step is one of
+"acls": [["WRITE", "Topic:t"]] (what its client is forbidden), and "kafka": ["1.0"] for the versions that are asked, if
+it is not every 4. A step is one of
 
 * {"ask": API, "to": NODE, "version": 5, "with": {fields}, "as": name, "until": "NONE", "wait": false}; the API's fields
   are those of kafkalab/protocol/messages, and NODE is as in kafkalab/programs/raw_requests.py;
@@ -24,9 +25,12 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 HERE = Path(__file__).parent
 RECORDED = HERE.parent.parent / "data" / "recorded"
+LIKE = {"4.4.0": "4.3.1"}
+"""Of a newer Kafka only the answers that differ from those of an older one are stored."""
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
 OWN_LEVELS = (0, 1, 2)
 OTHER = "other than "
@@ -51,15 +55,13 @@ def families() -> list[str]:
 
 def belongs(script: Script, recording: str) -> bool:
     """Return whether a recording ("4.3.1-tv2", "4.3.1-three-nodes", "1.0.0") has the script."""
-    if recording.endswith("three-nodes"):
-        return bool(script.get("nodes", 1) == 3)
-    if recording.endswith("acl") or "acls" in script:
-        return recording.endswith("acl") and "acls" in script
-    if script.get("nodes", 1) == 3:
+    kafka, _, kind = recording.partition("-")
+    if not kafka.startswith(tuple(script.get("kafka", ("4",)))):
         return False
-    if recording.startswith("1.0"):
-        return "1.0" in script.get("kafka", ())
-    return "4" in script.get("kafka", "4") and int(recording[-1]) in script.get("levels", OWN_LEVELS)
+    wanted = "three-nodes" if script.get("nodes", 1) == 3 else "acl" if "acls" in script else ""
+    if wanted or kind in ("three-nodes", "acl"):
+        return kind == wanted
+    return not kind or int(kind[-1]) in script.get("levels", OWN_LEVELS)
 
 
 def resolved(value: Any, named: dict[str, Answer]) -> Any:
@@ -119,11 +121,16 @@ class Normaliser:
         return value
 
 
-def text_of(kafka: str, features: dict[str, int], answers: dict[str, list[Answer]]) -> str:
-    """Return a recording as text: one answer a line."""
-    head = json.dumps({"kafka": kafka, "features": features})[:-1]
+def text_of(recording: str, features: dict[str, int], answers: dict[str, list[Answer]]) -> str:
+    """Return a recording as text: one answer a line, or a checksum for the answers that its `LIKE` has too."""
+    version, _, kind = recording.partition("-")
+    like = f"{LIKE[version]}-{kind}" if version in LIKE else ""
+    head = json.dumps({"kafka": version, "features": features, **({"like": like} if like else {})})[:-1]
+    others = recorded(like)["answers"] if like else {}
     rows = [
-        f"  {json.dumps(name)}: [\n   " + ",\n   ".join(json.dumps(a) for a in found) + "\n  ]"
+        f'  {json.dumps(name)}: "{_checksum(found)}"'
+        if others.get(name) == found
+        else f"  {json.dumps(name)}: [\n   " + ",\n   ".join(json.dumps(a) for a in found) + "\n  ]"
         for name, found in answers.items()
     ]
     return head + ', "answers": {\n' + ",\n".join(rows) + "\n}}\n"
@@ -131,5 +138,20 @@ def text_of(kafka: str, features: dict[str, int], answers: dict[str, list[Answer
 
 def recorded(recording: str) -> dict[str, Any]:
     """Return a recording: "kafka", "features", and "answers" by the script's name."""
-    found: dict[str, Any] = json.loads((RECORDED / f"{recording}.json").read_text())
+    return read_recording(RECORDED / f"{recording}.json")
+
+
+def read_recording(path: Path) -> dict[str, Any]:
+    """Read a recording's file. ValueError if the recording that it is like has other answers now."""
+    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    others = recorded(found["like"])["answers"] if "like" in found else {}
+    for name, answers in found["answers"].items():
+        if isinstance(answers, str):
+            if answers != _checksum(others.get(name, [])):
+                raise ValueError(f"{found['like']} has other answers to {name} now: record {path.stem} again, too")
+            found["answers"][name] = others[name]
     return found
+
+
+def _checksum(answers: list[Answer]) -> str:
+    return f"{crc32(json.dumps(answers).encode()):08x}"

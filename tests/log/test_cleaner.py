@@ -11,7 +11,7 @@ from kafkalab.log.cleaner import Cleaning, clean, cleanable_end, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
-from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS
+from kafkalab.protocol.rules import DELETE_HORIZON, LAST_BATCH_STAYS, NO_NEEDLESS_BATCH
 from tests.conformance.cleaning import RETENTION_MS, Written
 
 
@@ -90,8 +90,28 @@ def test_the_log_start_limits_what_is_cleaned() -> None:
     assert w.offsets == [0, 1], "deletion is for what is below the log start"
 
 
-def test_a_log_whose_cleaned_segments_are_empty_can_be_cleaned_again() -> None:
+def test_up_to_4_3_each_cleaning_keeps_its_last_batch_though_it_is_empty() -> None:
     w = Written()
+    assert not w.log.producers.rules.on(NO_NEEDLESS_BATCH)
+    w.data(-1, None)
+    w.data(-1, None)
+    w.log.roll(w.now)
+    w.data(-1, "a")
+    assert w.clean(roll=False) == Cleaning(first_dirty=0, end=2, batches_removed=1, records_removed=2)
+    assert [(b.base_offset, len(b.records)) for b in w.log.batches] == [(1, 0), (2, 1)]
+
+
+def test_a_batch_that_ends_at_the_high_watermark_stays_though_it_is_empty() -> None:
+    for profile in ("4.x/TV2", "4.4/TV2"):
+        w = Written(Rules(profile))
+        w.data(-1, None)
+        w.data(-1, None)
+        assert w.clean() == Cleaning(first_dirty=0, end=2, batches_removed=1, records_removed=2)
+        assert [b.base_offset for b in w.log.batches] == [1]
+
+
+def test_a_log_whose_cleaned_segments_are_empty_can_be_cleaned_again() -> None:
+    w = Written(Rules("4.4/TV2"))
     w.data(-1, None)
     w.log.roll(w.now)
     w.data(-1, "a")

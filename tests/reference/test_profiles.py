@@ -48,4 +48,11 @@ def test_every_two_profiles_differ() -> None:
     ],
 )
 def test_differences_that_the_facts_name(question: str, answers: list[str]) -> None:
-    assert list(TABLE[question].values()) == answers
+    assert [TABLE[question][p] for p in ("0.11", "1.0", "4.x/TV1", "4.x/TV2")] == answers
+
+
+def test_offsets_of_a_group_that_does_not_exist_have_an_error_of_their_own_since_4_4() -> None:
+    """KIP-1319, for clients of transaction version 2 only: others ask in version 4."""
+    found = TABLE["Transactional offsets of a group that does not exist"]
+    assert [p for p, said in found.items() if said == "GROUP_ID_NOT_FOUND"] == ["4.4/TV2"]
+    assert {found[p] for p in ("4.x/TV1", "4.x/TV2", "4.4/TV1")} == {"ILLEGAL_GENERATION"}

@@ -60,13 +60,14 @@ def test_all(kafka_lab, kafka_lab_session):
     for lab in (kafka_lab, kafka_lab_session):
         found = lab.cluster.scenario
         assert (found.brokers, lab.cluster_level, lab.topics) == (2, 1, {"orders": 3, "payments": 1})
+        assert found.profile == "4.4/TV1"
 
 @pytest.mark.kafka_lab(brokers=1)
 def test_nearer(kafka_lab):
     assert kafka_lab.cluster.scenario.brokers == 1
 """
     ini = "kafka_lab_cluster_level = 2\nkafka_lab_brokers = 2\nkafka_lab_topics = orders:3 payments"
-    run(pytester, test, "--kafka-lab-cluster-level", "1", ini=ini).assert_outcomes(passed=2)
+    run(pytester, test, "--kafka-lab-cluster-level", "1", "--kafka-lab-kafka", "4.4", ini=ini).assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,7 @@ def test_nearer(kafka_lab):
         ("min_isr=2", "min_isr"),
         ("brokers=0", "kafka_lab: brokers is a number from 1 to 9, not 0; for example @pytest"),
         ("cluster_level=0", "kafka_lab: the cluster level (transaction.version) is 1 or 2, not 0"),
+        ("kafka='4'", "kafka_lab: kafka is 4.3 or 4.4, not '4'"),
         ("topics=3", "kafka_lab: topics are a list of names or a dict with numbers of partitions, not 3"),
     ],
 )
@@ -92,6 +94,7 @@ def test_a_wrong_marker_is_one_clear_error(marker: str, error: str, pytester: py
     [
         ("kafka_lab_cluster_level = 4.x/TV2", "ERROR: kafka_lab_cluster_level: 1 or 2, not '4.x/TV2'"),
         ("kafka_lab_cluster_level = 3", "ERROR: kafka_lab_cluster_level: 1 or 2, not '3'"),
+        ("kafka_lab_kafka = 4.5", "ERROR: kafka_lab_kafka: 4.3 or 4.4, not '4.5'"),
         ("kafka_lab_brokers = many", "ERROR: kafka_lab_brokers: a number from 1 to 9, not 'many'"),
         ("kafka_lab_topics = orders:x", "ERROR: kafka_lab_topics: orders:3 payments:1, not 'orders:x'"),
     ],

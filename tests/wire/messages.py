@@ -17,10 +17,14 @@ from kafkalab.protocol.messages.list_offsets import ListOffsets
 from kafkalab.protocol.messages.metadata import MetadataResponse
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.wire import special
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.names import Names
 
-NAMES = Names({"b1": ("127.0.0.1", 9092), "b2": ("127.0.0.1", 9093), "b3": ("127.0.0.1", 9094)})
+ADDRESSES = {"b1": ("127.0.0.1", 9092), "b2": ("127.0.0.1", 9093), "b3": ("127.0.0.1", 9094)}
+NAMES = Names(ADDRESSES, kafka=list(special.OFFERED)[-1])
+OFFERED = special.OFFERED[NAMES.kafka]
+"""Every version: the newest release offers all of them."""
 PARTITIONS = st.sampled_from(("t-0", "t-1", "other-12", "a.b_c-d-7"))
 SHORT, INT, LONG = (st.integers(-(2**n), 2**n - 1) for n in (15, 31, 63))
 SOME_PARTITIONS = st.lists(PARTITIONS, max_size=3, unique=True).map(lambda found: tuple(sorted(found)))

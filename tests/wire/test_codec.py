@@ -12,12 +12,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kafkalab.protocol.messages.fetch import FetchResponse
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
+from kafkalab.wire import special
 from kafkalab.wire.codec import (
     Asked,
     UnsupportedVersionError,
@@ -28,11 +30,11 @@ from kafkalab.wire.codec import (
     response_bytes,
 )
 from kafkalab.wire.definitions import snake_case
+from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError, Source
-from kafkalab.wire.special import OFFERED
 from kafkalab.wire.table import TABLE
 from tests.kafka.schema import Message, Reader
-from tests.wire.messages import NAMES, carried, message
+from tests.wire.messages import ADDRESSES, NAMES, OFFERED, carried, message
 from tests.wire.tagging import FOUND, response
 from tests.wire.tagging import message as message_of
 
@@ -49,7 +51,8 @@ def asked(api: str, version: int, body: Any) -> Any:
 
 
 def test_the_readme_says_how_much_is_offered(root: Path) -> None:
-    said = f"{len(OFFERED)} APIs in {sum(len(versions) for versions in OFFERED.values())} versions"
+    offered = special.OFFERED[USUAL].values()
+    said = f"{len(offered)} APIs in {sum(map(len, offered))} versions"
     assert said in (root / "README.md").read_text(encoding="utf-8"), f"README.md, bytes on the wire: it is {said} now"
 
 
@@ -129,7 +132,7 @@ def test_tagged_fields_in_the_header_are_skipped() -> None:
     assert read_request(tagged, NAMES) == read_request(sound, NAMES)
 
 
-def test_topics_have_their_ids_in_a_version_that_no_broker_of_ours_offers_yet() -> None:
+def test_topics_have_their_ids_in_a_version_that_came_with_4_4() -> None:
     """KIP-1319: the version is in the message's API, its fields are in Kafka's definitions, and nothing else is needed.
     """
     asked = TxnOffsetCommit(
@@ -138,9 +141,9 @@ def test_topics_have_their_ids_in_a_version_that_no_broker_of_ours_offers_yet() 
     NAMES.topic_id("t")
     data = request_bytes("TxnOffsetCommit", 6, 7, "", asked, NAMES)[4:]
     with pytest.raises(UnsupportedVersionError):
-        read_request(data, NAMES)
+        read_request(data, Names(ADDRESSES, kafka="4.3"))
+    assert read_request(data, NAMES).bodies == (asked,)
     at = len(b"\0\x1c\0\6\0\0\0\7\0\0\0")
-    assert request_of("TxnOffsetCommit", 6).read(Source(data, at, NAMES)) == (asked,)
     (topic,) = message_of("TxnOffsetCommitRequest", 6, Message).decode(Reader(data[at:]))["Topics"]
     assert topic["TopicId"] == NAMES.topic_id("t").bytes
     assert topic["Partitions"][0]["CommittedOffset"] == 5

@@ -19,8 +19,7 @@ from kafkalab.wire.codec import read_request, read_response, request_bytes, resp
 from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.repeated import Repeated
-from kafkalab.wire.special import OFFERED
-from tests.wire.messages import NAMES, message
+from tests.wire.messages import NAMES, OFFERED, message
 
 END = EndTxn(transactional_id="pay", producer_id=7, producer_epoch=1, committed=True)
 

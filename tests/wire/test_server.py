@@ -321,7 +321,7 @@ def test_a_folder_is_for_one_server_and_one_cluster_level(tmp_path: Path, capsys
         assert "is in use by another process" in capsys.readouterr().err
     assert main(["serve", "--port", "0", *data, "--cluster-level", "1"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "is of a cluster of level 2, not 1" in line
+    assert "is of a cluster of level 2, not of level 1" in line
     with serving(tmp_path, *data) as found, Connection(found) as client:
         assert list(client.ask(Metadata(topics=("kept",)), 12).metadata.partitions) == ["kept-0", "kept-1"]
 

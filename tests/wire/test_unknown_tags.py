@@ -23,10 +23,9 @@ from kafkalab.wire.batches import read_batch
 from kafkalab.wire.capture.source import Source
 from kafkalab.wire.codec import read_request, read_response
 from kafkalab.wire.repeated import Repeated
-from kafkalab.wire.special import OFFERED
 from kafkalab.wire.tap.frames import Answer, Unread, read_frame
 from tests.kafka.schema import Message
-from tests.wire.messages import NAMES
+from tests.wire.messages import NAMES, OFFERED
 from tests.wire.serving import serving
 from tests.wire.tagging import FOUND, TAGGED, Tagging, broker_of_tags, message, request, response, rows
 from tests.wire.tap.behind import asker, exchange, tapped, until
@@ -47,7 +46,8 @@ def request_without_length(api: str, version: int, kind: type[Message] = Tagging
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("serve"), "--brokers", "1", "--topics", "in:1") as found:
+    options = ("--brokers", "1", "--topics", "in:1", "--kafka", NAMES.kafka)
+    with serving(tmp_path_factory.mktemp("serve"), *options) as found:
         yield found
 
 

@@ -16,11 +16,11 @@ from kafkalab.log.producer_state.append import NO_GUARD, Origin
 from kafkalab.protocol.acls import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
+from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID, TxnOffsetCommit, TxnOffsetCommitResponse
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import GENERATION_CHECK, GROUP_SEEN_AGAIN
 
-GROUP_NOT_FOUND, KNOWS_LOADING = 6, 2
+KNOWS_LOADING = 2
 
 
 def handle(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Effects[TxnOffsetCommitResponse]:
@@ -89,4 +89,4 @@ def _member_error(broker: BrokerState, request: TxnOffsetCommit, version: int) -
         return Error.NONE
     generation, member_id, instance = request.generation_id, request.member_id, request.group_instance_id
     group = find_group(broker, request.group_id)
-    return commit_error(group, member_id, instance, generation, transactional=True, old=version < GROUP_NOT_FOUND)
+    return commit_error(group, member_id, instance, generation, transactional=True, old=version < BY_TOPIC_ID)

@@ -23,6 +23,7 @@ from kafkalab.client.transaction_manager.coordinator_requests import Coordinator
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
 from kafkalab.client.transaction_manager.transition_table import Action, Call, ProducerState
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.records import Headers, Record
 
 NO_TRANSACTIONS = "Transactional method invoked on a non-transactional producer."
@@ -55,6 +56,8 @@ class Producer:
         self.requests = CoordinatorRequests(self.transaction_manager, self.connection)
         self.sender = Sender(self.requests, self.accumulator)
         self.calls = BlockingCalls(self.transaction_manager, self.connection)
+        self._topics: set[str] = set()
+        """Topics of records or offsets by now: those of which Java's producer has metadata."""
         self.closed = False
 
     @property
@@ -123,6 +126,7 @@ class Producer:
         self._check_manager()
         if offsets:
             self._check_transactional()
+            await self._wait_for_topic_ids({topic_of(partition) for partition in offsets})
             await self.calls.run(Call.SEND_OFFSETS, lambda: self.requests.add_offsets(dict(offsets), group))
 
     async def prepare_transaction(self) -> tuple[int, int]:
@@ -195,10 +199,24 @@ class Producer:
         except KafkaError:
             self.sender.drop(self.accumulator.all(), KafkaError(FORCED))
 
+    async def _wait_for_topic_ids(self, topics: set[str]) -> None:
+        """Ask once for the metadata of topics that are new here, as Java's producer does since 4.4 (KIP-1319).
+
+        KafkaTimeoutError after max.block.ms.
+        """
+        new = topics - self._topics
+        self._topics |= new
+        if new and self.port.commits_by_topic_id:
+            waits_ms = self.config.max_block_ms
+            if not await self.connection.done_within(self.port.spawn(self.connection.refresh()), waits_ms):
+                text = f"Failed to update metadata after {waits_ms} ms."
+                raise KafkaTimeoutError(text, Error.REQUEST_TIMED_OUT)
+
     async def _partition_for(self, topic: str, record: Record, partition: int | None) -> str:
         """Wait for the topic's metadata and return the partition; KafkaTimeoutError after max.block.ms."""
         if partition is not None and partition < 0:
             raise ValueError(f"Invalid partition: {partition}. Partition number should always be non-negative or null.")
+        self._topics.add(topic)
         until, attempt = self.port.now + self.config.max_block_ms, 0
         while True:
             metadata = self.connection.metadata

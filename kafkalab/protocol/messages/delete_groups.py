@@ -23,9 +23,10 @@ class DeleteGroupsResponse:
 
 API = Api(
     42,
-    range(0, 3),
+    range(0, 4),
     DeleteGroups,
     DeleteGroupsResponse,
     "metadata",
     "Removes groups that nobody is in, with their offsets.",
+    since={"4.4": 3},
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.protocol.api import Api
+from kafkalab.protocol.cluster_metadata import CLUSTER_ID
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
 
@@ -17,7 +18,7 @@ class DescribeClusterResponse:
     """Simplified: a KRaft broker names some live broker as controller, to which it forwards what is meant for one."""
 
     error: Error = Error.NONE
-    cluster_id: str = "kafkalab"
+    cluster_id: str = CLUSTER_ID
     controller: str = "controller"
     brokers: tuple[str, ...] = ()
 

@@ -10,6 +10,9 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import since
 from kafkalab.protocol.lazy_dataclass import dataclass
 
+BY_TOPIC_ID = 6
+"""From this version on topics are named by their ids, and errors of groups answered as they are (KIP-1319)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnOffsetCommit:
@@ -42,5 +45,5 @@ API = Api(
     TxnOffsetCommitResponse,
     "transaction",
     "Writes the consumed offsets as records of the transaction. They stay pending until the marker comes.",
-    offered=range(0, 6),
+    since={"4.4": BY_TOPIC_ID},
 )

@@ -20,6 +20,7 @@ NAVIGATION = {
         "docs/bugs": "Bugs",
         "docs/protocol": "What Kafka does",
         "docs/profiles": "Older versions",
+        "docs/changes": "New in Kafka",
         "docs/old-articles": "Old articles",
         "docs/checks-and-tables": "Checks and tables",
         "docs/glossary": "Glossary · 术语表",

@@ -22,7 +22,7 @@ from kafkalab.limits import quoted, told
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
-from kafkalab.protocol.profiles import FOR_LEVEL
+from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.records import Batch
 from kafkalab.saved_data import json_file
 from kafkalab.sim.cluster import Cluster
@@ -118,9 +118,9 @@ class DataFolder:
     def _check(self, stored: dict[str, Any]) -> None:
         scenario, name = self._cluster.scenario, quoted(str(self.folder))
         if stored["profile"] != scenario.profile:
-            levels = {profile: level for level, profile in FOR_LEVEL.items()}
-            held, asked = levels[stored["profile"]], levels[scenario.profile]
-            raise ValueError(f"{name} is of a cluster of level {held}, not {asked}")
+            kept, given = PROFILES[stored["profile"]], PROFILES[scenario.profile]
+            said = "of Kafka {0.kafka}" if kept.kafka != given.kafka else "of level {0.client_protocol}"
+            raise ValueError(f"{name} is of a cluster {said.format(kept)}, not {said.format(given)}")
         if stored["brokers"] != scenario.brokers:
             raise ValueError(f"{name} is of {stored['brokers']} brokers, not {scenario.brokers}")
         image = _image(stored)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.limits import Limit, quoted
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, split, topic_of
-from kafkalab.protocol.profiles import FOR_LEVEL
+from kafkalab.protocol.profiles import SERVED
 
 FORMAT, VERSION = "kafkalab-data", 1
 IMAGE, LOCK = "cluster.json", ".lock"
@@ -38,7 +38,7 @@ def check_image(stored: Any, where: str) -> None:
     if type(brokers) is not int or not 1 <= brokers <= MOST_BROKERS:
         raise ValueError(f"{where} is damaged: brokers is {quoted(brokers)}, not a number from 1 to {MOST_BROKERS}")
     profile = stored.get("profile")
-    if not isinstance(profile, str) or profile not in FOR_LEVEL.values():
+    if not isinstance(profile, str) or profile not in SERVED.values():
         raise ValueError(f"{where} is damaged: profile is {quoted(profile)}")
     for name in ("next_producer_id", "metadata_version"):
         if not _is_count(stored.get(name)):

@@ -47,7 +47,7 @@ class Simulated:
         self.script, self.broker = script, ScriptedBroker(script)
         rules = Rules(PROFILES[script.transaction_version])
         self.kernel = Kernel(keep=True, title=script.name)
-        self.network = Network(self.kernel, 1, rules.client_protocol, ())
+        self.network = Network(self.kernel, 1, rules, ())
         self.kernel.add_node(NODE, self._receive)
         self.kernel.add_node(CLIENT)
         level = SimpleNamespace(config=BrokerConfig(), transaction_version=script.transaction_version)

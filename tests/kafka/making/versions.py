@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kafkalab.protocol.api import REFERENCES, USUAL
+from kafkalab.protocol.cluster_metadata import CLUSTER_ID
 from kafkalab.protocol.messages.registry import BY_NAME
 from tests.kafka.making.steps import (
     V1,
@@ -34,8 +36,6 @@ from tests.kafka.making.steps import (
     write_plain,
 )
 
-NEWEST = {"TxnOffsetCommit": 5}
-"""Kafka 4.3.1 knows fewer versions than kafkalab."""
 GROUP = "group coordinator of g"
 PROTOCOLS = {"range": ["t"]}
 
@@ -135,6 +135,14 @@ def _txn_offset_commit(v: int) -> list[Step]:
     stranger = commit_offsets("x", "g", {"t-0": 9}, "", v, generation_id=3, member_id="nobody")
     closing = [end("x", True, V2 if v >= 5 else V1, once=True), settled(), offsets("g", ["t-0", "t-1"])]
     return [init("x"), *first, *asked, stranger, describe("x"), *closing]
+
+
+def _api_versions(v: int) -> list[Step]:
+    asked: list[Step] = [{}]
+    if v >= 5:  # KIP-1242
+        places = (CLUSTER_ID, "b1"), (CLUSTER_ID, "b2"), (CLUSTER_ID, ""), ("other", "b1"), ("", "b1"), (None, "b1")
+        asked += [{"cluster_id": cluster, "node_id": node} for cluster, node in places]
+    return [ask("ApiVersions", "b1", v, given) for given in asked]
 
 
 def _find(v: int) -> list[Step]:
@@ -272,7 +280,7 @@ MADE: dict[str, Callable[[int], list[Step]]] = {
     "DescribeTransactions": _describe_transactions,
     "DescribeProducers": _describe_producers,
     "DescribeCluster": lambda v: [ask("DescribeCluster", "b1", v, {})],
-    "ApiVersions": lambda v: [ask("ApiVersions", "b1", v, {})],
+    "ApiVersions": _api_versions,
 }
 
 
@@ -281,8 +289,9 @@ def family() -> list[Script]:
     found = []
     for api, steps in MADE.items():
         for v in BY_NAME[api].versions:
-            if v <= NEWEST.get(api, v):
-                found.append(script(f"versions.{api}_{v}", *steps(v)))
+            releases = [kafka for kafka in REFERENCES if v in BY_NAME[api].known_to(kafka)]
+            newer = {} if USUAL in releases else {"kafka": releases}
+            found.append(script(f"versions.{api}_{v}", *steps(v), **newer))
     return found
 
 

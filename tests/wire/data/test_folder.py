@@ -33,11 +33,12 @@ class Lab:
     """A cluster on a folder. `kill` leaves everything as it is at that moment."""
 
     def __init__(self, folder: Path, topics: dict[str, int] | None = None, fsync: bool = False, **other: Any) -> None:
-        given = {"cluster_level": 2, "brokers": 3, "config": {}, **other}
+        given = {"cluster_level": 2, "brokers": 3, "config": {}, "kafka": "4.3", **other}
         self.failed: list[bool] = []
         self.folder = DataFolder(folder, fsync, lambda: self.failed.append(True))
         try:
-            scenario = scenario_of(given["cluster_level"], given["brokers"], topics or {"t": 1}, given["config"])
+            topics = topics or {"t": 1}
+            scenario = scenario_of(given["cluster_level"], given["brokers"], topics, given["config"], given["kafka"])
             self.live = RealTime(scenario, prepare=self.folder.prepare)
         except ValueError:
             self.folder.close()
@@ -231,7 +232,8 @@ def test_a_truncated_log_is_shorter_on_disk_too(lab: Make, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"cluster_level": 1}, "is of a cluster of level 2, not 1"),
+        ({"cluster_level": 1}, "is of a cluster of level 2, not of level 1"),
+        ({"kafka": "4.4"}, r"is of a cluster of Kafka 4\.3, not of Kafka 4\.4"),
         ({"brokers": 1}, "is of 3 brokers, not 1"),
         ({"topics": {"t": 2}}, "has 1 partitions of t, not 2"),
     ],
