@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from kafkalab.protocol.api import NEWEST
 from kafkalab.wire.names import Names
 
 
@@ -11,7 +12,7 @@ class LearnedNames(Names):
     """Broker 7 is called b7, whatever its number; topics have the ids that Metadata gave them."""
 
     def __init__(self, cluster_id: str = "") -> None:
-        super().__init__({}, cluster_id)
+        super().__init__({}, cluster_id, NEWEST)
 
     def node_id(self, node: str) -> int:
         """Return the broker's number, -1 for any other node."""

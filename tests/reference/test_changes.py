@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.protocol.api import REFERENCES, USUAL, Api
+from kafkalab.protocol.api import NEWEST, REFERENCES, USUAL, Api
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.reference.changes_page import PAGE, text_of
 from kafkalab.reference.protocol_page import PAGE as PROTOCOL
 from tests.kafka.script import RECORDED
-
-NEW = list(REFERENCES)[-1]
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +47,10 @@ def test_a_version_that_came_later_is_known_to_the_later_release_only(api: Api) 
         assert first in api.versions
         assert first in api.known_to(release)
         assert next(r for r in REFERENCES if first in api.known_to(r)) == release
-    assert api.known_to(NEW) == api.versions
-    assert api.offered_by(NEW) == api.offered
+    assert api.known_to(NEWEST) == api.versions
+    assert api.offered_by(NEWEST) == api.offered
 
 
 def test_labs_speak_the_versions_of_the_first_release() -> None:
     assert BY_NAME["TxnOffsetCommit"].known_to(USUAL)[-1] == 5
-    assert BY_NAME["AddPartitionsToTxn"].offered_by(NEW)[-1] == 3
+    assert BY_NAME["AddPartitionsToTxn"].offered_by(NEWEST)[-1] == 3

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 from kafkalab.protocol import batch_bytes
+from kafkalab.protocol.api import NEWEST
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import as_read
@@ -22,7 +23,7 @@ from kafkalab.wire.batches import read_batch
 from kafkalab.wire.names import Names
 
 ADDRESSES = {"b1": ("127.0.0.1", 9092), "b2": ("127.0.0.1", 9093), "b3": ("127.0.0.1", 9094)}
-NAMES = Names(ADDRESSES, kafka=list(special.OFFERED)[-1])
+NAMES = Names(ADDRESSES, kafka=NEWEST)
 OFFERED = special.OFFERED[NAMES.kafka]
 """Every version: the newest release offers all of them."""
 PARTITIONS = st.sampled_from(("t-0", "t-1", "other-12", "a.b_c-d-7"))

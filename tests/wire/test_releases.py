@@ -14,9 +14,12 @@ from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.delete_groups import DeleteGroups
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+from kafkalab.wire.codec import request_bytes
+from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.names import UNKNOWN_TOPIC_ID
 from kafkalab.wire.primitives import Source
 from kafkalab.wire.structs import raw
+from kafkalab.wire.tap.frames import read_frame
 from tests.wire.connection import Connection
 from tests.wire.serving import serving
 
@@ -92,3 +95,9 @@ def test_a_group_that_is_not_deleted_has_no_message(newer: str) -> None:
     with Connection(newer) as client:
         (row,) = fields_of(client, DeleteGroups(groups=("none",)), 3)["results"]
     assert row == {"group_id": "none", "error_code": Error.GROUP_ID_NOT_FOUND.code, "error_message": None}
+
+
+def test_a_tap_reads_what_the_newest_client_sends() -> None:
+    """Whatever the broker behind it is: the frames are those of other programs."""
+    data = request_bytes("TxnOffsetCommit", 6, 7, "app", OFFSETS, LearnedNames())[4:]
+    assert isinstance(read_frame(data, LearnedNames()).bodies[0], TxnOffsetCommit)
