@@ -90,7 +90,7 @@ def main() -> int:
         command.add_argument("--out", type=Path, help="another file than that in data/recorded")
         if name == "hunt":
             command.add_argument("--minutes", type=float, default=10)
-            command.add_argument("--seed", type=int, default=1, help="of the first random script")
+            command.add_argument("--seed", type=int, help="of the first random script; the next after the last hunt")
         if name == "record":
             command.add_argument("--days", type=int, default=0, help="set Kafka's clock ahead; needs libfaketime")
         if name in ("record", "hunt"):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.kafka.differences import explanations, report, rows_of, unexplained
+from tests.kafka.hunts import HUNTS, first_fresh_seed, read_hunts
 from tests.kafka.kafka_side import KafkaSide
 from tests.kafka.lab_side import run
-from tests.kafka.page import HUNTS
 from tests.kafka.races import is_mixed
 from tests.kafka.random_scripts import random_script
 from tests.kafka.real_cluster import RealCluster
@@ -40,18 +41,29 @@ class Hunt:
     """Scripts that lost a marker while Kafka started again (KAFKA-20734), as its own log says."""
     races: list[str] = field(default_factory=list)
     """Scripts that Kafka does not answer twice the same, for a reason that is not known."""
+    asked: set[tuple[str, int]] = field(default_factory=set)
+    """The versions of APIs that were asked."""
+    errors: set[str] = field(default_factory=set)
+    """The errors that Kafka answered."""
     found: list[Script] = field(default_factory=list)
+
+    @property
+    def kafka(self) -> str:
+        """The release that is asked, such as "4.3"."""
+        return self.recording[:3]
 
     def batch(self, first_seed: int) -> None:
         """Run the scripts of the next seeds on both sides.
 
         A difference that the script does not show when it runs alone is a race, and named only if `is_mixed` knows it.
         """
-        sides = sides_of(self.cluster, [random_script(first_seed + n) for n in range(AT_ONCE)])
+        sides = sides_of(self.cluster, [random_script(first_seed + n, self.kafka) for n in range(AT_ONCE)])
         for side in sides:
             script, real = side.script, side.told
             rows = rows_of(script["name"], real, run(script, self.recording), explanations(self.recording))
             self.scripts, self.answers = self.scripts + 1, self.answers + len(rows)
+            self.asked |= {(step["ask"], step["version"]) for step in script["steps"] if "ask" in step}
+            self.errors |= {one.error for one in side.asked}
             self.explained += sum(bool(row.differences) and row.explained for row in rows)
             bad = unexplained(rows)
             if not bad:
@@ -119,8 +131,18 @@ def differs(recording: str, one: list[Answer], two: list[Answer], name: str) -> 
     return bool(unexplained(rows_of(name, one, two, explanations(recording))))
 
 
-def hunt(recording: str, minutes: float, seed: int, libs: Path, home: Path, port: int, out: Path) -> int:
-    """Hunt for so long, print what was found, write the shrunk scripts to `out`, and return how many they are."""
+def head() -> str:
+    """Return the commit that is hunted with."""
+    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def hunt(recording: str, minutes: float, seed: int | None, libs: Path, home: Path, port: int, out: Path) -> int:
+    """Hunt for so long, print what was found, write the shrunk scripts to `out`, and return how many they are.
+
+    Without a seed the scripts are the next after those of all hunts that hunts.json has.
+    """
+    seed = first = first_fresh_seed() if seed is None else seed
     with cluster_of(recording, libs, home, port, None) as cluster:
         done, end = Hunt(recording, cluster), time.monotonic() + 60 * minutes
         told: dict[str, Any] = {}
@@ -145,9 +167,9 @@ def hunt(recording: str, minutes: float, seed: int, libs: Path, home: Path, port
         print(name, *lines, sep="\n    ")
     row = {"recording": recording, "minutes": minutes, "scripts": done.scripts, "answers": done.answers}
     row |= {"explained": done.explained, "mixed": done.mixed, "skipped": done.skipped}
-    row |= {"races": len(done.races), "different": len(done.found)}
-    rows = json.loads(HUNTS.read_text("utf-8")) if HUNTS.exists() else []
-    HUNTS.write_text("[\n" + ",\n".join(json.dumps(r) for r in [*rows, row]) + "\n]\n", "utf-8")
+    row |= {"races": len(done.races), "different": len(done.found), "seed": first, "next": seed}
+    row |= {"versions": len(done.asked), "errors": len(done.errors), "commit": head()}
+    HUNTS.write_text("[\n" + ",\n".join(json.dumps(r) for r in [*read_hunts(), row]) + "\n]\n", "utf-8")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(done.found, indent=1))
     return len(done.found) + len(done.races)

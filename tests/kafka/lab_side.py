@@ -11,8 +11,8 @@ from typing import Any
 from kafkalab.broker.state import BrokerState
 from kafkalab.programs.raw_requests import Hand
 from kafkalab.protocol.acls import Deny
+from kafkalab.protocol.field_versions import LATEST
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
-from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID
 from kafkalab.protocol.partitions import index_of, offsets_partition, topic_of, transaction_partition
 from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.app import App
@@ -27,6 +27,8 @@ BASE_MS, BEGIN_MS = 0, 200_000
 """The time of data, and when the first step is done: data is older than markers, as it is with Kafka."""
 SETTLE_TRIES, PAUSE_MS = 500, 20
 SETTLE_MS, DOWN_MS, BACK_MS = 300, 1_000, 3_000
+BY_ID = {"Produce": 13, "Fetch": 13, "OffsetCommit": 10, "OffsetFetch": 10, "TxnOffsetCommit": 6}
+"""The first versions that name topics by their ids."""
 ONE_BROKER = {
     "transaction_state_log_min_isr": 1,
     "transaction_abort_cleanup_interval_ms": 1_000,
@@ -118,7 +120,7 @@ class LabSide(Hand):
     def _answered(self, api: str, response: Any, name: str, shown: Any) -> None:
         super()._answered(api, response, name, shown)
         answer = {"error": "NETWORK_EXCEPTION"} if response is None else ANSWERS[api](plain(response), self._back)
-        if api == "TxnOffsetCommit" and self._version >= BY_TOPIC_ID:
+        if self._version >= BY_ID.get(api, LATEST):
             answer = self._with_ids(answer)
         self.full.append({"ask": api, **answer})
 
@@ -126,12 +128,12 @@ class LabSide(Hand):
         """Return the answer as the codec writes it where topics have ids: an unknown one has none (`wire.shapes`)."""
         known, unknown = self.clusters[0].scenario.topics, "UNKNOWN_TOPIC_OR_PARTITION"
         parts = [
-            {"partition": f"unknown-{index_of(p['partition'])}", "error": "UNKNOWN_TOPIC_ID"}
+            {**p, "partition": f"unknown-{index_of(p['partition'])}", "error": "UNKNOWN_TOPIC_ID"}
             if p["error"] == unknown and topic_of(p["partition"]) not in known
             else p
             for p in answer["parts"]
         ]
-        return {"parts": sorted(parts, key=itemgetter("partition"))}
+        return {**answer, "parts": sorted(parts, key=itemgetter("partition"))}
 
     def _back(self, partition: str) -> str:
         found = (g for g in sorted(self.groups) if offsets_partition(g) == partition)

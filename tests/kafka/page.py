@@ -8,12 +8,11 @@ from typing import Any
 
 from kafkalab.protocol.errors import Error
 from tests.kafka.differences import explanations
+from tests.kafka.hunts import read_hunts
 from tests.kafka.mutations import read_mutations
 from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
 
 PAGE = HERE.parents[1] / "docs" / "compared.md"
-HUNTS = HERE / "hunts.json"
-"""The findings of random scripts: a row for each hunt, written by `hunt`."""
 CLIENTS = "java-4.3.1-clients"
 FAMILIES = {
     "administration": "topics created, records deleted, transactions and producers described and listed, the cluster",
@@ -166,11 +165,11 @@ kafkalab's clients. What is left:
 
 
 def _random() -> str:
-    rows = json.loads(HUNTS.read_text("utf-8")) if HUNTS.exists() else []
-    if not rows:
-        return ""
-    keys = ("recording", "minutes", "scripts", "answers", "explained", "mixed", "skipped", "races", "different")
-    told = _table([*keys], [[row.get(key, 0) for key in keys] for row in rows])
+    keys = (
+        *("recording", "minutes", "seed", "scripts", "answers", "versions", "errors"),
+        *("explained", "mixed", "skipped", "races", "different"),
+    )
+    told = _table([*keys], [[row.get(key, "") for key in keys] for row in read_hunts()])
     return f"""## Random scripts
 
 `make oracle MINUTES=10` makes scripts from seeds, runs them on both sides, and shrinks each difference to a script that

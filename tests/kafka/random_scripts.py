@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.protocol.api import USUAL
 from tests.kafka.random_groups import GroupSteps
-from tests.kafka.random_steps import GROUP, IDEMPOTENT, IDS, PARTITIONS, TIMEOUT_MS, TOPICS
+from tests.kafka.random_steps import (
+    GROUPS,
+    IDEMPOTENT,
+    IDS,
+    LATE_MS,
+    PARTITIONS,
+    SHORT_MS,
+    TIMEOUT_MS,
+    TOPICS,
+)
 from tests.kafka.script import Script
 
 WEIGHTS = {
@@ -14,13 +24,17 @@ WEIGHTS = {
     "list_offsets": 4, "describe_transactions": 5, "describe_producers": 4, "list_transactions": 2, "write_markers": 3,
     "delete_records": 2, "produce_of_two": 2, "produce_broken": 2, "verify_several": 2, "retry_end": 3, "find": 1,
     "join": 2, "heartbeat": 3, "sync": 1, "leave": 1, "describe_groups": 2, "delete_offsets": 1, "delete_group": 1,
+    "join_of_two": 2, "time_out": 2,
 }  # fmt: skip
 """The weights of each kind of step."""
 
 
-def random_script(seed: int) -> Script:
-    """Return the script of a seed: 10 to 30 steps, and then a look at everything they could have changed."""
-    return _Writer(seed).script()
+def random_script(seed: int, kafka: str = USUAL) -> Script:
+    """Return the script of a seed: 10 to 30 steps, and then a look at everything they could have changed.
+
+    It has the versions that this release of Kafka knows.
+    """
+    return _Writer(seed, kafka).script()
 
 
 class _Writer(GroupSteps):
@@ -32,6 +46,8 @@ class _Writer(GroupSteps):
         kinds, count = list(WEIGHTS), self.random.randint(10, 30)
         if self.member:
             self._join_first()
+        if self.static:
+            self._join_static()
         stops_at = self.random.randrange(count) if self.stops else -1
         for number, kind in enumerate(self.random.choices(kinds, [WEIGHTS[k] for k in kinds], k=count)):
             if number == stops_at:
@@ -52,10 +68,10 @@ class _Writer(GroupSteps):
 
     # steps
 
-    def _init(self, tid: str = "", until: bool = False) -> None:
+    def _init(self, tid: str = "", until: bool = False, timeout_ms: int = TIMEOUT_MS) -> None:
         tid = tid or self._tid()
         name = f"p{len(self.steps)}"
-        named = {"transactional_id": tid, "transaction_timeout_ms": TIMEOUT_MS}
+        named = {"transactional_id": tid, "transaction_timeout_ms": timeout_ms}
         given: dict[str, Any] = {"transactional_id": None} if tid == IDEMPOTENT else named
         if not until and self._chance(0.4):
             given |= self._identity(tid)
@@ -72,8 +88,22 @@ class _Writer(GroupSteps):
     def _forget(self, owner: str) -> None:
         self.sequences = {k: n for k, n in self.sequences.items() if k[0] != owner}
 
-    def _produce(self) -> None:
+    def _time_out(self) -> None:
+        """A transaction that takes too long, one or two requests of its producer, and a longer timeout."""
+        if self.held:
+            return
         tid = self._tid()
+        self._init(tid, until=True, timeout_ms=SHORT_MS)
+        given = {**self._transaction(tid), "partitions": self._partitions()}
+        self._ask("AddPartitionsToTxn", f"coordinator of {tid}", 3, given)
+        self.steps += [{"sleep": LATE_MS}, {"settle": True}]
+        for kind in self.random.choices(("end", "produce", "add_offsets", "commit_offsets"), k=2):
+            getattr(self, f"_{kind}")(tid)
+        self._settle()
+        self._init(tid, until=True)
+
+    def _produce(self, tid: str = "") -> None:
+        tid = tid or self._tid()
         identity, transactional = self._identity(tid), not self._chance(0.05)
         batches = {p: self._batch(tid, p, identity, transactional) for p in self._partitions()}
         tid_sent = None if self._chance(0.03) else tid
@@ -123,8 +153,8 @@ class _Writer(GroupSteps):
             self._ask("EndTxn", f"coordinator of {tid}", version, one)
             self._settle()
 
-    def _end(self) -> None:
-        tid = self._tid()
+    def _end(self, tid: str = "") -> None:
+        tid = tid or self._tid()
         version, name = self._version("EndTxn", 5 if self.tv2 else 4), f"e{len(self.steps)}"
         given = {**self._transaction(tid), "committed": self._chance(0.6)}
         self._ask("EndTxn", f"coordinator of {tid}", version, given, **{"as": name})
@@ -153,31 +183,32 @@ class _Writer(GroupSteps):
         )
         self._ask("AddPartitionsToTxn", "coordinator of x", self.random.choice((4, 5)), {**one, "further": [two]})
 
-    def _add_offsets(self) -> None:
-        tid = self._tid()
-        given = {**self._transaction(tid), "group_id": "g"}
+    def _add_offsets(self, tid: str = "") -> None:
+        tid = tid or self._tid()
+        given = {**self._transaction(tid), "group_id": self._group()}
         self._ask("AddOffsetsToTxn", f"coordinator of {tid}", self._version("AddOffsetsToTxn", 3), given)
 
-    def _commit_offsets(self) -> None:
-        tid = self._tid()
+    def _commit_offsets(self, tid: str = "") -> None:
+        tid, group = tid or self._tid(), self._group()
         self.values += 1
-        member = self._said() if self._chance(0.5 if self.member else 0.08) else {}
+        member = self._said(group) if self._chance(0.5 if self.member else 0.08) else {}
         more = {"u-0": self.values} if self._chance(0.2) else {"nope-0": 1} if self._chance(0.1) else {}
-        given = {**self._transaction(tid), "group_id": "g", "offsets": {"t-0": self.values, **more}, **member}
+        given = {**self._transaction(tid), "offsets": {"t-0": self.values, **more}, **member}
         version = self._version("TxnOffsetCommit", 5 if self.tv2 else 4, 3 if member else 0)
-        self._ask("TxnOffsetCommit", GROUP, version, given)
+        self._ask_group("TxnOffsetCommit", group, version, given)
 
     def _commit_group_offsets(self) -> None:
         self.values += 1
-        member = self._said() if self._chance(0.5 if self.member else 0.1) else {}
-        given = {"group_id": "g", "offsets": {"t-0": self.values, "u-0": self.values}, **member}
-        self._ask("OffsetCommit", GROUP, self._version("OffsetCommit", 9), given)
+        group = self._group()
+        member = self._said(group) if self._chance(0.5 if self.member else 0.1) else {}
+        given = {"offsets": {"t-0": self.values, "u-0": self.values}, **member}
+        self._ask_group("OffsetCommit", group, self._version("OffsetCommit", 9), given)
 
     def _fetch_offsets(self) -> None:
         version = self._version("OffsetFetch", 9)
         stable = {"require_stable": self._chance(0.5)} if version >= 7 else {}
         partitions = None if version >= 2 and self._chance(0.3) else ["t-0", "u-0"]
-        self._ask("OffsetFetch", GROUP, version, {"group_id": "g", "partitions": partitions, **stable})
+        self._ask_group("OffsetFetch", self._group(), version, {"partitions": partitions, **stable})
 
     # reading
 
@@ -219,7 +250,7 @@ class _Writer(GroupSteps):
         row = {**self._identity(tid), "committed": self._chance(0.5), "partitions": list(dict.fromkeys(partitions))}
         row |= {"coordinator_epoch": self.random.choice((0, 0, 1)), "transaction_version": 2 if self.tv2 else 0}
         version = 2 if self.tv2 else self.random.choice((1, 2))
-        to = GROUP if partition == "offsets of g" else f"leader of {partition}"
+        to = "group coordinator of g" if partition == "offsets of g" else f"leader of {partition}"
         self._ask("WriteTxnMarkers", to, version, {"markers": [row]})
         self._settle()
 
@@ -234,8 +265,9 @@ class _Writer(GroupSteps):
         for partition in PARTITIONS:
             for isolation in ("read_committed", "read_uncommitted"):
                 self._fetch(partition, 0, isolation)
-        self._ask("OffsetFetch", GROUP, 9, {"group_id": "g", "partitions": ["t-0", "u-0"]})
-        self._ask("DescribeGroups", GROUP, 5, {"groups": ["g"]})
+        for group in GROUPS:
+            self._ask_group("OffsetFetch", group, 9, {"partitions": ["t-0", "u-0"]})
+            self._ask("DescribeGroups", f"group coordinator of {group}", 5, {"groups": [group]})
 
 
 def _request(tid: str | None, acks: int, batches: dict[str, Any]) -> dict[str, Any]:
