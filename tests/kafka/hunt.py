@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.kafka.differences import explanations, report, rows_of, unexplained
-from tests.kafka.hunts import HUNTS, first_fresh_seed, read_hunts
+from tests.kafka.hunts import HUNTS, add_row, first_fresh_seed
 from tests.kafka.kafka_side import KafkaSide
 from tests.kafka.lab_side import run
 from tests.kafka.races import is_mixed
@@ -131,12 +130,6 @@ def differs(recording: str, one: list[Answer], two: list[Answer], name: str) -> 
     return bool(unexplained(rows_of(name, one, two, explanations(recording))))
 
 
-def head() -> str:
-    """Return the commit that is hunted with."""
-    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 def hunt(recording: str, minutes: float, seed: int | None, libs: Path, home: Path, port: int, out: Path) -> int:
     """Hunt for so long, print what was found, write the shrunk scripts to `out`, and return how many they are.
 
@@ -168,8 +161,7 @@ def hunt(recording: str, minutes: float, seed: int | None, libs: Path, home: Pat
     row = {"recording": recording, "minutes": minutes, "scripts": done.scripts, "answers": done.answers}
     row |= {"explained": done.explained, "mixed": done.mixed, "skipped": done.skipped}
     row |= {"races": len(done.races), "different": len(done.found), "seed": first, "next": seed}
-    row |= {"versions": len(done.asked), "errors": len(done.errors), "commit": head()}
-    HUNTS.write_text("[\n" + ",\n".join(json.dumps(r) for r in [*read_hunts(), row]) + "\n]\n", "utf-8")
+    add_row(HUNTS, {**row, "versions": len(done.asked), "errors": len(done.errors)})
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(done.found, indent=1))
     return len(done.found) + len(done.races)

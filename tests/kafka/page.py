@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.protocol.errors import Error
 from tests.kafka.differences import explanations
-from tests.kafka.hunts import read_hunts
+from tests.kafka.hunts import CLEANINGS, HUNTS, read_rows
 from tests.kafka.mutations import read_mutations
 from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
 
@@ -169,7 +169,9 @@ def _random() -> str:
         *("recording", "minutes", "seed", "scripts", "answers", "versions", "errors"),
         *("explained", "mixed", "skipped", "races", "different"),
     )
-    told = _table([*keys], [[row.get(key, "") for key in keys] for row in read_hunts()])
+    told = _table([*keys], [[row.get(key, "") for key in keys] for row in read_rows(HUNTS)])
+    columns = ("recording", "seed", "logs", "batches", "different")
+    cleaned = _table([*columns], [[row[key] for key in columns] for row in read_rows(CLEANINGS)])
     return f"""## Random scripts
 
 `make oracle MINUTES=10` makes scripts from seeds, runs them on both sides, and shrinks each difference to a script that
@@ -181,4 +183,11 @@ twice the same is a race of unknown cause, and fails the hunt as a difference do
 again when its cause was mended, and is equal now: a producer without an epoch, markers without a producer id, and in
 the generator transactions that timed out on a busy machine.
 
-{told}"""
+{told}
+## Cleanings
+
+`make oracle` also has Kafka write random transactional logs in segments, and compares what it and kafkalab leave of
+them: records, markers, empty batches, delete horizons and segments, after a first cleaning, and after a second one for
+which the horizons have passed.
+
+{cleaned}"""

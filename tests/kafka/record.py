@@ -25,11 +25,16 @@ TOPICS_AT_ONCE = 40
 
 
 @contextmanager
-def cluster_of(recording: str, libs: Path, home: Path, port: int, messages: Path | None) -> Iterator[RealCluster]:
-    """Start the cluster of a recording ("4.3.1-tv2", "4.3.1-three-nodes"), and kill it in the end."""
+def cluster_of(
+    recording: str, libs: Path, home: Path, port: int, messages: Path | None, more: str = ""
+) -> Iterator[RealCluster]:
+    """Start the cluster of a recording ("4.3.1-tv2", "4.3.1-three-nodes"), and kill it in the end.
+
+    `more` has further lines of the brokers' properties.
+    """
     version, _, kind = recording.partition("-")
     runs, asks = (OldKafka, OldCluster) if version.startswith("1.") else (RunningKafka, RealCluster)
-    kafka = runs(libs, home, 3 if kind == "three-nodes" else 1, port, AUTHORIZER if kind == "acl" else "")
+    kafka = runs(libs, home, 3 if kind == "three-nodes" else 1, port, AUTHORIZER if kind == "acl" else more)
     kafka.format(int(kind[-1]) if kind.startswith("tv") else 2)
     try:
         kafka.start_all()

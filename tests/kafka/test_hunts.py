@@ -10,7 +10,7 @@ import pytest
 
 from kafkalab.protocol.api import NEWEST, USUAL
 from kafkalab.protocol.messages.registry import BY_NAME
-from tests.kafka.hunts import first_fresh_seed, read_hunts
+from tests.kafka.hunts import CLEANINGS, HUNTS, first_fresh_seed, read_rows
 from tests.kafka.random_scripts import random_script
 
 COMPARED = ("kafkalab/broker", "kafkalab/log", "kafkalab/protocol")
@@ -29,16 +29,17 @@ def commits_after(root: Path, commit: str) -> int:
     return int(git(root, "rev-list", "--count", f"{commit}..{git(root, 'log', '-1', '--format=%H', '--', *COMPARED)}"))
 
 
-def test_the_last_hunt_is_not_much_older_than_what_it_compared(root: Path) -> None:
+@pytest.mark.parametrize("path", [HUNTS, CLEANINGS], ids=["scripts", "cleanings"])
+def test_the_last_hunt_is_not_much_older_than_what_it_compared(path: Path, root: Path) -> None:
     if not (root / ".git").exists():
         pytest.skip("no repository")
-    count = commits_after(root, read_hunts()[-1]["commit"])
-    assert count <= MOST_COMMITS, f"the last hunt is {count} commits old: run `make oracle`, commit hunts.json"
+    count = commits_after(root, read_rows(path)[-1]["commit"])
+    assert count <= MOST_COMMITS, f"the last hunt is {count} commits old: run `make oracle`, commit {path.name}"
 
 
 def test_the_next_hunt_begins_after_every_seed_that_was_drawn() -> None:
-    ends = [row.get("seed", 1) + row["scripts"] for row in read_hunts()]
-    assert first_fresh_seed() == max(ends)
+    assert first_fresh_seed() == max(row.get("seed", 1) + row["scripts"] for row in read_rows(HUNTS))
+    assert first_fresh_seed(CLEANINGS) == max(row["seed"] + row["logs"] for row in read_rows(CLEANINGS))
 
 
 @pytest.mark.parametrize("kafka", [USUAL, NEWEST])
