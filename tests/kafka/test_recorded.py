@@ -11,7 +11,7 @@ from kafkalab.protocol.errors import Error
 from tests.kafka.differences import SHOWN, compared, report, unexplained
 from tests.kafka.mutations import read_mutations
 from tests.kafka.page import text
-from tests.kafka.script import HERE, RECORDED, belongs, families, recorded, scripts_of
+from tests.kafka.script import HERE, RECORDED, belongs, families, read_recording, recorded, scripts_of
 
 
 def asked(family: str) -> set[str]:
@@ -39,6 +39,14 @@ def test_every_script_is_recorded(recording: str) -> None:
     found = recorded(recording)["answers"]
     assert list(found) == [s["name"] for s in scripts_of() if belongs(s, recording)]
     assert [name for name, answers in found.items() if any("failed" in a for a in answers)] == []
+
+
+def test_a_recording_whose_like_has_changed_is_to_be_made_again(tmp_path: Path) -> None:
+    name = scripts_of("init")[0]["name"]
+    path = tmp_path / "4.4.0-tv2.json"
+    path.write_text(json.dumps({"like": "4.3.1-tv2", "answers": {name: "00000000"}}))
+    with pytest.raises(ValueError, match=rf"4\.3\.1-tv2 has other answers to {name} now: record 4\.4\.0-tv2 again"):
+        read_recording(path)
 
 
 def test_the_page_is_what_the_recordings_say(root: Path) -> None:
