@@ -11,6 +11,7 @@ from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.field_versions import VERSIONS
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import Batch, Record
@@ -53,9 +54,12 @@ def about_frame(frame: Frame) -> str:
 
 
 def fields_of(frame: Frame) -> list[list[str]]:
-    """Every field of the frame, in the order of its schema, as text; of parts too: "batches[out-0].base_sequence"."""
+    """Every field of the frame, in the order of its schema, as text; of parts too: "batches[out-0].base_sequence".
+
+    A field that this version does not carry is left out where a trace leaves it out, too.
+    """
     rows = [["version", str(frame.version)], ["correlation_id", str(frame.correlation_id)]]
-    return rows + list(_rows(frame.body, ""))
+    return rows + list(_rows(frame.body, "", frame.version))
 
 
 def path_of(name: str) -> str:
@@ -63,11 +67,13 @@ def path_of(name: str) -> str:
     return re.sub(r"\[[^]]*]", "", name) if "[" in name else name
 
 
-def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
+def _rows(part: Any, prefix: str, version: int) -> Iterator[list[str]]:
     for name, field in part.__dataclass_fields__.items():
         if "encoded" in field.metadata:
             continue
         value = getattr(part, name)
+        if not value and "unless_empty" in field.metadata and version not in field.metadata.get(VERSIONS, (version,)):
+            continue
         if isinstance(value, Sequence) and not isinstance(value, str | bytes | list):
             value = tuple(value)  # also records that are decoded only now
         inner: Any = ()
@@ -78,7 +84,7 @@ def _rows(part: Any, prefix: str) -> Iterator[list[str]]:
         parts = [(key, one) for key, one in inner if hasattr(one, "__dataclass_fields__")]
         if parts and len(parts) == len(value) and not isinstance(parts[0][1], Record | Txn):
             for key, one in parts:
-                yield from _rows(one, f"{prefix}{name}[{key}].")
+                yield from _rows(one, f"{prefix}{name}[{key}].", version)
         else:
             yield [prefix + name, text_of(value)]
 
