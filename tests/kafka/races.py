@@ -20,6 +20,8 @@ ERRORS = ("INVALID_TXN_STATE", "TRANSACTION_ABORTABLE")
 ADDS = {"Produce": 12, "TxnOffsetCommit": 5}
 """The first version with which a client has the broker add partitions (KIP-890)."""
 THROWN = "UNSUPPORTED_VERSION"
+NOTHING = (".base_offset: Kafka -1, ", ".log_start_offset: Kafka -1, ", ".log_append_time_ms: Kafka -1, ")
+"""What is answered besides the error about a batch that was not appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,13 @@ def is_mixed(rows: Sequence[Row], asked: Sequence[Asked], others: Sequence[Asked
     Each is the error of the other kind of client, where kafkalab has that of this request's own version, or
     UNSUPPORTED_VERSION; and a request that can have caused it, by another script, was under way at the same time. If
     the coordinator has thrown at a request of the script while it threw at another, it may not have come to the
-    script's, which leaves no pending state then: any later answer may differ.
+    script's, which leaves no pending state then: any later answer may differ. So it may where a request of the script
+    was answered with that error, and so not carried out, only because of another's.
     """
-    spared = (n for n, one in enumerate(asked, 1) if one.throws and any(one.meets(o) and o.throws for o in others))
-    since = next(spared, len(asked))
+    met = {n: any(one.meets(o) and o.throws for o in others) for n, one in enumerate(asked, 1)}
+    spared = [n for n, one in enumerate(asked, 1) if met[n] and one.throws]
+    refused = [row.number for row in rows if met.get(row.number) and any(THROWN in d for d in row.differences)]
+    since = min([len(asked), *spared, *refused])
     bad = [row for row in rows if row.differences and row.number <= since]
     later = any(row.differences and row.number > len(asked) for row in rows)
     return not later and all(_is_mixed(row, asked[row.number - 1], others) for row in bad)
@@ -66,7 +71,7 @@ def is_mixed(rows: Sequence[Row], asked: Sequence[Asked], others: Sequence[Asked
 
 def _is_mixed(row: Row, asked: Asked, others: Sequence[Asked]) -> bool:
     met = [other for other in others if asked.meets(other)]
-    ends = [f".error: Kafka '{THROWN}', kafkalab "] if any(other.throws for other in met) else []
+    ends = [f".error: Kafka '{THROWN}', kafkalab ", *NOTHING] if any(other.throws for other in met) else []
     if any(other.knows != asked.knows for other in met):
         ends.append(f".error: Kafka '{ERRORS[not asked.knows]}', kafkalab '{ERRORS[bool(asked.knows)]}'")
     return all(any(end in d for end in ends) for d in row.differences)
