@@ -97,23 +97,14 @@ class ClientBatch(Batch):
 
         `UnifiedLog.analyzeAndValidateRecords`, then `LogValidator`.
         """
+        error = self._header_error(most_bytes)
+        if error is not Error.NONE:
+            return error
         data = self.data
-        if self.base_offset != 0:
-            return Error.INVALID_RECORD
-        if len(data) > most_bytes:
-            return Error.MESSAGE_TOO_LARGE
-        if len(data) < HEADER_BYTES or _CRC.unpack_from(data, _CRC_AT)[0] != crc32c(memoryview(data)[_CHECKED_FROM:]):
-            return Error.CORRUPT_MESSAGE
-        if self.codec and self.codec not in CODECS:
-            return Error.UNKNOWN_SERVER_ERROR
-        if self.last_offset_delta < 0 or not self.has_valid_header:
-            return Error.INVALID_RECORD
-        if is_unreadable_in_java(self.codec, data[HEADER_BYTES:]):
-            return Error.UNKNOWN_SERVER_ERROR
         try:
             found = check_records(*_unpacked(data), len(self.records), framed=not self.codec)
-        except (UnpackError, RecordError) as error:
-            return error.error
+        except (UnpackError, RecordError) as wrong:
+            return wrong.error
         first_ms, last_ms = _TIMES.unpack_from(data, _TIMES_AT)
         oldest, newest = (_as_java(first_ms + end(found.later_ms)) for end in (min, max))
         of_the_log = data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME
@@ -125,6 +116,20 @@ class ClientBatch(Batch):
             return Error.UNKNOWN_SERVER_ERROR  # Kafka would write the batch anew, and has skipped keys and values
         newest = max(newest, NO_TIMESTAMP)
         return self if newest == last_ms and not of_the_log else self._with_largest(newest)
+
+    def _header_error(self, most_bytes: int) -> Error:
+        data = self.data
+        if self.base_offset != 0:
+            return Error.INVALID_RECORD
+        if len(data) > most_bytes:
+            return Error.MESSAGE_TOO_LARGE
+        if len(data) < HEADER_BYTES or _CRC.unpack_from(data, _CRC_AT)[0] != crc32c(memoryview(data)[_CHECKED_FROM:]):
+            return Error.CORRUPT_MESSAGE
+        if self.codec and self.codec not in CODECS:
+            return Error.UNKNOWN_SERVER_ERROR
+        if self.last_offset_delta < 0 or not self.has_valid_header:
+            return Error.INVALID_RECORD
+        return Error.UNKNOWN_SERVER_ERROR if is_unreadable_in_java(self.codec, data[HEADER_BYTES:]) else Error.NONE
 
     def _with_largest(self, newest: int) -> ClientBatch:
         """Return the batch with this largest timestamp, and the flags that Kafka writes anew with it."""
