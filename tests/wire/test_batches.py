@@ -170,6 +170,13 @@ def test_what_a_leader_refuses(data: bytes, expected: Error) -> None:
     assert validated(data, most_bytes=8) is (expected if data[7] else Error.MESSAGE_TOO_LARGE)
 
 
+def test_a_batch_may_be_as_long_as_the_limit_and_not_shorter_than_a_header() -> None:
+    assert isinstance(validated(SENT, len(SENT)), ClientBatch)
+    assert validated(SENT, len(SENT) - 1) is Error.MESSAGE_TOO_LARGE
+    short = SENT[:8] + struct.pack(">i", 48) + SENT[12:60]
+    assert validated(short[:17] + struct.pack(">I", crc32c(short[21:])) + short[21:]) is Error.CORRUPT_MESSAGE
+
+
 def test_what_a_leader_appends_has_the_largest_timestamp_of_its_records() -> None:
     late = changed(27, struct.pack(">qq", 7, 90))
     batch = validated(late)
@@ -178,6 +185,11 @@ def test_what_a_leader_appends_has_the_largest_timestamp_of_its_records() -> Non
     of_the_log = validated(changed(22, bytes((SENT[22] | 8,)), late), after_max_ms=90)
     assert isinstance(of_the_log, ClientBatch)
     assert (of_the_log.timestamp_ms, of_the_log.timestamps(), of_the_log.data[21:23]) == (90, [7, 7], SENT[21:23])
+
+
+def test_in_a_log_with_times_of_its_own_all_records_have_that_of_the_batch() -> None:
+    of_the_log = changed(22, bytes((SENT[22] | 8,)), changed(27, struct.pack(">qq", 7, 90)))
+    assert read_batch(of_the_log).timestamps() == [90, 90]
 
 
 def test_what_follows_a_batch_and_is_too_short_for_another_is_cut_off() -> None:

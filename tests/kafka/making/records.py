@@ -122,7 +122,11 @@ RECORDS = [looked_at(f"one.{name}", sent("a", records=odd), sent("a", records=od
                                   for codec in (0, GZIP)))
     for name in ("nothing", "size_too_large", "headers_negative", "offset_skips", "key_too_long")
 ]  # fmt: skip
+ACCEPTED = ("size_negative", "size_too_large", "size_too_small")
+"""Odd records that a leader does not see if they are compressed, and a search by time does."""
 COMPRESSED = [
+    *(looked_at(f"searched.{name}", sent("a", records=ODD[name], compression=GZIP), list_offsets(0), list_offsets(-3))
+      for name in ACCEPTED),
     looked_at("codec", *(sent(compression=codec) for codec in (5, 6, 7)), sent(compression=5, header={"crc": 1})),
     looked_at("codec_of_no_records", header(attributes=5, count=0, last_offset_delta=-1), header(attributes=GZIP)),
     looked_at("old_codec", *(sent(version=v, compression=codec) for v in (6, 7) for codec in (ZSTD, 5, GZIP))),
@@ -189,6 +193,7 @@ PARTITIONS = [
     looked_at("two.second_is_corrupt", _both({}, FRAME)),
     looked_at("two.second_has_no_batch", _both({}, {"cut": 5})),
     looked_at("two.second_has_a_wrong_checksum", _both({}, CHECKSUM)),
+    looked_at("two.first_is_corrupt_behind", _both({"tail": "00" * 12}, {})),
     looked_at("two.second_is_short", _both({}, {"header": {"length": 30}, "cut": 42})),
     looked_at("two.first_is_transactional", _both({"header": {"attributes": TRANSACTIONAL}}, FRAME)),
     looked_at("two.old_codec", produce(None, {p: {"values": ["b"], "timestamp_ms": 0, "compression": codec}
