@@ -88,9 +88,14 @@ class ClientBatch(Batch):
         """Return the time of each record in milliseconds; RecordError for records that only a leader's check passes."""
         if self.data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME:
             return [self.timestamp_ms] * len(self.records)
-        first_ms = _TIMES.unpack_from(self.data, _TIMES_AT)[0]
         found = check_records(*_unpacked(self.data), len(self.records), framed=True)
-        return [_as_java(first_ms + later) for later in found.later_ms]
+        return [_as_java(self.first_ms + later) for later in found.later_ms]
+
+    @property
+    def first_ms(self) -> int:
+        """The timestamp to which those of the records are relative."""
+        found: int = _TIMES.unpack_from(self.data, _TIMES_AT)[0]
+        return found
 
     def validated(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
         """Return the batch with the largest timestamp of its records, or why it is refused, in Kafka's order.
@@ -105,8 +110,8 @@ class ClientBatch(Batch):
             found = check_records(*_unpacked(data), len(self.records), framed=not self.codec)
         except (UnpackError, RecordError) as wrong:
             return wrong.error
-        first_ms, last_ms = _TIMES.unpack_from(data, _TIMES_AT)
-        oldest, newest = (_as_java(first_ms + end(found.later_ms)) for end in (min, max))
+        last_ms = self.timestamp_ms
+        oldest, newest = (_as_java(self.first_ms + end(found.later_ms)) for end in (min, max))
         of_the_log = data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME
         if of_the_log:
             oldest = newest = last_ms
@@ -135,8 +140,7 @@ class ClientBatch(Batch):
         """Return the batch with this largest timestamp, and the flags that Kafka writes anew with it."""
         data = self.data
         flags = data[_ATTRIBUTES_AT + 1] & (COMPRESSION | TRANSACTIONAL | DELETE_HORIZON)
-        first = _TIMES.unpack_from(data, _TIMES_AT)[0]
-        checked = bytes((0, flags)) + data[_CHECKED_FROM + 2 : _TIMES_AT] + _TIMES.pack(first, newest)
+        checked = bytes((0, flags)) + data[_CHECKED_FROM + 2 : _TIMES_AT] + _TIMES.pack(self.first_ms, newest)
         checked += data[_TIMES_AT + _TIMES.size :]
         return replace(self, timestamp_ms=newest, data=data[:_CRC_AT] + _CRC.pack(crc32c(checked)) + checked)
 
