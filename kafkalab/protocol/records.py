@@ -151,13 +151,12 @@ class Batch:
         """
         if self.size_bytes > most_bytes:
             return Error.MESSAGE_TOO_LARGE
-        return self if self.has_valid_header else Error.INVALID_RECORD
+        return self if self.may_be_written(len(self.records), self.offset_delta) else Error.INVALID_RECORD
 
-    @property
-    def has_valid_header(self) -> bool:
-        """True if a client may write such a batch: as many records as offsets, a sequence if it is numbered, no marker.
-        """
-        if not self.records or self.offset_delta != len(self.records) - 1 or self.control is not None:
+    def may_be_written(self, count: int, offset_delta: int) -> bool:
+        """Return True if a client may write such a batch of `count` records: as many as there are offsets, with a
+        sequence if it is numbered, and no marker."""
+        if self.control is not None or not 0 < count == offset_delta + 1:
             return False
         return self.producer_id < 0 or self.base_sequence >= 0
 

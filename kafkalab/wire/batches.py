@@ -88,8 +88,8 @@ class ClientBatch(Batch):
         """Return the time of each record in milliseconds; RecordError for records that only a leader's check passes."""
         if self.data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME:
             return [self.timestamp_ms] * len(self.records)
-        found = check_records(*_unpacked(self.data), len(self.records), framed=True)
-        return [_as_java(self.first_ms + later) for later in found.later_ms]
+        later_ms, _ = check_records(*_unpacked(self.data), len(self.records), framed=True)
+        return [_as_java(self.first_ms + later) for later in later_ms]
 
     @property
     def first_ms(self) -> int:
@@ -105,22 +105,23 @@ class ClientBatch(Batch):
         error = self._header_error(most_bytes)
         if error is not Error.NONE:
             return error
-        data = self.data
+        data, codec = self.data, self.codec
         try:
-            found = check_records(*_unpacked(data), len(self.records), framed=not self.codec)
+            later_ms, in_order = check_records(*_unpacked(data), len(self.records), not codec)
         except (UnpackError, RecordError) as wrong:
             return wrong.error
-        last_ms = self.timestamp_ms
-        oldest, newest = (_as_java(self.first_ms + end(found.later_ms)) for end in (min, max))
         of_the_log = data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME
         if of_the_log:
-            oldest = newest = last_ms
+            oldest = newest = self.timestamp_ms
+        else:
+            first_ms = self.first_ms
+            oldest, newest = _as_java(first_ms + min(later_ms)), _as_java(first_ms + max(later_ms))
         if newest > now + after_max_ms or now - oldest > _MOST or (of_the_log and newest == NO_TIMESTAMP):
             return Error.INVALID_TIMESTAMP
-        if self.codec and not found.in_order:
+        if codec and not in_order:
             return Error.UNKNOWN_SERVER_ERROR  # Kafka would write the batch anew, and has skipped keys and values
         newest = max(newest, NO_TIMESTAMP)
-        return self if newest == last_ms and not of_the_log else self._with_largest(newest)
+        return self if newest == self.timestamp_ms and not of_the_log else self._with_largest(newest)
 
     def _header_error(self, most_bytes: int) -> Error:
         data = self.data
@@ -130,11 +131,12 @@ class ClientBatch(Batch):
             return Error.MESSAGE_TOO_LARGE
         if len(data) < HEADER_BYTES or _CRC.unpack_from(data, _CRC_AT)[0] != crc32c(memoryview(data)[_CHECKED_FROM:]):
             return Error.CORRUPT_MESSAGE
-        if self.codec and self.codec not in CODECS:
+        codec = self.codec
+        if codec and codec not in CODECS:
             return Error.UNKNOWN_SERVER_ERROR
-        if self.last_offset_delta < 0 or not self.has_valid_header:
+        if not self.may_be_written(len(self.records), self.last_offset_delta):
             return Error.INVALID_RECORD
-        return Error.UNKNOWN_SERVER_ERROR if is_unreadable_in_java(self.codec, data[HEADER_BYTES:]) else Error.NONE
+        return Error.UNKNOWN_SERVER_ERROR if is_unreadable_in_java(codec, data, HEADER_BYTES) else Error.NONE
 
     def _with_largest(self, newest: int) -> ClientBatch:
         """Return the batch with this largest timestamp, and the flags that Kafka writes anew with it."""
@@ -147,7 +149,7 @@ class ClientBatch(Batch):
 
 def _as_java(number: int) -> int:
     """Return the number as one of 64 bits."""
-    return (number + _MOST + 1) % 2**64 - _MOST - 1
+    return number if -_MOST <= number <= _MOST else (number + _MOST + 1) % 2**64 - _MOST - 1
 
 
 def read_produced(data: bytes | None) -> Batch:
@@ -279,17 +281,19 @@ def decoded(data: bytes) -> tuple[Record, ...]:
 
 def record_bytes(data: bytes) -> bytes:
     """Return the bytes of a batch's records, decompressed; CorruptBatchError as for `decoded`."""
-    body, is_whole = _unpacked(data)
+    body, place, is_whole = _unpacked(data)
     if not is_whole:
         raise UnpackError("compressed records that end too early")
-    return body
+    return body[place:]
 
 
-def _unpacked(data: bytes) -> tuple[bytes, bool]:
-    """Return the bytes of a batch's records, decompressed, and whether they are all that there are."""
-    body = data[HEADER_BYTES:]
+def _unpacked(data: bytes) -> tuple[bytes, int, bool]:
+    """Return the bytes of a batch's records, decompressed, where they begin, and whether they are all there are."""
     codec = data[_ATTRIBUTES_AT + 1] & COMPRESSION
-    return (body, True) if not codec else unpacked(codec, body)
+    if not codec:
+        return data, HEADER_BYTES, True
+    body, is_whole = unpacked(codec, data[HEADER_BYTES:])
+    return body, 0, is_whole
 
 
 def fitting(batches: Sequence[Batch], limit: int, first_anyway: bool) -> tuple[Batch, ...]:

@@ -46,9 +46,9 @@ def unpacked(codec: int, data: bytes) -> tuple[bytes, bool]:
     return body, is_whole
 
 
-def is_unreadable_in_java(codec: int, data: bytes) -> bool:
+def is_unreadable_in_java(codec: int, data: bytes, at: int) -> bool:
     """Return True for an LZ4 frame whose blocks depend on each other: Kafka does not read them, other libraries do."""
-    return codec == LZ4 and len(data) >= _LZ4_LEAST and data[4] & _LZ4_READABLE != _LZ4_INDEPENDENT
+    return codec == LZ4 and len(data) >= at + _LZ4_LEAST and data[at + 4] & _LZ4_READABLE != _LZ4_INDEPENDENT
 
 
 def import_codec(codec: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.errors import Error
 
@@ -16,20 +14,14 @@ class RecordError(CorruptBatchError):
         self.error = error
 
 
-class Checked(NamedTuple):
-    """How much later than the batch each record is, in milliseconds; whether the offsets are 0, 1, 2, …"""
+def check_records(data: bytes, place: int, is_whole: bool, count: int, framed: bool) -> tuple[list[int], bool]:
+    """Return how much later than the batch each record is, in milliseconds, and whether their offsets are 0, 1, 2, …
 
-    later_ms: list[int]
-    in_order: bool
-
-
-def check_records(data: bytes, is_whole: bool, count: int, framed: bool) -> Checked:
-    """Check `count` records, at least one, that are all of `data`; RecordError for other bytes.
-
+    RecordError unless `data` has, from `place` on, `count` records and nothing else; there must be one at least.
     Kafka compares the size of a record with its fields only where it was not compressed: `framed`. Without `is_whole`
     the stream of a compression breaks off behind `data`, which is met when more is read.
     """
-    later_ms, in_order, place, least = [], True, 0, len(data)
+    later_ms, in_order, end_of_all = [], True, len(data)
     try:
         for number in range(count):  # numbers of one or two bytes are read in place, which takes a third of the time
             byte, more = data[place], data[place + 1]
@@ -62,15 +54,15 @@ def check_records(data: bytes, is_whole: bool, count: int, framed: bool) -> Chec
                 place = _skip_headers(data, place)
             else:
                 place += 1
-            if place > least or (framed and place != end):
+            if place > end_of_all or (framed and place != end):
                 raise IndexError
-        if place != least or not is_whole:
+        if place != end_of_all or not is_whole:
             raise IndexError
     except IndexError:
         if is_whole:
             raise RecordError("bytes that are not as many records as the batch says") from None
         raise RecordError("compressed records that end too early", Error.UNKNOWN_SERVER_ERROR) from None
-    return Checked(later_ms, in_order)
+    return later_ms, in_order
 
 
 def _size(data: bytes, place: int, framed: bool) -> tuple[int, int]:
