@@ -1,5 +1,5 @@
-"""Record batches as a client's bytes: checked and stored as they came, decoded only when somebody looks
-(docs/protocol.md#record-batch)."""
+"""Record batches as a client's bytes: checked when a leader appends them, stored as they came, decoded only when
+somebody looks (docs/protocol.md#record-batch)."""
 
 from __future__ import annotations
 

@@ -13,14 +13,12 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactions, ListTransactionsResponse
 
-EVERY = ".*"
-
 
 def handle(broker: BrokerState, request: ListTransactions, header: Header) -> ListTransactionsResponse:
     """The ids of this broker by name, without those that the sender may not describe; an error is for all."""
     if any(owned.loading for owned in broker.transactions.values()):
         return ListTransactionsResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS)
-    matches = _matcher(request.transactional_id_pattern or EVERY)
+    matches = _matcher(request.transactional_id_pattern) if request.transactional_id_pattern else bool
     if matches is None:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     known = [s.label for s in TxnState]
@@ -44,8 +42,6 @@ def handle(broker: BrokerState, request: ListTransactions, header: Header) -> Li
 
 def _matcher(pattern: str) -> Callable[[str], Any] | None:
     """Return what says whether the expression matches a whole id; None if RE2 refuses it, as Kafka's RE2/J does."""
-    if pattern == EVERY:
-        return bool
     re2 = import_re2()
     options = re2.Options()
     options.log_errors = False

@@ -121,7 +121,7 @@ OTHERWISE = ("(?P<n>x)(?P<n>x)", "(?P<ä>x)", "\\ä", "\\C", "x\\C", "(x{100}){1
 """Patterns that RE2/J, which Kafka uses, reads in another way than RE2."""
 OF_IDS = [
     edge(name, [init(who) for who in IDS], [_having(p) for p in found])
-    for name, found in (("patterns", PATTERNS), ("patterns_of_re2j", OTHERWISE))
+    for name, found in (("patterns", ("", *PATTERNS)), ("patterns_of_re2j", OTHERWISE))
 ]
 STATIC: dict[str, Any] = {"group_instance_id": "i"}
 OTHER_TOPIC: dict[str, Any] = {"protocols": {"range": ["u"]}, **STATIC}
