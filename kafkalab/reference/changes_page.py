@@ -48,8 +48,8 @@ and {REFERENCES[NEW]}; a test compares. The profiles `{SERVED[NEW, 1]}` and `{SE
 
 {_recordings(root)}
 
-[compared.md](compared.md) names the race of a script with other answers. With topic ids in place of names the following
-answers differ; all other answers are the same.
+[compared.md](compared.md) says why a script has other answers. With topic ids in place of names the following answers
+differ; all other answers are the same.
 
 {_by_id(root)}
 """

@@ -272,9 +272,8 @@ def cleaned(home: Path, ours: dict[str, PartitionLog], which: str, now: int) -> 
     """Clean our logs, wait until Kafka has cleaned its own, and return each difference."""
     found = []
     ends = {name: cleanable_end(log) for name, log in ours.items()}
-    for name, log in ours.items():
-        if log.checkpoint.first_dirty_offset < ends[name]:  # Kafka lets a log be in which nothing is dirty
-            clean(log, now, RETENTION_MS)
+    for log in ours.values():
+        clean(log, now, RETENTION_MS)
     for _ in range(int(PATIENCE_S / PAUSE_S)):
         done = cleaned_to(home)
         if all(done.get(name, 0) >= end for name, end in ends.items()):

@@ -9,10 +9,11 @@ from operator import itemgetter
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
-from kafkalab.programs.raw_requests import Hand
+from kafkalab.programs.raw_requests import Hand, request_of
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.field_versions import LATEST
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
+from kafkalab.protocol.messages.fetch import FetchResponse
 from kafkalab.protocol.partitions import index_of, offsets_partition, topic_of, transaction_partition
 from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.app import App
@@ -20,6 +21,9 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import plain
+from kafkalab.wire.batches import read_produced
+from kafkalab.wire.codec import within_limits
+from tests.kafka.batches import ODD, batch_of
 from tests.kafka.lab_answers import ANSWERS
 from tests.kafka.script import OTHER, Answer, Normaliser, Script, ids_of, is_settled
 
@@ -49,6 +53,7 @@ class LabSide(Hand):
         self.groups: set[str] = set()
         self.gone: dict[str, str] = {}
         self._version = 0
+        self.given: dict[str, Any] = {}
 
     async def do(self, step: dict[str, Any]) -> None:
         if "min_isr" in step:
@@ -67,7 +72,8 @@ class LabSide(Hand):
         elif "settle" in step:
             await self._settle()
         elif "ask" in step:
-            given, self._version = step.get("with", {}), step["version"]
+            given = self.given = step.get("with", {})
+            self._version = step["version"]
             if "group_id" in given:
                 self.groups.add(given["group_id"])
             await super().do({**step, "with": self._placed(given)})
@@ -119,6 +125,8 @@ class LabSide(Hand):
 
     def _answered(self, api: str, response: Any, name: str, shown: Any) -> None:
         super()._answered(api, response, name, shown)
+        if isinstance(response, FetchResponse) and not {"max_bytes", "partition_max_bytes"}.isdisjoint(self.given):
+            response = within_limits(response, request_of(api, self._referred(self.given)))
         answer = {"error": "NETWORK_EXCEPTION"} if response is None else ANSWERS[api](plain(response), self._back)
         if self._version >= BY_ID.get(api, LATEST):
             answer = self._with_ids(answer)
@@ -134,6 +142,16 @@ class LabSide(Hand):
             for p in answer["parts"]
         ]
         return {**answer, "parts": sorted(parts, key=itemgetter("partition"))}
+
+    def _request(self, step: dict[str, Any]) -> Any:
+        """Return the request; batches of which one is odd are read from their bytes, as a server reads them."""
+        batches = step["with"].get("batches", {})
+        if not any(set(batch) & ODD for batch in batches.values()):
+            return super()._request(step)
+        plain_ones = {p: {k: v for k, v in batch.items() if k not in ODD} for p, batch in batches.items()}
+        request = super()._request({**step, "with": {**step["with"], "batches": plain_ones}})
+        found = self._referred(batches)
+        return replace(request, batches={p: read_produced(batch_of(batch)) for p, batch in found.items()})
 
     def _back(self, partition: str) -> str:
         found = (g for g in sorted(self.groups) if offsets_partition(g) == partition)

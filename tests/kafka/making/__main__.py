@@ -8,7 +8,10 @@ from importlib import import_module
 from tests.kafka.making.steps import Script
 from tests.kafka.script import HERE
 
-MODULES = ("coordinator", "versions", "reading", "groups", "logs", "three_nodes", "old", "acl", "topic_ids")
+MODULES = (
+    *("coordinator", "versions", "reading", "groups", "logs", "three_nodes", "old", "acl", "records", "edges"),
+    "topic_ids",
+)
 
 
 def text_of(scripts: list[Script]) -> str:
