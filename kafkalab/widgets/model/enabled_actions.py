@@ -89,7 +89,7 @@ class Watch:
             self._note(step, key_of(fault), reason)
 
     def _note_nodes(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
-        """Note who can crash, and what can be cut and released: after a fault, and when a client or a held frame is new."""
+        """Note who can crash, what can be cut or released: after a fault, and when a client or a held frame is new."""
         kept = cluster.network.links.all_kept
         seen = len(cluster.nodes), kept
         if seen == self._seen and not (self._is_struck(cluster) or planned):
