@@ -35,6 +35,7 @@ class BrokerConfig:
     """Kafka's default is 3; 0: 3, or as many as there are brokers, so that a smaller cluster works as it is."""
     min_insync_replicas: int = 1
     message_max_bytes: int = 1_048_588
+    message_timestamp_after_max_ms: int = 3_600_000
     add_partitions_retry_backoff_ms: int = 20
     add_partitions_retry_backoff_max_ms: int = 100
     offsets_commit_timeout_ms: int = 5_000

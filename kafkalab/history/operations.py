@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.history.schema import Operation
+from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import Produce, ProduceResponse
 from kafkalab.protocol.records import Batch, sequence_after
@@ -182,7 +183,7 @@ class _Operations:
     def _note_send(self, frame: Frame, event: Event, tid: str | None, key: str, batch: Batch) -> None:
         number = self.transaction.get((frame.sender, tid), -1)
         is_raised = (frame.sender, batch.producer_id) in self.raised and frame.sender not in self.producers
-        times = batch.timestamps() if is_raised else ()
+        times = _times(batch) if is_raised else []
         for i, record in enumerate(batch.records):
             sequence = sequence_after(batch.base_sequence, i)
             identity: tuple[Any, ...] = (id(record),)  # the library sends the same object again, and the trace keeps it
@@ -267,3 +268,11 @@ class _Operations:
         return Operation(
             type="invoke", function=function, process=event.node, step=event.step, at_ms=event.at_ms, **given
         )
+
+
+def _times(batch: Batch) -> list[int]:
+    """Return the time of each record; none for bytes that are no records, which a client may send, too."""
+    try:
+        return batch.timestamps()
+    except CorruptBatchError:
+        return []

@@ -52,6 +52,12 @@ def cleanable_end(log: PartitionLog, newest_ms: int | None = None) -> int:
     return log.segments[max(bisect_right(log.segments, end) - 1, 0)]
 
 
+def is_dirty(log: PartitionLog) -> bool:
+    """Return True if a cleaning would meet records for the first time; any other log is left alone, whatever has become
+    removable in it meanwhile (`LogCleanerManager.grabFilthiestCompactedLog`)."""
+    return cleanable_end(log) > max(log.checkpoint.first_dirty_offset, log.log_start_offset)
+
+
 def clean(
     log: PartitionLog,
     now: int,
@@ -71,14 +77,14 @@ def clean(
 
 
 def would_clean(log: PartitionLog, now: int, delete_retention_ms: int = DELETE_RETENTION_MS) -> bool:
-    """Return True if a cleaning right after a new segment has begun would change the log, which stays as it is."""
+    """Return True if the cleaner would change the log right after a new segment has begun; the log stays as it is."""
     if not log.batches:
         return False
     rolled = copy(log)
     rolled.segments = list(dict.fromkeys((*log.segments, log.log_end_offset)))
-    end = cleanable_end(rolled)
-    if end <= log.log_start_offset:
+    if not is_dirty(rolled):
         return False
+    end = cleanable_end(rolled)
     dirty = min(max(log.checkpoint.first_dirty_offset, log.log_start_offset), end)
     return _Cleaner(rolled, now, delete_retention_ms, end, dirty).would_change()
 

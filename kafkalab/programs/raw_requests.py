@@ -139,7 +139,7 @@ class Hand:
             api, promise = self.under_way.pop(step["await"])
             self._answered(api, await promise, step["await"], step.get("show", ()))
             return
-        body = request_of(step["ask"], _with_references(step.get("with", {}), self._found))
+        body = self._request(step)
         name = step.get("as", "")
         for _ in range(TRIES):
             timeout_ms = 0 if step.get("times_out", True) else -1
@@ -153,6 +153,13 @@ class Hand:
                 return
             await self.app.sleep(PAUSE_MS)
         raise StepError(f"still {answer_of(response)} after {TRIES} tries")
+
+    def _request(self, step: dict[str, Any]) -> Any:
+        return request_of(step["ask"], self._referred(step.get("with", {})))
+
+    def _referred(self, given: Any) -> Any:
+        """Return the value with what the answers so far have in place of references."""
+        return _with_references(given, self._found)
 
     def _answered(self, api: str, response: Any, name: str, shown: Sequence[str]) -> None:
         self.named[name] = response

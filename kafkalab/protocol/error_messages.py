@@ -51,6 +51,7 @@ MESSAGES: dict[str, str] = {
     "TOPIC_AUTHORIZATION_FAILED": "Topic authorization failed.",
     "GROUP_AUTHORIZATION_FAILED": "Group authorization failed.",
     "CLUSTER_AUTHORIZATION_FAILED": "Cluster authorization failed.",
+    "INVALID_TIMESTAMP": "The timestamp of the message is out of acceptable range.",
     "UNSUPPORTED_VERSION": "The version of API is not supported.",
     "TOPIC_ALREADY_EXISTS": "Topic with this name already exists.",
     "INVALID_PARTITIONS": "Number of partitions is below 1.",
@@ -97,6 +98,9 @@ MESSAGES: dict[str, str] = {
     "INVALID_FETCH_SESSION_EPOCH": "The fetch session epoch is invalid.",
     "FENCED_LEADER_EPOCH": "The leader epoch in the request is older than the epoch on the broker.",
     "UNKNOWN_LEADER_EPOCH": "The leader epoch in the request is newer than the epoch on the broker.",
+    "UNSUPPORTED_COMPRESSION_TYPE": (
+        "The requesting client does not support the compression type of given partition."
+    ),
     "OFFSET_NOT_AVAILABLE": (
         "The leader high watermark has not caught up from a recent leader election so the offsets cannot be "
         "guaranteed to be monotonically increasing."

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
+from kafkalab.protocol.errors import Error
+
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
@@ -136,6 +138,28 @@ class Batch:
             size += _varint_bytes(content) + content
         return size
 
+    @property
+    def codec(self) -> int:
+        """The number of the compression of its records; 0 for none."""
+        return 0
+
+    def validated(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
+        """Return the batch as a leader appends it at `now`, or why it refuses what a client sent (`LogValidator`).
+
+        The limits are message.max.bytes and message.timestamp.after.max.ms. Only what came in bytes is held to the
+        second: a run that was saved of real clients has their times, and a clock that begins at 0.
+        """
+        if self.size_bytes > most_bytes:
+            return Error.MESSAGE_TOO_LARGE
+        return self if self.may_be_written(len(self.records), self.offset_delta) else Error.INVALID_RECORD
+
+    def may_be_written(self, count: int, offset_delta: int) -> bool:
+        """Return True if a client may write such a batch of `count` records: as many as there are offsets, with a
+        sequence if it is numbered, and no marker."""
+        if self.control is not None or not 0 < count == offset_delta + 1:
+            return False
+        return self.producer_id < 0 or self.base_sequence >= 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanedBatch(Batch):
@@ -157,8 +181,9 @@ class CleanedBatch(Batch):
 class OtherRecords(Batch):
     """The records of a request for a partition that are not exactly one batch of magic 2; every leader refuses it.
 
-    `corrupt` says that its length, its magic or its checksum cannot be (CORRUPT_MESSAGE), `unreadable` that its records
-    cannot be decompressed (UNKNOWN_SERVER_ERROR); anything else is INVALID_RECORD.
+    `corrupt` says that what follows the first `batch_count` batches has a length or a magic that cannot be
+    (CORRUPT_MESSAGE), `unreadable` that the header ends before the fields that a leader reads first
+    (UNKNOWN_SERVER_ERROR); anything else is INVALID_RECORD.
     """
 
     magic: int = 2

@@ -6,7 +6,7 @@ from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
 from kafkalab.broker.handlers.delete_records import log_start_moved
 from kafkalab.broker.services import Context
-from kafkalab.log.cleaner import Cleaning, clean, would_clean
+from kafkalab.log.cleaner import Cleaning, clean, is_dirty, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.faults import Compact, DeleteSegment, Roll
 from kafkalab.sim.kernel.kernel import Kernel
@@ -75,6 +75,8 @@ class StorageFaults:
             if done and self._knows_the_mark(done[0][0], broker.name, log):
                 told.append(broker)
             log.roll(self.kernel.now)
+            if not is_dirty(log):
+                continue
             cleaning = clean(log, self.kernel.now, retention_ms)
             if cleaning.changed:
                 done.append((broker.name, cleaning))

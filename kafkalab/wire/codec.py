@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
-from kafkalab.protocol.messages.fetch import FetchResponse, PartitionFetched
+from kafkalab.protocol.messages.fetch import Fetch, FetchResponse, PartitionFetched
 from kafkalab.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
@@ -22,6 +22,7 @@ from kafkalab.wire.primitives import ROWS, BadMessageError, Sink, Source
 from kafkalab.wire.shapes import EACH, Shape
 from kafkalab.wire.special import OFFERED
 from kafkalab.wire.structs import NO_MESSAGE, Values, raw
+from kafkalab.wire.values import MAX_BYTES, PARTITION_MAX_BYTES
 
 API_NAMES = {api.key: api.name for api in ALL if api.offered}
 CORRELATION_AT = 4
@@ -128,25 +129,25 @@ def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
 def _joined(asked: Asked, answers: Sequence[Any]) -> Any:
     """Return one of our messages for what all answers say, as far as it is not in rows of one for each of them."""
     if isinstance(answers[0], FetchResponse):
-        return within_limits(answers[0], asked)
+        return within_limits(answers[0], asked.bodies[0])
     if isinstance(answers[0], ListOffsetsResponse) and len(answers) > 1:
         columns = ("offsets", "errors", "timestamps")
         return ListOffsetsResponse(**{c: {p: v for a in answers for p, v in getattr(a, c).items()} for c in columns})
     return answers[0]
 
 
-def within_limits(response: FetchResponse, asked: Asked) -> FetchResponse:
+def within_limits(response: FetchResponse, request: Fetch) -> FetchResponse:
     """Cut the response to `max_bytes` in all and `partition_max_bytes` of each partition; the first batch always fits.
 
     Kafka does so while it reads (KIP-74); the broker of the simulator returns all there is.
     """
-    left, limits = asked.aside["max_bytes"], asked.aside["partition_max_bytes"]
+    left = MAX_BYTES if request.max_bytes is None else request.max_bytes
     partitions: dict[str, PartitionFetched] = {}
     empty = True
     for partition, fetched in response.partitions.items():
         internal = topic_of(partition) in INTERNAL_TOPICS
         found = _as_stored(partition, fetched.batches) if internal else fetched.batches
-        batches = fitting(found, min(left, limits[partition]), empty)
+        batches = fitting(found, min(left, request.partition_max_bytes.get(partition, PARTITION_MAX_BYTES)), empty)
         empty = empty and not batches
         left -= sum(b.size_bytes for b in batches)
         same = not internal and len(batches) == len(found)

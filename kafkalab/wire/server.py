@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.broker.handlers.create_topics import is_legal
+from kafkalab.broker.handlers.list_transactions import import_re2
 from kafkalab.protocol.messages.create_topics import CreateTopics
+from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import Asked, UnsupportedVersionError
+from kafkalab.wire.compression import import_codec
 from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
@@ -221,6 +224,9 @@ class Connection(asyncio.Protocol):
             return
         if self._is_too_much(asked):
             return
+        if lacking := missing_library(asked):
+            self.close(lacking)
+            return
         client = self.live.client(asked.client_id)
         if not asked.bodies:
             self._answer(asked, ())
@@ -294,3 +300,17 @@ class Connection(asyncio.Protocol):
         self.transport.write(data)
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._work)
+
+
+def missing_library(asked: Asked) -> str:
+    """Return which library this Python lacks for a request; "" if none."""
+    body = asked.bodies[0] if asked.bodies else None
+    try:
+        if isinstance(body, Produce):
+            for batch in body.batches.values():
+                import_codec(batch.codec)
+        elif isinstance(body, ListTransactions) and body.transactional_id_pattern:
+            import_re2()
+    except ModuleNotFoundError as error:
+        return str(error)
+    return ""

@@ -178,8 +178,9 @@ def _partitions(shape: Shape, rule: Partitions) -> Part:
             values.update(gather(named, source.aside))
             return
         groups: dict[Any, list[tuple[str, Any]]] = {}
+        first: dict[str, Any] = {}  # of a partition that is named twice both rows go to one message, which shows it
         for partition, row in named:
-            groups.setdefault(row[rule.each], []).append((partition, row))
+            groups.setdefault(first.setdefault(partition, row[rule.each]), []).append((partition, row))
         values[EACH] = [{rule.each: one, **gather(rows, source.aside)} for one, rows in groups.items()] or [{}]
 
     def get(message: Any, sink: Sink) -> Any:

@@ -11,22 +11,22 @@ from kafkalab.wire.values import (
     ASSIGNMENT,
     BATCH,
     BATCHES,
+    EPOCH_END,
     ERROR,
     HOST,
     ISOLATION,
+    LIMIT,
     MESSAGE,
     NODE,
     ONE_MEMBER,
     OR_NULL,
+    PARTITION_MAX_BYTES,
     PORT,
     SUBSCRIPTION,
     TOPIC_ID,
     Kind,
     write_only,
 )
-
-MAX_BYTES, PARTITION_MAX_BYTES = 52_428_800, 1_048_576
-"""The values of `fetch.max.bytes` and `max.partition.fetch.bytes` of a consumer of ours."""
 
 
 def as_asked(name: str) -> Is:
@@ -40,6 +40,9 @@ COMMITTED = (
     Is("committed_leader_epoch", "leader_epochs", absent=-1, default=-1),
 )
 KNOWN_EPOCH = Is("current_leader_epoch", "current_leader_epochs", absent=-1, default=-1)
+PARTITION_LIMIT = Is(
+    "partition_max_bytes", "partition_max_bytes", absent=PARTITION_MAX_BYTES, default=PARTITION_MAX_BYTES
+)
 OFFSETS = Partitions("topics", columns=(*COMMITTED, Is("committed_metadata", "metadata", absent=None)))
 FETCHED = Partitions("topics", columns=(*COMMITTED, Is("metadata", "metadata", absent="", default=""), *ERRORS_OF))
 NAMED = Partitions("topics", "partitions")
@@ -97,18 +100,19 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "PartitionProduced": (Is("error_message", "error", MESSAGE),),
     "Fetch": (
         Is("isolation_level", "isolation_level", ISOLATION),
-        Is("max_bytes", "max_bytes", default=MAX_BYTES),
+        Is("max_bytes", "max_bytes", LIMIT),
         Partitions(
             "topics",
             columns=(
                 Is("fetch_offset", "positions"),
-                Is("partition_max_bytes", "partition_max_bytes", default=PARTITION_MAX_BYTES),
+                PARTITION_LIMIT,
                 KNOWN_EPOCH,
+                Is("last_fetched_epoch", "last_fetched_epochs", absent=-1, default=-1),
             ),
         ),
     ),
     "FetchResponse": (Partitions("responses", "partitions"),),
-    "PartitionFetched": (Is("records", "batches", BATCHES),),
+    "PartitionFetched": (Is("records", "batches", BATCHES), Is("diverging_epoch", "diverging", EPOCH_END)),
     "ListOffsets": (
         Is("isolation_level", "isolation_level", ISOLATION),
         Partitions("topics", "partitions", (KNOWN_EPOCH,), each="timestamp"),

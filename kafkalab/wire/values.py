@@ -111,6 +111,15 @@ ISOLATION = _kind(lambda level: READ_COMMITTED if level == 1 else READ_UNCOMMITT
 BATCH = _kind(read_produced, lambda batch: bytes_of((replace(batch, base_offset=max(batch.base_offset, 0)),)))
 """Of a Produce. A batch that no log has placed yet is sent with base offset 0."""
 BATCHES = _kind(read_batches, bytes_of)
+MAX_BYTES, PARTITION_MAX_BYTES = 52_428_800, 1_048_576
+"""The values of `fetch.max.bytes` and `max.partition.fetch.bytes` of a consumer of ours."""
+LIMIT = _kind(
+    lambda size: None if size == MAX_BYTES else size, lambda size: MAX_BYTES if size is None else size
+)
+EPOCH_END = _kind(
+    lambda found: (found["epoch"], found["end_offset"]) if found["epoch"] >= 0 else None,
+    lambda found: dict(zip(("epoch", "end_offset"), found or (-1, -1), strict=True)),
+)
 SUBSCRIPTION = _kind(subscription, subscription_bytes)
 ASSIGNMENT = _kind(assignment, assignment_bytes)
 ONE_MEMBER = _kind(lambda member_id: (LeavingMember(member_id),), lambda members: members[0].member_id)

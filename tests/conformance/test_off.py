@@ -486,6 +486,16 @@ def test_offsets_of_topics_that_members_read_stay() -> None:
     assert groups.fetch("foo-0", "bar-0") == {"foo-0": 1, "bar-0": -1}
 
 
+def test_all_offsets_stay_before_a_group_has_its_first_generation() -> None:
+    """`ClassicGroup.isSubscribedToTopic`: until then a consumer group has not said which topics it reads."""
+    groups = Groups()
+    groups.commit(offsets={"foo-0": 1, "bar-0": 2})
+    joining = groups.join()
+    assert set(forget(groups, "foo-0", "bar-0").errors.values()) == {Error.GROUP_SUBSCRIBED_TO_TOPIC}
+    assert wait(joining).generation_id == 1
+    assert forget(groups, "foo-0", "bar-0").errors == {"foo-0": Error.GROUP_SUBSCRIBED_TO_TOPIC, "bar-0": NONE}
+
+
 def test_an_empty_group_is_deleted_with_pending_offsets_and_one_with_members_is_not() -> None:
     groups = with_pending()
     assert delete(groups, G, G) == [NONE]

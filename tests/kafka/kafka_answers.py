@@ -92,12 +92,19 @@ def fetched(r: Fields, n: Names) -> Fields:
             "aborted": None
             if aborted is None
             else [{"producer_id": a["ProducerId"], "first_offset": a["FirstOffset"]} for a in aborted],
+            **_diverging(p),
             "batches": [
                 {**b, "coordinator_epoch": _relative(b["coordinator_epoch"], n)} for b in batches_of(p["Records"])
             ],
         }
 
     return _sorted([partition(t, p) for t in r["Responses"] for p in t["Partitions"]])
+
+
+def _diverging(p: Fields) -> Fields:
+    """Return where the fetcher's log and this one part, if they do."""
+    found = p.get("DivergingEpoch") or {"Epoch": -1, "EndOffset": -1}
+    return {} if found["Epoch"] < 0 else {"diverging": [found["Epoch"], found["EndOffset"]]}
 
 
 def _relative(epoch: int, n: Names) -> int:

@@ -119,13 +119,17 @@ def _known_epoch(g: Fields, partition: str) -> int:
 
 def fetch(g: Fields, n: Names, version: int) -> Fields:
     def row(partition: str) -> Fields:
-        at = {"FetchOffset": g["positions"][partition], "PartitionMaxBytes": 1 << 20}
+        at = {
+            "FetchOffset": g["positions"][partition],
+            "PartitionMaxBytes": g.get("partition_max_bytes", {}).get(partition, 1 << 20),
+            "LastFetchedEpoch": g.get("last_fetched_epochs", {}).get(partition, -1),
+        }
         return {"index": "Partition", "CurrentLeaderEpoch": _known_epoch(g, partition), **at}
 
     return {
         "MaxWaitMs": g.get("max_wait_ms", 50),
         "MinBytes": g.get("min_bytes", 1),
-        "MaxBytes": 1 << 24,
+        "MaxBytes": g.get("max_bytes", 1 << 24),
         "IsolationLevel": ISOLATION[g["isolation_level"]],
         "SessionEpoch": -1,
         "Topics": n.by_topic(g["positions"], "Partitions", row, "Topic"),
@@ -159,7 +163,7 @@ def describe_transactions(g: Fields, n: Names, version: int) -> Fields:
 
 def list_transactions(g: Fields, n: Names, version: int) -> Fields:
     pattern = g.get("transactional_id_pattern")
-    if pattern:
+    if pattern and not pattern.startswith(".*"):
         pattern = n.prefix.replace(".", "[.]") + pattern
     return {
         "StateFilters": g.get("state_filters", []),

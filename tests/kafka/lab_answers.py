@@ -47,6 +47,7 @@ def fetched(r: Fields, back: Back) -> Fields:
             "aborted": None
             if aborted is None
             else [{"producer_id": a["producer_id"], "first_offset": a["first_offset"]} for a in aborted],
+            **({"diverging": row["diverging"]} if row.get("diverging") else {}),
             "batches": [_batch(b) for b in row["batches"]],
         }
 

@@ -8,15 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
-from kafkalab.programs.raw_requests import Hand
+from kafkalab.programs.raw_requests import Hand, request_of
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
+from kafkalab.protocol.messages.fetch import FetchResponse
 from kafkalab.protocol.partitions import offsets_partition, topic_of, transaction_partition
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import plain
+from kafkalab.wire.batches import read_produced
+from kafkalab.wire.codec import within_limits
+from tests.kafka.batches import ODD, batch_of
 from tests.kafka.lab_answers import ANSWERS
 from tests.kafka.script import OTHER, Answer, Normaliser, Script, ids_of, is_settled
 
@@ -43,6 +47,7 @@ class LabSide(Hand):
         self.full: list[Answer] = []
         self.groups: set[str] = set()
         self.gone: dict[str, str] = {}
+        self.given: dict[str, Any] = {}
 
     async def do(self, step: dict[str, Any]) -> None:
         if "min_isr" in step:
@@ -61,7 +66,7 @@ class LabSide(Hand):
         elif "settle" in step:
             await self._settle()
         elif "ask" in step:
-            given = step.get("with", {})
+            given = self.given = step.get("with", {})
             if "group_id" in given:
                 self.groups.add(given["group_id"])
             await super().do({**step, "with": self._placed(given)})
@@ -113,8 +118,20 @@ class LabSide(Hand):
 
     def _answered(self, api: str, response: Any, name: str, shown: Any) -> None:
         super()._answered(api, response, name, shown)
+        if isinstance(response, FetchResponse) and not {"max_bytes", "partition_max_bytes"}.isdisjoint(self.given):
+            response = within_limits(response, request_of(api, self._referred(self.given)))
         answer = {"error": "NETWORK_EXCEPTION"} if response is None else ANSWERS[api](plain(response), self._back)
         self.full.append({"ask": api, **answer})
+
+    def _request(self, step: dict[str, Any]) -> Any:
+        """Return the request; batches of which one is odd are read from their bytes, as a server reads them."""
+        batches = step["with"].get("batches", {})
+        if not any(set(batch) & ODD for batch in batches.values()):
+            return super()._request(step)
+        plain_ones = {p: {k: v for k, v in batch.items() if k not in ODD} for p, batch in batches.items()}
+        request = super()._request({**step, "with": {**step["with"], "batches": plain_ones}})
+        found = self._referred(batches)
+        return replace(request, batches={p: read_produced(batch_of(batch)) for p, batch in found.items()})
 
     def _back(self, partition: str) -> str:
         found = (g for g in sorted(self.groups) if offsets_partition(g) == partition)

@@ -15,7 +15,8 @@ transaction.version; all three if it is left out), "producer_epochs": {"x": 3276
 With three nodes NODE may be "follower of t-0", "second follower of t-0" and "other than coordinator of x" too. Topics
 named in "one_replica" have only the first of three. "rules_off" names rules of kafkalab that Kafka lacks by a bug.
 
-A field "$name.producer_epoch+1" takes a number from an earlier answer.
+A field "$name.producer_epoch+1" takes a number from an earlier answer. A batch of Produce has "values" and fields of
+`Batch`; what makes its bytes odd is described in `batches.batch_of`, and kafkalab reads it as its server does.
 """
 
 from __future__ import annotations

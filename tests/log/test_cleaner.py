@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from kafkalab.log.cleaner import Cleaning, clean, cleanable_end, would_clean
+from kafkalab.log.cleaner import Cleaning, clean, cleanable_end, is_dirty, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
@@ -50,7 +50,8 @@ def test_whether_a_cleaning_would_change_a_log_is_known_before_and_told_after(se
         expected = would_clean(w.log, w.now, RETENTION_MS)
         assert (list(w.log.batches), w.log.segments) == (batches, segments), f"seed {seed}: looking has changed the log"
         other = deepcopy(w)
-        found = other.clean()
+        other.log.roll(other.now)
+        found = other.clean() if is_dirty(other.log) else Cleaning(first_dirty=0, end=0)
         assert found.changed == (other.log.batches != batches) == expected, f"seed {seed}"
         assert found.batches_removed == len(batches) - len(other.log.batches)
         assert found.records_removed == sum(len(b.records) for b in batches) - len(other.offsets)
@@ -62,6 +63,21 @@ def test_a_log_without_records_is_not_cleaned() -> None:
     w = Written()
     assert not would_clean(w.log, w.now)
     assert w.clean() == Cleaning(first_dirty=0, end=0)
+
+
+def test_a_log_without_dirty_records_is_left_alone_until_there_are_new_ones() -> None:
+    """`LogCleanerManager.grabFilthiestCompactedLog`: what has become removable meanwhile makes no log dirty."""
+    w = Written()
+    w.data(-1, "a", value=None)
+    assert w.clean().horizons_set == 1
+    w.now += RETENTION_MS
+    assert (would_clean(w.log, w.now, RETENTION_MS), is_dirty(w.log)) == (False, False)
+    w.data(-1, "b")
+    assert would_clean(w.log, w.now, RETENTION_MS)
+    w.log.roll(w.now)
+    assert is_dirty(w.log)
+    w.clean()
+    assert w.keys == ["b"]
 
 
 def test_an_undecided_transaction_keeps_a_log_from_being_cleaned() -> None:

@@ -47,6 +47,8 @@ RENAMED = {
     "transactional_id_pattern": ("TransactionalIdPattern",),
     "leader_epochs": ("CommittedLeaderEpoch",),
     "current_leader_epochs": ("CurrentLeaderEpoch",),
+    "last_fetched_epochs": ("LastFetchedEpoch",),
+    "diverging": ("DivergingEpoch",),
     "metadata": ("CommittedMetadata", "Metadata"),
     "enable_2pc": ("Enable2Pc",),
     "positions": ("FetchOffset",),

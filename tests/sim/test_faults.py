@@ -191,6 +191,19 @@ def test_what_undoes_or_cleans_can_be_forked_too(tmp_path: Path) -> None:
         whole.fork(2, Compact("out-0"))
 
 
+def test_a_log_is_not_compacted_again_before_there_is_something_new() -> None:
+    """A tombstone could go by the time of the second compaction; Kafka's cleaner leaves a log without dirty records."""
+    values = [["k", "v"], ["k", None]]
+    wait = [["k", None]] * 3
+    for more, count in (([], 1), (wait, 2)):
+        args = {"values": [*values, *more], "pause_ms": 600}
+        scenario = Scenario(
+            topics={"out": 1}, programs=(Program("app", "keyed_writes", args),), config={"delete_retention_ms": 100}
+        )
+        cluster = run(scenario, Compact("out-0", at_ms=1_250), Compact("out-0", at_ms=3_500))
+        assert len({e.at_ms for e in cluster.trace.of("state", "compacted")}) == count
+
+
 def test_the_picture_has_a_sentence_for_each() -> None:
     leader = leader_of(writing())
     other = "b1" if leader != "b1" else "b2"

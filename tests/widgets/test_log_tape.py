@@ -112,6 +112,7 @@ def test_a_consumers_position_and_its_lag_are_shown_as_its_level_has_them_as_lon
     (log, *_) = replicas_at(tape.payload, shown, "out-0")
     assert (log.last_stable_offset, log.high_watermark) == (2, 3)
     assert [lag_of(log, 1, level) for level in LEVELS] == [2, 1]
+    assert [lag_of(log, 5, level) for level in LEVELS] == [-2, -3]  # an unclean election took away what it has read
     assert positions_at(tape.payload, shown, "__consumer_offsets-1") == []
     assert "▲ 2" in tape.svg()
     assert "careful: position 2, lag 0" in tape.svg()

@@ -72,6 +72,8 @@ def value(kind: Any, name: str, keys: tuple[str, ...]) -> st.SearchStrategy[Any]
         return images()
     if kind is Batch:
         return batches()
+    if name == "diverging":
+        return st.none() | st.tuples(st.integers(0, 2**31 - 1), LONG)
     if name in BY_NAME_OF_FIELD and origin is not dict and type(None) not in args:
         return BY_NAME_OF_FIELD[name]
     if isinstance(kind, type) and is_dataclass(kind):
@@ -92,7 +94,7 @@ def dictionary(args: Any, name: str, keys: tuple[str, ...]) -> st.SearchStrategy
         return st.dictionaries(LONG, value(args[1], "", keys), max_size=2)
     if name == "metadata":
         return st.dictionaries(st.sampled_from(keys), st.text(min_size=1, max_size=4)) if keys else st.just({})
-    if name in ("leader_epochs", "current_leader_epochs"):
+    if name in ("leader_epochs", "current_leader_epochs", "last_fetched_epochs", "partition_max_bytes"):
         return st.dictionaries(st.sampled_from(keys), st.integers(0, 2**31 - 1)) if keys else st.just({})
     inner = LONG if args[1] is int else value(args[1], "assignment" if name == "assignments" else "", keys)
     return st.fixed_dictionaries(dict.fromkeys(keys, inner))

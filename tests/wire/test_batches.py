@@ -6,6 +6,7 @@ import gzip
 import struct
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import cramjam
@@ -13,6 +14,7 @@ import pytest
 
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.crc32c import crc32c
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Batch, ControlType, OtherRecords, Record, marker
 from kafkalab.trace import plain
 from kafkalab.wire.batches import (
@@ -101,10 +103,10 @@ def changed(place: int, new: bytes, data: bytes = SENT) -> bytes:
     return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
 
 
-NO_BATCH, TWO = OtherRecords(records=(), batch_count=0), OtherRecords(records=(), batch_count=2)
-CORRUPT, INVALID = OtherRecords(records=(), corrupt=True), OtherRecords(records=())
-UNREADABLE_ONES = OtherRecords(records=(), unreadable=True)
 ZIPPED = gzip.compress(SENT[61:], mtime=0)
+NO_BATCH, TWO = OtherRecords(records=(), batch_count=0), OtherRecords(records=(), batch_count=2, transactional=True)
+CORRUPT = OtherRecords(records=(), batch_count=0, corrupt=True)
+TOO_SHORT = OtherRecords(records=(), transactional=True, unreadable=True)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,8 @@ ZIPPED = gzip.compress(SENT[61:], mtime=0)
         (SENT[:60], NO_BATCH),
         (SENT[:-1], NO_BATCH),
         (SENT[:8] + struct.pack(">i", len(SENT)) + SENT[12:], NO_BATCH),
+        (SENT[:8] + struct.pack(">i", 2**31 - 13) + SENT[12:], NO_BATCH),
+        (SENT[:8] + struct.pack(">i", 2**31 - 12) + SENT[12:], replace(NO_BATCH, unreadable=True)),
         (SENT[:16] + b"\0" + SENT[17:], OtherRecords(records=(), magic=0)),
         (SENT[:16] + b"\1" + SENT[17:], OtherRecords(records=(), magic=1)),
         (SENT + SENT, TWO),
@@ -124,36 +128,82 @@ ZIPPED = gzip.compress(SENT[61:], mtime=0)
         (SENT[:16] + b"\3" + SENT[17:], CORRUPT),
         (SENT[:16] + b"\xff" + SENT[17:], CORRUPT),
         (bytes(range(200)), CORRUPT),
-        (SENT[:-1] + b"!", CORRUPT),
-        (SENT + bytes(12), CORRUPT),
-        (SENT[:8] + struct.pack(">i", 30) + SENT[12:42], CORRUPT),
-        (struct.pack(">q", 5) + SENT[8:], INVALID),
-        (struct.pack(">q", 5) + SENT[8:-1] + b"!", INVALID),
-        (changed(23, struct.pack(">i", -5)), INVALID),
-        (changed(57, struct.pack(">i", -1)), INVALID),
-        (compressed(5, ZIPPED), UNREADABLE_ONES),
-        (compressed(7, ZIPPED), UNREADABLE_ONES),
-        (compressed(1, b"no gzip"), UNREADABLE_ONES),
-        (compressed(1, ZIPPED[:20] + b"\xff\xff\xff" + ZIPPED[23:]), UNREADABLE_ONES),
-        (compressed(1, ZIPPED[:-12]), INVALID),
-        (compressed(4, b"not zstd"), UNREADABLE_ONES),
+        (SENT + bytes(12), OtherRecords(records=(), corrupt=True, transactional=True)),
+        (SENT[:8] + struct.pack(">i", 30) + SENT[12:42], TOO_SHORT),
+        (SENT[:8] + struct.pack(">i", 44) + SENT[12:56], TOO_SHORT),
     ],
 )  # fmt: skip
-def test_what_a_leader_refuses(data: bytes | None, expected: OtherRecords) -> None:
-    """In the order of ByteBufferLogInputStream, ProduceRequest.validateRecords, UnifiedLog and LogValidator."""
+def test_what_is_not_exactly_one_batch(data: bytes | None, expected: OtherRecords) -> None:
+    """As `ByteBufferLogInputStream` and `ProduceRequest.validateRecords` find; tests/kafka/scripts has more cases."""
     assert read_produced(data) == expected
+
+
+def validated(data: bytes, most_bytes: int = 1_000, now: int = 0, after_max_ms: int = 10) -> Batch | Error:
+    """Return what a leader makes of the batch in these bytes."""
+    return read_produced(data).validated(most_bytes, now, after_max_ms)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (SENT[:-1] + b"!", Error.CORRUPT_MESSAGE),
+        (SENT[:8] + struct.pack(">i", 45) + SENT[12:57], Error.CORRUPT_MESSAGE),
+        (struct.pack(">q", 5) + SENT[8:], Error.INVALID_RECORD),
+        (struct.pack(">q", 5) + SENT[8:-1] + b"!", Error.INVALID_RECORD),
+        (changed(23, struct.pack(">i", -5)), Error.INVALID_RECORD),
+        (changed(23, struct.pack(">i", -1)), Error.INVALID_RECORD),
+        (changed(57, struct.pack(">i", -1)), Error.INVALID_RECORD),
+        (changed(27, struct.pack(">q", 11)), Error.INVALID_TIMESTAMP),
+        (changed(27, struct.pack(">q", -(2**63))), Error.INVALID_TIMESTAMP),
+        (compressed(5, ZIPPED), Error.UNKNOWN_SERVER_ERROR),
+        (compressed(7, ZIPPED), Error.UNKNOWN_SERVER_ERROR),
+        (compressed(1, b"no gzip"), Error.UNKNOWN_SERVER_ERROR),
+        (compressed(1, ZIPPED[:20] + b"\xff\xff\xff" + ZIPPED[23:]), Error.UNKNOWN_SERVER_ERROR),
+        (compressed(1, ZIPPED[:-12]), Error.UNKNOWN_SERVER_ERROR),
+        (compressed(3, bytes(cramjam.lz4.compress(SENT[61:]))), Error.UNKNOWN_SERVER_ERROR),
+        (compressed(4, b"not zstd"), Error.UNKNOWN_SERVER_ERROR),
+    ],
+)  # fmt: skip
+def test_what_a_leader_refuses(data: bytes, expected: Error) -> None:
+    """In the order of UnifiedLog and LogValidator; more cases are in tests/kafka/scripts."""
+    assert validated(data) is expected
+    assert validated(data, most_bytes=8) is (expected if data[7] else Error.MESSAGE_TOO_LARGE)
+
+
+def test_a_batch_may_be_as_long_as_the_limit_and_not_shorter_than_a_header() -> None:
+    assert isinstance(validated(SENT, len(SENT)), ClientBatch)
+    assert validated(SENT, len(SENT) - 1) is Error.MESSAGE_TOO_LARGE
+    short = SENT[:8] + struct.pack(">i", 48) + SENT[12:60]
+    assert validated(short[:17] + struct.pack(">I", crc32c(short[21:])) + short[21:]) is Error.CORRUPT_MESSAGE
+
+
+def test_what_a_leader_appends_has_the_largest_timestamp_of_its_records() -> None:
+    late = changed(27, struct.pack(">qq", 7, 90))
+    batch = validated(late)
+    assert isinstance(batch, ClientBatch)
+    assert (batch.timestamp_ms, batch.timestamps(), batch.data) == (7, [7, 7], changed(35, struct.pack(">q", 7), late))
+    of_the_log = validated(changed(22, bytes((SENT[22] | 8,)), late), after_max_ms=90)
+    assert isinstance(of_the_log, ClientBatch)
+    assert (of_the_log.timestamp_ms, of_the_log.timestamps(), of_the_log.data[21:23]) == (90, [7, 7], SENT[21:23])
+
+
+def test_in_a_log_with_times_of_its_own_all_records_have_that_of_the_batch() -> None:
+    of_the_log = changed(22, bytes((SENT[22] | 8,)), changed(27, struct.pack(">qq", 7, 90)))
+    assert read_batch(of_the_log).timestamps() == [90, 90]
 
 
 def test_what_follows_a_batch_and_is_too_short_for_another_is_cut_off() -> None:
     """`UnifiedLog.trimInvalidBytes`."""
-    batch = read_produced(SENT + bytes(11))
+    batch = validated(SENT + bytes(11))
     assert isinstance(batch, ClientBatch)
     assert batch.data == SENT
 
 
 def test_what_gzip_packs_too_small_takes_no_more_memory_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafkalab.wire.batches.DECODED_MOST", 1_000)
-    assert read_produced(compressed(1, gzip.compress(bytes(10_000_000), mtime=0))) == UNREADABLE_ONES
+    monkeypatch.setattr("kafkalab.wire.compression.DECODED_MOST", 1_000)
+    bomb = gzip.compress(bytes(10_000_000), mtime=0)
+    for data in (bomb, gzip.compress(bytes(1_001), mtime=0) + bomb):
+        assert validated(compressed(1, data), 1_000_000) is Error.UNKNOWN_SERVER_ERROR
 
 
 def test_records_that_are_no_records_are_found_when_somebody_looks() -> None:

@@ -21,10 +21,11 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeat
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
-from kafkalab.protocol.messages.fetch import Fetch
+from kafkalab.protocol.messages.fetch import Fetch, PartitionFetched
 from kafkalab.protocol.messages.find_coordinator import FindCoordinator
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets
+from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.offset_commit import OffsetCommit
 from kafkalab.protocol.messages.produce import Produce
@@ -34,9 +35,10 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
+from kafkalab.wire.codec import Asked
 from kafkalab.wire.names import UNKNOWN_TOPIC_ID
 from kafkalab.wire.primitives import Sink, Source, varint_bytes
-from kafkalab.wire.server import Limits
+from kafkalab.wire.server import Limits, missing_library
 from kafkalab.wire.structs import raw
 from tests.wire.clients.clusters import lab
 from tests.wire.connection import Connection
@@ -198,6 +200,55 @@ def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, 
         found = client.ask(produce(sent, partition="orders-2"), 9).partitions["orders-2"]
         assert (found.error, found.base_offset) == (error, -1)
         assert client.ask(ListOffsets(partitions=("orders-2",), timestamp=LATEST), 7).offsets == before
+
+
+@pytest.mark.parametrize(
+    ("library", "body", "says"),
+    [
+        ("cramjam", produce(read_batch(with_records(4, b"zstd"))), "snappy, lz4 and zstd need cramjam: pip install '"),
+        ("cramjam", produce(read_batch(with_records(1, b"gzip"))), ""),
+        ("re2", ListTransactions(transactional_id_pattern="a+"), "to list transactions by a pattern needs google-re2"),
+        ("re2", ListTransactions(), ""),
+        ("re2", ApiVersions(), ""),
+    ],
+)  # fmt: skip
+def test_what_needs_a_library_that_is_not_there_ends_the_connection_with_its_name(
+    library: str, body: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked("", 0, 0, "", (body,))
+    assert missing_library(asked) == ""
+    monkeypatch.setitem(sys.modules, library, None)
+    assert missing_library(asked).startswith(says)
+    assert bool(missing_library(asked)) == bool(says)
+
+
+def test_a_partition_that_is_named_twice_has_no_offset_whatever_it_is_asked_for(servers: str) -> None:
+    """With two timestamps too, which are two of our messages; a running Kafka 4.3.1 answers so."""
+    rows = [{"partition_index": 0, "timestamp": LATEST}, {"partition_index": 0, "timestamp": EARLIEST}]
+    with Connection(servers, leader_of(servers, "orders-0")) as client:
+        sink = Sink(struct.pack(">hhih", 2, 5, 7, -1))
+        raw("ListOffsetsRequest", 5).write(sink, {"replica_id": -1, "topics": [{"name": "orders", "partitions": rows}]})
+        client.socket.sendall(struct.pack(">i", len(sink)) + sink)
+        (topic,) = raw("ListOffsetsResponse", 5).read(Source(client.answer(), 4))["topics"]
+        assert [(p["error_code"], p["offset"]) for p in topic["partitions"]] == [(Error.INVALID_REQUEST.code, -1)]
+
+
+def test_limits_of_a_fetch_and_the_end_of_an_epoch_travel_in_bytes(servers: str) -> None:
+    with Connection(servers, leader_of(servers, "one-0")) as client:
+        client.names.topic_id("one")
+        assert client.ask(produce(read_batch(SENT), partition="one-0"), 9).partitions["one-0"].error is Error.NONE
+
+        def fetched(at: int = 0, **fields: Any) -> PartitionFetched:
+            request = Fetch(isolation_level="read_uncommitted", positions={"one-0": at}, max_wait_ms=0, **fields)
+            found: PartitionFetched = client.ask(request, 12).partitions["one-0"]
+            return found
+
+        assert fetched(max_bytes=-1).error is Error.UNKNOWN_SERVER_ERROR
+        assert fetched(partition_max_bytes={"one-0": -1}).error is Error.UNKNOWN_SERVER_ERROR
+        assert len(fetched(max_bytes=0, partition_max_bytes={"one-0": 0}).batches) == 1
+        assert fetched(9, last_fetched_epochs={"one-0": 0}).diverging == (0, 1)
+        assert fetched(last_fetched_epochs={"one-0": 9}).error is Error.OFFSET_OUT_OF_RANGE
+        assert fetched(1, last_fetched_epochs={"one-0": 0}).diverging is None
 
 
 @pytest.mark.parametrize("tag", [5, 10_000])

@@ -40,6 +40,8 @@ class ClassicGroup:
     protocol_type: str = ""
     protocol: str = ""
     generation: int = 0
+    subscribed: frozenset[str] | None = None
+    """The topics that the members of the present generation subscribe to; None before the first one."""
     leader: str = ""
     members: dict[str, Member] = field(default_factory=dict)
     statics: dict[str, str] = field(default_factory=dict)  # group.instance.id -> member id
@@ -170,12 +172,17 @@ class ClassicGroup:
             self.protocol = self.select_protocol()
         else:
             self.protocol, self.leader = "", ""
+        self.note_subscriptions()
         self.move(answer.state, now)
 
+    def note_subscriptions(self) -> None:
+        """Keep what the members subscribe to until the next generation, even if one is replaced meanwhile."""
+        self.subscribed = frozenset(t for m in self.members.values() for t in m.protocols.get(self.protocol, ()))
+
     def subscribed_to(self, topic: str) -> bool:
-        """Return True if a member of a consumer group wants the topic: its offsets do not expire then."""
-        wanted = (t for m in self.members.values() for t in m.protocols.get(self.protocol, ()))
-        return self.protocol_type == "consumer" and topic in wanted
+        """Return True if the topic's offsets must stay: a consumer group wants it, or has not said yet what it wants
+        (`ClassicGroup.isSubscribedToTopic`)."""
+        return self.protocol_type == "consumer" and (self.subscribed is None or topic in self.subscribed)
 
     # the record
 
@@ -221,4 +228,5 @@ def loaded_group(entry: GroupEntry, created_epoch: int) -> ClassicGroup:
         group.add(member, entry.protocol_type)
     group.protocol_type, group.protocol = entry.protocol_type, entry.protocol
     group.generation, group.leader = entry.generation, entry.leader
+    group.note_subscriptions()
     return group

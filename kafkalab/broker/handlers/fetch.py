@@ -43,7 +43,7 @@ def _refused(broker: BrokerState, request: Fetch, header: Header) -> dict[str, P
 def _enough(broker: BrokerState, fetched: dict[str, PartitionFetched], request: Fetch) -> bool:
     """Return True if the answer need not wait for more: there is enough, or an error, or a segment was read to its end
     (`DelayedFetch`)."""
-    if any(f.error is not Error.NONE for f in fetched.values()):
+    if any(f.error is not Error.NONE or f.diverging for f in fetched.values()):
         return True
     if request.min_bytes <= 1:
         return request.min_bytes <= 0 or any(f.batches for f in fetched.values())
@@ -66,7 +66,15 @@ def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) ->
 
 
 def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
-    return {p: _read_one(broker, p, o, request) for p, o in request.positions.items()}
+    """Read each partition. A limit below 0 is an error where there is something to read; that of the whole response
+    is 0 at least for all partitions but the first (`ReplicaManager.readFromLog`)."""
+    found, limit = {}, request.max_bytes or 0
+    for partition, offset in request.positions.items():
+        one = _read_one(broker, partition, offset, request)
+        if one.batches and min(limit, request.partition_max_bytes.get(partition, 0)) < 0:
+            one = PartitionFetched(error=Error.UNKNOWN_SERVER_ERROR)
+        found[partition], limit = one, 0
+    return found
 
 
 def leader_error(broker: BrokerState, partition: str, known_epoch: int | None) -> Error:
@@ -89,10 +97,14 @@ def _read_one(broker: BrokerState, partition: str, offset: int, request: Fetch) 
     if error is not Error.NONE:
         return PartitionFetched(error=error)
     log = broker.log(partition)
-    if not log.log_start_offset <= offset <= log.log_end_offset:
+    fetched_epoch = request.last_fetched_epochs.get(partition, -1)
+    leader_epoch = broker.metadata.partitions[partition].leader_epoch
+    diverging = _diverging_epoch(log, fetched_epoch, leader_epoch, offset)
+    is_beyond = diverging is None and offset > log.log_end_offset
+    if fetched_epoch > leader_epoch or offset < log.log_start_offset or is_beyond:
         return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)
     upper = upper_bound(broker, log, isolation_level)
-    batches = tuple(log.read_segment(offset, upper)) if offset < upper else ()
+    batches = tuple(log.read_segment(offset, upper)) if offset < upper and diverging is None else ()
     aborted = log.aborted_for(offset, batches) if isolation_level == READ_COMMITTED else None
     tells = isolation_level == READ_COMMITTED or broker.rules.on(LSO_FOR_ALL)
     return PartitionFetched(
@@ -101,4 +113,15 @@ def _read_one(broker: BrokerState, partition: str, offset: int, request: Fetch) 
         log_start_offset=log.log_start_offset,
         aborted_transactions=aborted,
         batches=batches,
+        diverging=diverging,
     )
+
+
+def _diverging_epoch(log: PartitionLog, epoch: int, leader_epoch: int, offset: int) -> tuple[int, int] | None:
+    """Return the newest epoch up to `epoch` that the log has, and its end, if a log whose last batch before `offset` is
+    of `epoch` is another one (`Partition.readRecords`)."""
+    if epoch < 0:
+        return None
+    known, end = (epoch, log.log_end_offset) if epoch == leader_epoch else log.epoch_and_end(epoch)
+    return (known, end) if known < epoch or end < offset else None
+

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.handlers.fetch import leader_error, upper_bound
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import DESCRIBE
 from kafkalab.protocol.api import Header
+from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_offsets import (
     EARLIEST,
@@ -28,13 +31,13 @@ OFFSET_NOT_AVAILABLE_SINCE = 5
 
 
 def handle(broker: BrokerState, request: ListOffsets, header: Header) -> ListOffsetsResponse:
-    """One offset per partition that this broker leads."""
+    """Return one offset per partition that this broker leads; INVALID_REQUEST for one that is named twice."""
     offsets: dict[str, int] = {}
     errors: dict[str, Error] = {}
     timestamps: dict[str, int] = {}
     hidden = refused_partitions(broker, header, DESCRIBE, request.partitions)
-    for partition in request.partitions:
-        found = _find(broker, partition, request, header.version)
+    for partition, count in Counter(request.partitions).items():
+        found = Error.INVALID_REQUEST if count > 1 else _find(broker, partition, request, header.version)
         if partition in hidden:
             found = Error.TOPIC_AUTHORIZATION_FAILED
         if found is Error.OFFSET_NOT_AVAILABLE and header.version < OFFSET_NOT_AVAILABLE_SINCE:
@@ -70,22 +73,27 @@ def _find(broker: BrokerState, partition: str, request: ListOffsets, version: in
     if request.timestamp == LATEST:
         return Error.OFFSET_NOT_AVAILABLE if lags else (upper, UNKNOWN)
     found = _record_at(log, request.timestamp)
-    if found[0] != UNKNOWN and found[0] < upper:
+    if isinstance(found, Error) or UNKNOWN != found[0] < upper:
         return found
     return Error.OFFSET_NOT_AVAILABLE if lags else (UNKNOWN, UNKNOWN)
 
 
-def _record_at(log: PartitionLog, timestamp: int) -> tuple[int, int]:
+def _record_at(log: PartitionLog, timestamp: int) -> tuple[int, int] | Error:
     """Return the first record at or after the timestamp, or the first one with the largest; markers are records, too.
 
-    The largest timestamp is that of all records that are still stored, deleted ones included (`LogSegment`).
+    The largest timestamp is that of all records that are still stored, deleted ones included (`LogSegment`). Of
+    compressed records a leader checks less than this reads; where they are none, the answer is INVALID_RECORD.
     """
     start = log.log_start_offset
     if timestamp == MAX_TIMESTAMP:
         start, timestamp = 0, max((b.timestamp_ms for b in log.batches), default=0)
     for batch in log.batches:
         if batch.timestamp_ms >= timestamp:
-            for offset in batch.offsets:
-                if offset >= start:
-                    return offset, batch.timestamp_ms
+            try:
+                times = batch.timestamps()
+            except CorruptBatchError:
+                return Error.INVALID_RECORD
+            for offset, time in zip(batch.offsets, times, strict=True):
+                if offset >= start and time >= timestamp:
+                    return offset, time
     return UNKNOWN, UNKNOWN

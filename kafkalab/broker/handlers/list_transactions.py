@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
@@ -11,16 +13,13 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactions, ListTransactionsResponse
 
-NOT_IN_RE2 = re.compile(r"\(\?(=|!|<=|<!|>|\(|#)|\\[1-9]|[*+?}]\+")
-"""Constructs of Python that Kafka's RE2/J refuses: looking around, back references, possession."""
-
 
 def handle(broker: BrokerState, request: ListTransactions, header: Header) -> ListTransactionsResponse:
     """The ids of this broker by name, without those that the sender may not describe; an error is for all."""
     if any(owned.loading for owned in broker.transactions.values()):
         return ListTransactionsResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS)
-    pattern = _compiled(request.transactional_id_pattern or ".*")
-    if pattern is None:
+    matches = _matcher(request.transactional_id_pattern) if request.transactional_id_pattern else bool
+    if matches is None:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     known = [s.label for s in TxnState]
     found = {
@@ -28,10 +27,10 @@ def handle(broker: BrokerState, request: ListTransactions, header: Header) -> Li
         for partition, owned in broker.transactions.items()
         if broker.leads(partition)
         for tid, txn in owned.txns.items()
-        if _passes(txn, request, broker.now) and pattern.fullmatch(tid)
+        if _passes(txn, request, broker.now) and matches(tid)
     }
     response = ListTransactionsResponse(
-        unknown_state_filters=tuple(s for s in request.state_filters if s not in known),
+        unknown_state_filters=tuple(s for s in dict.fromkeys(request.state_filters) if s not in known),
         transactions=tuple(
             ListedTransaction(transactional_id=tid, producer_id=txn.producer_id, state=txn.state.label)
             for tid, txn in sorted(found.items())
@@ -41,14 +40,25 @@ def handle(broker: BrokerState, request: ListTransactions, header: Header) -> Li
     return response
 
 
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """The expression, which must match a whole id; None if RE2 would refuse it (simplified: Python's engine)."""
-    if NOT_IN_RE2.search(pattern):
-        return None
+def _matcher(pattern: str) -> Callable[[str], Any] | None:
+    """Return what says whether the expression matches a whole id; None if RE2 refuses it, as Kafka's RE2/J does."""
+    re2 = import_re2()
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return re.compile(pattern)
-    except re.error:
+        found: Callable[[str], Any] = re2.compile(pattern, options).fullmatch
+    except re2.error:
         return None
+    return found
+
+
+def import_re2() -> Any:
+    """Return the module of the regular expressions that Kafka knows; ModuleNotFoundError says how to get it."""
+    try:
+        return import_module("re2")
+    except ModuleNotFoundError:
+        needed = "to list transactions by a pattern needs google-re2: pip install 'kafkalab-course[wire]'"
+        raise ModuleNotFoundError(needed, name="re2") from None
 
 
 def _passes(txn: Txn, request: ListTransactions, now: int) -> bool:

@@ -20,6 +20,8 @@ from kafkalab.protocol.records import Batch, OtherRecords
 from kafkalab.protocol.rules import INVALID_RECORD_CODE, TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
+ZSTD, ZSTD_SINCE = 4, 7
+"""The newest codec, and the first version in which a request may use it (KIP-110)."""
 ACKS = (ACKS_ALL, 0, 1)
 _RETRIABLE_AT_COORDINATOR = (
     Error.NETWORK_EXCEPTION,
@@ -40,11 +42,12 @@ _BEFORE_THE_LOG = (
 
 @dataclass(slots=True)
 class _Work:
-    """One request under way: the guards of its verification, and its answers so far."""
+    """One request under way: the guards of its verification, its answers so far, the batches as they are appended."""
 
     request: Produce
     guards: dict[str, int]
     answers: dict[str, PartitionProduced]
+    validated: dict[str, Batch]
 
     def refuse(self, errors: dict[str, Error]) -> None:
         """Answer these partitions with their errors."""
@@ -64,12 +67,15 @@ def handle(broker: BrokerState, request: Produce, header: Header) -> Effects[Pro
 
     Nothing of the request is appended before the coordinator has answered (`ReplicaManager.handleProduceAppend`).
     """
-    work = _Work(request, {}, {})
+    work = _Work(request, {}, {}, {})
     refused = _request_error(broker, request, header)
     if refused is not Error.NONE:
         work.refuse(dict.fromkeys(request.batches, refused))
         return work.response()
-    work.refuse({p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()})
+    errors = {p: _records_error(broker, p, batch, header) for p, batch in request.batches.items()}
+    if Error.UNKNOWN_SERVER_ERROR in errors.values():  # Kafka has not foreseen this exception: it ends the request
+        errors = dict.fromkeys(errors, Error.UNKNOWN_SERVER_ERROR)
+    work.refuse(errors)
     sound = {p: batch for p, batch in request.batches.items() if p not in work.answers}
     in_transaction = {p: batch for p, batch in sound.items() if batch.in_transaction}
     if len(dict.fromkeys((b.producer_id, b.producer_epoch) for b in in_transaction.values())) > 1:
@@ -84,14 +90,16 @@ def handle(broker: BrokerState, request: Produce, header: Header) -> Effects[Pro
 def _request_error(broker: BrokerState, request: Produce, header: Header) -> Error:
     """Return why the whole request is refused: no right to write under the id, or transactional records without an id.
 
-    Up to 2.7 idempotent records needed IDEMPOTENT_WRITE here too.
+    The search for transactional records reads the first batch of each partition, and ends at the first that is corrupt
+    (`RequestUtils.hasTransactionalRecords`). Up to 2.7 idempotent records needed IDEMPOTENT_WRITE here too.
     """
     tid, batches = request.transactional_id, request.batches.values()
-    if tid is not None and not broker.acls:
-        return Error.NONE
-    if any(b.transactional for b in batches):
-        denied = tid is None or broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
-        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
+    for batch in batches:
+        if isinstance(batch, OtherRecords) and batch.corrupt and not batch.batch_count:
+            return Error.CORRUPT_MESSAGE
+        if batch.transactional:
+            denied = tid is None or broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, tid)
+            return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if denied else Error.NONE
     asked = not broker.rules.on(TOPIC_WRITE_SUFFICES) and any(b.producer_id >= 0 for b in batches)
     denied = asked and may_not_be_idempotent(broker, header)
     return Error.CLUSTER_AUTHORIZATION_FAILED if denied else Error.NONE
@@ -104,7 +112,9 @@ def _records_error(broker: BrokerState, partition: str, batch: Batch, header: He
     if partition not in broker.metadata.partitions:
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if not isinstance(batch, OtherRecords):
-        return Error.NONE
+        if batch.codec < ZSTD or header.version >= ZSTD_SINCE:
+            return Error.NONE
+        return Error.UNSUPPORTED_COMPRESSION_TYPE if batch.codec == ZSTD else Error.UNKNOWN_SERVER_ERROR
     if batch.unreadable:
         return Error.UNKNOWN_SERVER_ERROR
     return Error.CORRUPT_MESSAGE if batch.corrupt else _invalid_record(broker)
@@ -170,19 +180,13 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
         return Error.NOT_LEADER_OR_FOLLOWER
     if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
-    if batch.size_bytes > broker.config.message_max_bytes:
-        return Error.MESSAGE_TOO_LARGE
-    if not _is_valid(batch):
-        return _invalid_record(broker)
+    config = broker.config
+    validated = batch.validated(config.message_max_bytes, broker.now, config.message_timestamp_after_max_ms)
+    if isinstance(validated, Error):
+        return _invalid_record(broker) if validated is Error.INVALID_RECORD else validated
+    work.validated[partition] = validated
     guard = work.guards.get(partition, NO_GUARD)
-    return broker.log(partition).producers.analyze(batch, Origin.CLIENT, guard)
-
-
-def _is_valid(batch: Batch) -> bool:
-    """Return True if a client may write the batch (`LogValidator`): as many records as offsets; no marker."""
-    if not batch.records or batch.offset_delta != len(batch.records) - 1 or batch.control is not None:
-        return False
-    return batch.producer_id < 0 or batch.base_sequence >= 0
+    return broker.log(partition).producers.analyze(validated, Origin.CLIENT, guard)
 
 
 def _append_one(broker: BrokerState, work: _Work, partition: str, found: Error | CachedBatch) -> Effects[None]:
@@ -190,7 +194,7 @@ def _append_one(broker: BrokerState, work: _Work, partition: str, found: Error |
 
     What fails after that is answered with the batch's offset: it is in the log (`DelayedProduce`).
     """
-    request, batch = work.request, work.request.batches[partition]
+    request, batch = work.request, work.validated[partition]
     log_start_offset = broker.log(partition).log_start_offset
     if isinstance(found, CachedBatch):
         original = replace(batch, base_offset=found.first_offset)

@@ -89,9 +89,12 @@ def positions_at(payload: Payload, shown: Shown, partition: str) -> list[tuple[s
 
 
 def lag_of(replica: Replica, offset: int, level: str) -> int:
-    """Return a position's distance to the end that its isolation level sees, like the metric records-lag."""
+    """Return a position's distance to the end that its isolation level sees, like the metric records-lag.
+
+    It is negative where an unclean election took away records that were read (`SubscriptionState.partitionLag`).
+    """
     end = replica.high_watermark if level == LEVELS[0] else replica.last_stable_offset
-    return max(0, end - offset)
+    return end - offset
 
 
 def given(replica: Replica, batch: Batch, outcome: str, level: str) -> str:

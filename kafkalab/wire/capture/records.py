@@ -32,7 +32,7 @@ def append_time(batch: ClientBatch) -> int:
 
 def raw_records(batch: ClientBatch) -> Iterator[RawRecord]:
     """Yield the records of a batch. CorruptBatchError for bytes that are none."""
-    base, time, appended = batch.base_offset, batch.timestamp_ms, append_time(batch)
+    base, time, appended = batch.base_offset, batch.first_ms, append_time(batch)
     try:
         for later, delta, key, value, headers in record_fields(record_bytes(batch.data), 0, len(batch.records)):
             yield RawRecord(base + delta, appended if appended >= 0 else time + later, key, value, headers)

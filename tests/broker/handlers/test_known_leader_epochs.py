@@ -8,6 +8,7 @@ import pytest
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED, Fetch
 from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
+from kafkalab.protocol.records import Batch, Record
 from tests.conformance.one_broker import OneBroker
 
 LED, FOLLOWED, ELSEWHERE = "led-0", "followed-0", "elsewhere-0"
@@ -54,3 +55,37 @@ def test_a_negative_epoch_is_none_to_fetch_and_an_old_one_to_list_offsets() -> N
 def test_versions_before_kip_320_carry_no_epoch() -> None:
     assert errors(LED, 4, fetch=8, listing=3) == (Error.NONE, Error.NONE)
     assert errors(LED, 4, fetch=9, listing=4) == (Error.UNKNOWN_LEADER_EPOCH,) * 2
+
+
+@pytest.mark.parametrize(
+    ("fetched_epoch", "offset", "expected"),
+    [
+        (0, 1, None),
+        (0, 2, (0, 1)),
+        (1, 1, (0, 1)),
+        (2, 3, None),
+        (2, 4, (2, 3)),
+        (3, 3, None),
+        (3, 4, (3, 3)),
+        (-1, 3, None),
+    ],
+)
+def test_a_fetch_is_told_at_once_where_its_log_and_the_leaders_part(
+    fetched_epoch: int, offset: int, expected: tuple[int, int] | None
+) -> None:
+    """Offset 0 is of epoch 0, offsets 1 and 2 are of epoch 2; the leader of epoch 3 has appended nothing yet."""
+    one = asked()
+    log = one.state.log(LED)
+    for epoch in (0, 2, 2):
+        log.append(Batch(records=(Record(None, "a"),)), epoch)
+    log.advance(3)
+    body = Fetch(
+        isolation_level=READ_UNCOMMITTED, positions={LED: offset}, min_bytes=500, max_wait_ms=500,
+        last_fetched_epochs={LED: fetched_epoch},
+    )  # fmt: skip
+    request = one.ask(body, 12)
+    if expected is None:
+        one.run_for(500)
+    found = request.response.partitions[LED]
+    assert (found.error, found.diverging) == (Error.NONE, expected)
+    assert expected is None or found.batches == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -121,6 +122,7 @@ def test_TSM_16_one_loading_partition_is_an_error_for_the_whole_list() -> None:
         ({"transactional_id_pattern": "t[12]"}, ["t1", "t2"]),
         ({"transactional_id_pattern": ".*3"}, ["t3"]),
         ({"transactional_id_pattern": "t1|t2"}, ["t1", "t2"]),
+        ({"transactional_id_pattern": "\\p{L}[[:digit:]]"}, ["t1", "t2", "t3"]),
     ],
 )
 def test_a_filter_lets_through_what_passes_all_of_them(filters: dict[str, Any], expected: list[str]) -> None:
@@ -134,14 +136,21 @@ def test_a_dead_id_is_not_listed_even_if_its_state_is_asked_for() -> None:
 
 
 def test_states_that_do_not_exist_are_echoed_and_match_nothing() -> None:
-    request = ListTransactions(state_filters=("Ongoing", "ongoing", "Sleeping"))
+    request = ListTransactions(state_filters=("Ongoing", "ongoing", "Sleeping", "ongoing"))
     response = ask(broker(txns=(T1, T2)), request)
     assert response.unknown_state_filters == ("ongoing", "Sleeping")
     assert [t.transactional_id for t in response.transactions] == ["t1"]
     assert ask(broker(txns=(T1,)), ListTransactions(state_filters=("Sleeping",))).transactions == ()
 
 
-@pytest.mark.parametrize("pattern", ["[", "(", "*", "a{2,1}", "(?=t)t1", "(t)\\1", "t++", "(?<!x)t1"])
+def test_without_re2_a_pattern_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    assert listed(broker(txns=(T1,))) == ["t1"]
+    with pytest.raises(ModuleNotFoundError, match=r"needs google-re2: pip install 'kafkalab-course\[wire\]'"):
+        listed(broker(txns=(T1,)), transactional_id_pattern="t1")
+
+
+@pytest.mark.parametrize("pattern", ["[", "(", "*", "a{2,1}", "(?=t)t1", "(t)\\1", "t++", "(?<!x)t1", "t1\\Z"])
 def test_an_expression_that_re2_refuses_is_an_error(pattern: str) -> None:
     response = ask(broker(txns=(T1,)), ListTransactions(transactional_id_pattern=pattern))
     assert (response.error, response.transactions) == (Error.INVALID_REGULAR_EXPRESSION, ())

@@ -8,7 +8,7 @@ from importlib import import_module
 from tests.kafka.making.steps import Script
 from tests.kafka.script import HERE
 
-MODULES = ("coordinator", "versions", "reading", "groups", "logs", "three_nodes", "old", "acl")
+MODULES = ("coordinator", "versions", "reading", "groups", "logs", "three_nodes", "old", "acl", "records", "edges")
 
 
 def text_of(scripts: list[Script]) -> str:

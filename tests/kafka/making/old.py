@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.kafka.making import coordinator, groups, logs, reading
-from tests.kafka.making.steps import Script, Step, fetch, idempotent, script, sleep, write_plain
+from tests.kafka.making.steps import Script, Step, fetch, idempotent, list_offsets, script, sleep, write_plain
 
 NEWEST = {
     "InitProducerId": 0,
@@ -39,6 +39,8 @@ NEW_FIELDS = {
     "JoinGroup": ("group_instance_id",),
 }
 SETTLED_MS = 1_500
+NO_TIME = -3
+"""The only special timestamp that Kafka 1.0.0 is asked for and does not know."""
 
 
 def aged(script: Script) -> Script | None:
@@ -63,7 +65,7 @@ def _old(step: Step) -> bool:
     given: dict[str, Any] = step["with"]
     new = [f for f in NEW_FIELDS.get(step["ask"], ()) if given.get(f) not in (None, False)]
     later = {"Produce": 11, "EndTxn": 4, "AddPartitionsToTxn": 3, "TxnOffsetCommit": 3}
-    special = step["ask"] == "ListOffsets" and given["timestamp"] < -2
+    special = step["ask"] == "ListOffsets" and given["timestamp"] < NO_TIME
     return not new and not special and step["version"] <= later.get(step["ask"], 99)
 
 
@@ -83,6 +85,7 @@ def own() -> list[Script]:
         "negative_sequence": [write_plain("p", "t-0", -1, "a"), write_plain("p", "t-0", 7, "b")],
         "control_batch": [write_plain("p", "t-0", 7, "a", control="COMMIT"), write_plain("p", "t-0", 7, "b")],
     }
+    rows["largest_timestamp"] = [list_offsets(NO_TIME)]
     found = [aged(script(f"own.{name}", *begun, *steps, fetch())) for name, steps in rows.items()]
     return [old for old in found if old is not None]
 

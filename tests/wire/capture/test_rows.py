@@ -17,7 +17,7 @@ from kafkalab.wire.capture.capture import _markers_behind
 from kafkalab.wire.capture.reading import Known
 from kafkalab.wire.capture.rows import DECIDED, IN_LOG, SKEW_MS, STEPS_A_MS, add_log, empty
 from kafkalab.wire.capture.state import PartitionState
-from tests.kafka.batches import TRANSACTIONAL, batch_bytes, record_bytes
+from tests.kafka.batches import TRANSACTIONAL, batch_bytes, batch_of, record_bytes
 
 COMMIT = ControlType.COMMIT
 
@@ -59,6 +59,12 @@ def test_records_that_compaction_left_keep_their_offsets_and_sequences() -> None
     data = batch_bytes(left, 2, 5, TRANSACTIONAL, 4, (7, 0, 20))
     rows = logged(read_batch(data).placed(10, 3))
     assert [(row.offset, row.sequence, row.value) for row in rows] == [(11, 21, "a"), (14, 24, "b")]
+
+
+def test_each_record_has_the_time_that_its_producer_set() -> None:
+    """They are relative to the first one; the header has the largest as well."""
+    sent = batch_of({"values": ["a", "b", "c"], "timestamp_ms": 100, "later_ms": [0, 7, 3]})
+    assert [row.at_ms for row in logged(read_batch(sent).placed(10, 3))] == [100, 107, 103]
 
 
 class Behind:

@@ -60,7 +60,8 @@ class Lab:
 
     def write(self, *texts: str, **fields: Any) -> Error:
         records = tuple(Record(None, v) for v in texts)
-        sent = read_batch(batch_bytes.encode(Batch(records=records, timestamp_ms=self.live.now_ms, **fields)))
+        made = Batch(records=records, base_offset=0, timestamp_ms=self.live.now_ms, **fields)
+        sent = read_batch(batch_bytes.encode(made))
         request = Produce(transactional_id=None, acks=-1, timeout_ms=100, batches={"t-0": sent})
         error: Error = self.ask("t-0", request, 9).partitions["t-0"].error
         return error
@@ -124,7 +125,7 @@ def test_a_decision_is_carried_out_after_a_kill(lab: Make, monkeypatch: pytest.M
     first, place = lab(), transaction_partition("pay")
     given = first.ask(place, InitProducerId(transactional_id="pay"), 4)
     identity = {"producer_id": given.producer_id, "producer_epoch": given.producer_epoch}
-    sent = Batch(records=(Record(None, "x"),), base_sequence=0, transactional=True, **identity)
+    sent = Batch(records=(Record(None, "x"),), base_offset=0, base_sequence=0, transactional=True, **identity)
     batches = {"t-0": read_batch(batch_bytes.encode(sent))}
     request = Produce(transactional_id="pay", acks=-1, timeout_ms=100, batches=batches)
     assert first.ask("t-0", request, 12).partitions["t-0"].error is Error.NONE
