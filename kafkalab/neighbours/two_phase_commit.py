@@ -26,7 +26,7 @@ class Coordinator(Process):
         self.participants = participants
 
     def start(self, step: int) -> None:
-        self.votes: dict[str, bool] = {}
+        self.votes: dict[str, str] = {}
         self.acked: list[str] = []
         kinds = [entry.kind for entry in self.log("log")]
         if "begin" in kinds and "end" not in kinds:
@@ -45,8 +45,8 @@ class Coordinator(Process):
     def on_Vote(self, frame: Frame, step: int) -> None:
         if self._decision():
             return
-        self.votes[frame.sender] = frame.body["yes"]
-        if not frame.body["yes"]:
+        self.votes[frame.sender] = frame.body["vote"]
+        if frame.body["vote"] == "no":
             self._decide("abort", step)
         elif len(self.votes) == len(self.participants):
             self._decide("commit", step)
@@ -117,14 +117,14 @@ class Participant(Process):
 
     def on_Prepare(self, frame: Frame, step: int) -> None:
         if self.state != "working":
-            self.send(frame.sender, "Vote", step, answer=True, yes=False)
+            self.send(frame.sender, "Vote", step, answer=True, vote="no")
         elif self.votes_yes:
             step = self.append("log", "prepared", step)
-            self.send(frame.sender, "Vote", step, answer=True, yes=True)
+            self.send(frame.sender, "Vote", step, answer=True, vote="yes")
             self.later(DOUBT_MS, lambda: self._doubt(DOUBT_MS, -1))
         else:
             step = self._end("abort", step)
-            self.send(frame.sender, "Vote", step, answer=True, yes=False)
+            self.send(frame.sender, "Vote", step, answer=True, vote="no")
 
     def on_Decide(self, frame: Frame, step: int) -> None:
         step = self._end(frame.body["decision"], step)

@@ -51,6 +51,7 @@ export function measure(v: View): boolean {
 		{ clientWidth: width, clientHeight: height } = scroll,
 		{ across, plan, u, width: before } = v;
 	if (!width || (width === before && height === v.height)) return false;
+	if (width === before && !across) return Boolean(Object.assign(v, { height })); // the lanes are where they were
 	const [breadth, gutter] = across ? [height, u * 3.4] : [width, u * 4.8],
 		lane = (breadth - gutter) / plan.lanes.length,
 		x = Object.fromEntries(plan.lanes.map((n, i) => [n.id, gutter + lane * (i + 0.5)])),
@@ -88,6 +89,15 @@ function place(element: Element, transform: string) {
 // of the picture, below what the sheet shows, so that they stay as they are from step to step. Returns how far the
 // sheet has to be scrolled.
 export function drawDiagram(v: View): number {
+	const [first, top, shift] = placeSheet(v);
+	for (const group of pictureOf(v).children) place(group, `translate(${turned(v.across, 0, -rounded(top))})`);
+	v.flights = v.plan.flying(first, v.row);
+	drawGroups(v, first, top);
+	return shift;
+}
+
+// The first row in the page, where it begins, and how far the sheet has to be scrolled.
+export function placeSheet(v: View): [number, number, number] {
 	const { plan, step, u, across } = v,
 		{ rows } = plan,
 		row = plan.row(step),
@@ -100,10 +110,7 @@ export function drawDiagram(v: View): number {
 		{ style } = v.$("sheet");
 	Object.assign(v, { row, bottom });
 	[style.width, style.height] = turned(across, "", `${end - top}px`); // only the sheet changes its size
-	for (const group of pictureOf(v).children) place(group, `translate(${turned(across, 0, -rounded(top))})`);
-	v.flights = plan.flying(first, row);
-	drawGroups(v, first, top);
-	return start - top;
+	return [first, top, start - top];
 }
 
 function drawGroups(v: View, first: number, top: number) {

@@ -7,7 +7,7 @@
 import "./sequence.css";
 import { WAY, drawWay, growWalk, hearContents, jumpOf, layWalk, openContents, openFold } from "./chapters";
 import { CONTROLS, HELP, drawFilter, drawTools, hearKeys, whyNot } from "./controls";
-import { drawDiagram, drawLanes, glide, measure, sizePicture } from "./diagram";
+import { drawDiagram, drawLanes, glide, measure, placeSheet, sizePicture } from "./diagram";
 import { Drawer, enlarge } from "./drawer";
 import { type Drag, forget, hearHands, openLane, openNewest } from "./envelopes";
 import { type Flight, Plan } from "./flights";
@@ -328,7 +328,7 @@ export class Sequence implements LogsShown {
 	private resized() {
 		const { width } = this;
 		if (!measure(this)) return;
-		if (this.width === width && !this.across) return this.scrollTo(drawDiagram(this)); // only a strip has become higher
+		if (this.width === width && !this.across) return this.scrollTo(placeSheet(this)[2]); // only a strip has become higher
 		this.rail = railOf(this);
 		this.redraw();
 	}

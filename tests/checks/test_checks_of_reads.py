@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kafkalab.checks.all import CHECKS, check_all
+from kafkalab.checks.dependencies import WRITE_READ, WRITE_WRITE, Graphs
+from kafkalab.checks.g1c import circular_flow, g1c
 from kafkalab.history.history import History
 from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
 
@@ -268,3 +270,11 @@ def test_the_report_is_a_table_with_every_finding_below() -> None:
     assert "  forbidden G1a: r was given 'x'" in text
     with pytest.raises(KeyError, match="no check 'G7'; there are inconsistent-offsets, G1a"):
         check_all(made.history())["G7"]
+
+
+def test_a_part_of_a_run_without_reads_has_no_circular_flow() -> None:
+    """Spark hands over the edges of one part at a time, which may lack a kind of them."""
+    assert list(circular_flow(g1c, {})) == []
+    graphs: Graphs = {WRITE_READ: {"a": {"b": (1, 2)}, "b": {}}, WRITE_WRITE: {"b": {"a": (3, 4)}, "a": {}}}
+    (found,) = circular_flow(g1c, graphs)
+    assert found.text == "a cycle through the order of the log: a; b"

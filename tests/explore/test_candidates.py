@@ -9,7 +9,7 @@ import pytest
 from kafkalab.explore.anomalies import OTHER, named
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import _decides, _spread, mishaps_after
-from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.mishap import FAULTS_OF_KIND, KINDS, Mishap
 from kafkalab.explore.moments import ABSORBED, RECOVERY, Moments, repeats_in
 from kafkalab.explore.programs import two_partition_transactions
 from kafkalab.explore.search import explore
@@ -17,7 +17,7 @@ from kafkalab.explore.support import absorbed_after, endings_of
 from kafkalab.explore.trial import Job, attempt
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Heal, Pause, Resume
+from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Heal, Pause, Resume, nodes_of
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event, Frame
 
@@ -49,6 +49,23 @@ def test_a_crash_is_tried_first_where_a_decision_is_written(run: Cluster) -> Non
     assert 0 < decides.count(True) < len(decides)
     steps = [one.step for one in found[: decides.count(True)]]
     assert max(steps[:2]) - min(steps[:2]) > (max(steps) - min(steps)) / 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_mishaps_of_its_own(kind: str) -> None:
+    """A late frame is aimed at by the run without it; alone, it is tried at a few distances."""
+    old = ran(two_partition_transactions("1.0"))  # its level can be raised
+    found, _ = mishaps_after(old, old.start, (kind,))
+    assert found
+    assert {one.kind for one in found} == {kind}
+    assert all(FAULTS_OF_KIND[kind] in {type(fault).__name__ for fault in one.faults} for one in found)
+
+
+def test_a_broker_without_the_others_is_tried_before_every_other_cut(run: Cluster) -> None:
+    """Where the controller still hears it, it stays leader: the sort that splits a cluster has a number of its own."""
+    found, _ = mishaps_after(run, run.start, ("cut",))
+    cuts = [(one.rank.kind, fault) for one in found for fault in one.faults if isinstance(fault, Cut)]
+    assert {("controller" in nodes_of(cut.b), kind) for kind, cut in cuts} == {(False, -1), (True, KINDS.index("cut"))}
 
 
 def test_the_same_run_has_the_same_order(run: Cluster) -> None:

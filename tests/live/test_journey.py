@@ -13,7 +13,7 @@ import pytest
 
 from kafkalab.live import growing
 from kafkalab.live.cluster import LiveCluster
-from kafkalab.live.journey import NOT_UNDONE, LiveJourney
+from kafkalab.live.journey import NOT_UNDONE, NOTHING_WAITS, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
@@ -84,12 +84,14 @@ def test_right_at_the_end_lets_the_next_frame_go(live: LiveCluster, client: Clie
     live.hold()
     asked = client.later(client.init)
     live.wait_for("InitProducerId")
+    assert view.journey.possible("right") == ""
     view.press("right")
     assert live.trace.frames["InitProducerId#1"].fate == "delivered"
     assert view.payload["events"][view.step]["text"] == "b3 sends InitProducerIdResponse#1 to app: NONE."
     view.press("right")
     assert asked.result(CALL_S) is Error.NONE
     assert view.payload["events"][view.step]["text"] == "app receives InitProducerIdResponse#1."
+    assert view.journey.possible("right") == NOTHING_WAITS
     with pytest.raises(ValueError, match="no frame waits at the gate"):
         view.press("right")
 
@@ -184,6 +186,7 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
     assert {action: journey.possible(action, first) for action in ("drop", "delay", "duplicate", "hold")} == {
         "drop": "", "delay": "", "duplicate": "", "hold": "",
     }  # fmt: skip
+    assert journey.possible("reorder", first) == NOT_UNDONE
     journey.press("hold", first)
     assert journey.payload["events"][journey.step]["name"] == "Hold"
     journey.press("release", first)
@@ -222,6 +225,8 @@ def test_a_long_run_is_checked_in_the_background_while_it_goes_on(
     soon(lambda: journey.verdict["steps"] == live.trace.steps)
     assert {thread.name for thread in seen} == {"kafkalab checks"}
     soon(lambda: journey.known_report() == {"place": 0, "steps": live.trace.steps})
+    live.do(journey._plan_check)
+    assert not journey._check_planned
 
 
 def test_the_background_checks_find_what_a_simulated_run_shows(live: LiveCluster, client: Client) -> None:

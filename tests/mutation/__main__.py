@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import chdir
 from dataclasses import dataclass
 from datetime import date
@@ -160,17 +160,19 @@ class Verdicts:
     survivors: tuple[Mutant, ...]
 
 
-def verdicts(folder: Path, files: Iterable[str], tests: Iterable[str]) -> Verdicts:
+def verdicts(folder: Path, files: Iterable[str], tests: Iterable[str], known: Container[Mutant] = ()) -> Verdicts:
     """Read what mutmut found. A timeout counts as a kill: on an idle machine only an endless loop takes 30 s.
 
-    mutmut knows no test of a function that only runs in other processes or in tests marked smoke: for such a mutant all
-    tests of the part that `make test` has are run in a new process.
+    mutmut knows no test of a function that only runs in other processes or in tests marked smoke, and of a function
+    whose results are cached only the test that came first. So for each survivor that is not `known` all tests of the
+    part that `make test` has are run in a new process.
     """
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.stats import status_by_exit_code
 
-    run, total, timeouts, survivors, unreached = 0, 0, 0, [], []
+    run, total, timeouts = 0, 0, 0
+    doubtful: list[tuple[str, Mutant]] = []
     with chdir(folder):
         for file in files:
             data = SourceFileMutationData(path=file)
@@ -180,16 +182,14 @@ def verdicts(folder: Path, files: Iterable[str], tests: Iterable[str]) -> Verdic
                 total += 1
                 run += status != "not checked"
                 timeouts += status == "timeout"
-                if status == "no tests":
-                    unreached.append((file, name))
-                    continue
                 if status not in ("killed", "timeout", "not checked"):
-                    survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
-        if unreached and fails(folder, tests):
-            raise SystemExit(f"tests of {', '.join(tests)} fail in {folder} without a mutant")
-        for file, name in unreached:
-            if not fails(folder, tests, name):
-                survivors.append(_mutant(name, get_diff_for_mutant(name, path=file)))
+                    mutant = _mutant(name, get_diff_for_mutant(name, path=file))
+                    doubtful.append((name, mutant))
+    survivors = [mutant for _, mutant in doubtful if mutant in known]
+    doubtful = [(name, mutant) for name, mutant in doubtful if mutant not in known]
+    if doubtful and fails(folder, tests):
+        raise SystemExit(f"tests of {', '.join(tests)} fail in {folder} without a mutant")
+    survivors += [mutant for name, mutant in doubtful if not fails(folder, tests, name)]
     return Verdicts(run, total, timeouts, tuple(survivors))
 
 
@@ -226,9 +226,9 @@ def check(name: str, part: dict[str, Any], jobs: int, count: int, seed: int) -> 
     """Run one part and print its verdict; True if every survivor is named and every name is a survivor."""
     folder, files = prepare(name, part), part["mutate"]
     mutmut(folder, jobs, *(sample(folder, files, count, seed) if count else []))
-    found = verdicts(folder, files, part["tests"])
     modules = tuple(f.removeprefix("kafkalab/").removesuffix(".py").replace("/", ".") + "." for f in files)
     known = {m: why for m, why in listed(name).items() if m.function.startswith(modules)}
+    found = verdicts(folder, files, part["tests"], known)
     unlisted = sorted(m for m in found.survivors if m not in known)
     stale = sorted(m for m in known if m not in found.survivors) if found.run == found.total else []
     counts = f"{len(found.survivors)} survived, {len(unlisted)} unlisted, {found.timeouts} timed out"

@@ -24,7 +24,7 @@ from kafkalab.widgets.payload.log_view import (
     record_lines,
     replicas_at,
 )
-from kafkalab.widgets.payload.text import fold, offsets_of
+from kafkalab.widgets.payload.text import Shown, fold, offsets_of
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
 
@@ -246,3 +246,7 @@ def test_the_static_picture_is_an_svg_with_literal_colours(replicas: bool) -> No
     assert picture.count("COMMIT") >= (3 if not replicas else 9)
     data, _ = tape._repr_mimebundle_()
     assert (data["image/svg+xml"], data["text/plain"]) == (picture, str(tape))
+
+
+def test_a_partition_has_no_log_before_its_topic_is_there() -> None:
+    assert replicas_at({"nodes": []}, Shown(), "later-0") == []

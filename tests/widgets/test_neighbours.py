@@ -54,6 +54,7 @@ ROWS = {
 1000 frame reader → db [Select#2, lost] reader sends Select#2 to db; it is lost.
 120000 recover db [starts again] db starts again and reads its log.""",
     "two-phase commit": """\
+10 frame p1 → tc [Vote#1 yes, delivered, dashed] p1 sends Vote#1 to tc: yes.
 14 append tc [commit] tc logs commit.
 14 frame tc → app [Done#1 commit, delivered, dashed] tc sends Done#1 to app: commit.
 14 crash tc [crashes] tc crashes; its log stays.

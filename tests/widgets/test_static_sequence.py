@@ -52,6 +52,21 @@ def following(payload: dict[str, Any], partition: str) -> str:
     return rest[0] if rest else ""
 
 
+def pale(picture: str) -> list[str]:
+    """Return the words at the pale arrows."""
+    groups = [g for g in ET.fromstring(picture).iter(f"{SVG}g") if g.get("opacity")]
+    return ["".join(t.itertext()) for g in groups for t in g.iter(f"{SVG}text")]
+
+
+def test_before_the_first_frame_the_first_ten_are_there_pale(lab_run: dict[str, Any]) -> None:
+    sent = sorted(f["sent"] for f in lab_run["frames"].values() if f["category"] in SHOWN)
+    names = [i for at in sent[:10] for i, f in lab_run["frames"].items() if f["sent"] == at]
+    before, after = (draw(lab_run, step, SHOWN) for step in (sent[0] - 1, sent[0]))
+    assert pale(before) == names
+    assert pale(after) == []
+    assert "in flight" not in texts(before)
+
+
 def test_it_tells_nothing_of_what_comes_later(lab_run: dict[str, Any]) -> None:
     step = lab_run["frames"]["EndTxn#1"]["sent"]
     seen = texts(draw(lab_run, step, SHOWN))

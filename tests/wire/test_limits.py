@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import resource
 import socket
 import struct
@@ -26,7 +27,7 @@ from kafkalab.sim.faults import Crash, Restart
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import read_response, request_bytes
 from kafkalab.wire.live import RealTime, scenario_of
-from kafkalab.wire.server import Limits, Server
+from kafkalab.wire.server import REQUESTS_AHEAD, Limits, Server
 
 MEGABYTE = 1024 * 1024
 VALUE = "x" * 900_000
@@ -178,6 +179,38 @@ def test_a_slow_reader_is_asked_nothing_more_and_gets_all_its_answers() -> None:
             assert len(await client.reader.readexactly(size)) == size
 
     served(scene)
+
+
+def test_requests_behind_one_that_waits_are_read_and_answered_once_it_is() -> None:
+    """More are waiting than are read ahead, so reading pauses; the rest of them comes in later reads."""
+
+    async def scene(server: Server) -> None:
+        leader = server.live.cluster.controller.metadata.leader("t-0")
+        client = await Client(server).open(leader)
+        client.send(Fetch(isolation_level="read_uncommitted", positions={"t-0": 0}, max_wait_ms=500, min_bytes=1), 12)
+        for _ in range(2 * REQUESTS_AHEAD):
+            client.send(Metadata(topics=tuple("#" * 200 + str(n) for n in range(30))), 12)
+        for number in range(1, client.count + 1):
+            size = int.from_bytes(await asyncio.wait_for(client.reader.readexactly(4), 20), "big")
+            assert int.from_bytes((await client.reader.readexactly(size))[:4], "big") == number
+
+    served(scene)
+
+
+def test_an_answer_that_cannot_be_written_closes_its_connection_with_a_log_line(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(server: Server) -> None:
+        client = await Client(server).open()
+        monkeypatch.setattr(server.repeated, "response", lambda asked, answers: 1 // 0)
+        client.send(ApiVersions(), 3)
+        assert await client.is_closed()
+        monkeypatch.undo()
+        assert await (await Client(server).open()).is_served()
+
+    served(scene)
+    (peer,) = re.findall(r"(b1 127\.0\.0\.1:\d+): the answer to ApiVersions 3\n", caplog.text)
+    assert f"{peer}: closed, its answer cannot be written" in caplog.text
 
 
 def test_a_thousand_connections_leave_the_others_served() -> None:

@@ -20,7 +20,8 @@ STEP = re.compile(r"#([A-Z]\w*#\d+|chapter:[\w-]+)")
 EXHIBIT = "#show:"
 SCHEME = re.compile(r"[a-z][a-z+.-]*:|//")
 START = "labs/00_start.ipynb"
-AS_THEY_ARE = {".gif", ".html", ".png", ".svg", ".txt"}
+IMAGE = re.compile(r"!\[([^\]]*)\]\((?![a-z]+:)([^)\s]+)\)")
+AS_THEY_ARE = {".gif", ".html", ".png", ".svg", ".txt", ".webp"}
 AS_TEXT = {".py", ".js", ".ts", ".css", ".klab", ".csv", ".json", ".toml", ""}
 """A source is copied with ".txt" added to its name, so that every server shows it."""
 
@@ -39,6 +40,7 @@ class Links:
 
     def for_sphinx(self, markdown: str) -> str:
         """Return the Markdown with its links as HTML, which Sphinx leaves alone. A link to a folder becomes plain."""
+        markdown = IMAGE.sub(lambda found: self._image(found[1], found[2]), markdown)
         return LINK.sub(lambda found: found[1] or self._link(found[2], found[3]), markdown)
 
     def _link(self, words: str, to: str) -> str:
@@ -52,6 +54,10 @@ class Links:
                 return words
             to = (address if file else "") + (f"#{place}" if place else "")
         return f'<a href="{escape(to)}"{_tooltip(source, place)}>{words}</a>'
+
+    def _image(self, words: str, file: str) -> str:
+        source = self.to(posixpath.normpath(posixpath.join(self._folder, file)))
+        return f'<img src="{escape(source)}" alt="{escape(words)}" loading="lazy">'
 
     def to(self, source: str) -> str:
         """Return where a file of the project is in the book, from this page; "" if the book does not have it."""

@@ -46,7 +46,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._reasons: dict[str, list[list[Any]]] = {}
-        self._seen: tuple[Any, ...] = ()
+        self._seen: tuple[int, list[str]] | None = None
         self._image: ClusterMetadata | None = None
         self._planned: dict[int, list[TimedFault]] = {}
         self._kept: list[str] = []
@@ -89,10 +89,10 @@ class Watch:
             self._note(step, key_of(fault), reason)
 
     def _note_nodes(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
-        links = cluster.network.links
-        kept = links.all_kept
-        seen = ([(node.alive, node.paused) for node in cluster.nodes.values()], list(links.cuts), kept)
-        if seen == self._seen and not planned:
+        """Note who can crash, what can be cut or released: after a fault, and when a client or a held frame is new."""
+        kept = cluster.network.links.all_kept
+        seen = len(cluster.nodes), kept
+        if seen == self._seen and not (self._is_struck(cluster) or planned):
             return
         self._seen = seen
         self._note_all(step, node_faults(cluster))
@@ -104,6 +104,10 @@ class Watch:
         for frame in dict.fromkeys([*self._kept, *kept]):
             self._note(step, f"release {frame}", why_not(cluster, faults.Release(frame)).replace(frame, "{}"))
         self._kept = kept
+
+    def _is_struck(self, cluster: Cluster) -> bool:
+        """Return True if the last event or the one before it is a fault's: what a fault does may follow its event."""
+        return self._struck or cluster.trace.events[-1].kind in FAULT_KINDS
 
     def _note_connections(self, cluster: Cluster, step: int) -> None:
         """Every pair, every node against all others, and the sides of a fault that is planned for this step."""
@@ -145,7 +149,7 @@ class Watch:
         if event.kind == "state" and "partition" in event.data:
             concerned.append(event.data["partition"])
         late = cluster.now - self._noted_ms > LONG_MS
-        if event.kind in FAULT_KINDS or event.name == "metadata" or late or planned or self._struck:
+        if self._is_struck(cluster) or event.name == "metadata" or late or planned:
             concerned += _list_written(cluster)
         self._struck, self._noted_ms = event.kind in FAULT_KINDS, cluster.now
         for partition in dict.fromkeys(concerned):

@@ -68,7 +68,7 @@ class Replica:
 def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]:
     """The partition's logs, the leader's first; without a leader that of the first replica in sync comes first."""
     leader = shown.leaders.get(partition, "")
-    in_sync, nodes = shown.in_sync.get(partition, []), shown.replicas.get(partition, [leader] if leader else [])
+    in_sync, nodes = shown.in_sync.get(partition, []), shown.replicas.get(partition, [])
     first = leader or next(iter(in_sync), "")
     labels = {n["id"]: n["label"] for n in payload["nodes"]}
     found = []

@@ -88,7 +88,7 @@ def _row(e: Event) -> Row | None:
     match e.kind:
         case "send":
             to, fate = e.data.receiver, e.data.fate
-            says = "".join(f" {value}" for name, value in e.data.body.items() if name in ("decision", "yes", "change"))
+            says = "".join(f" {value}" for name, value in e.data.body.items() if name in ("decision", "vote", "change"))
             text = f"{e.node} sends {e.frame} to {to}{' :' if says else ''}{says}".replace(" :", ":")
             text += "; it is lost." if fate == "lost" else "."
             row |= {"kind": "frame", "to": to, "label": e.frame + says, "fate": fate, "text": text}

@@ -36,6 +36,8 @@ from kafkalab.widgets.views.static_logs import LogStrips
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, RAILS, LONG_MS = 40, 2, 25
+PREVIEWED = 10
+"""The arrows to come, drawn pale, of a picture in which nothing has been sent yet: as in pictures/src/diagram.ts."""
 CUT = 4.0
 """The distance that a dropped frame's arrow sinks: its word ends above the chip of the next row."""
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
@@ -81,6 +83,7 @@ class _Picture(LogStrips):
     def __init__(self, payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str]) -> None:
         super().__init__(payload, fold(payload, step), MARGIN)
         self.step, self.groups, self.hidden = step, groups, hidden
+        self.until = step
         self.lanes: dict[str, float] = {}
         self.places: Sequence[int] = ()
         self.rows: list[_Row] = []
@@ -115,7 +118,7 @@ class _Picture(LogStrips):
     # the sequence
 
     def sequence(self) -> None:
-        """Lanes, and on them the newest rows up to the step."""
+        """Lanes, and on them the newest rows up to the step; before the first frame the first few, pale."""
         known = [n for n in self.payload["nodes"] if n["kind"] != "controller" or "metadata" in self.groups]
         visible = [n for n in known if n["id"] not in self.hidden] or known[:1]
         lane = (WIDTH - 2 * MARGIN - GUTTER) / len(visible)
@@ -125,18 +128,24 @@ class _Picture(LogStrips):
             self._lane_head(node, lane)
         self.y += 46
         top = self.y
+        arrows = [f for f in self.payload["frames"].values() if f["category"] in self.groups and self._flies(f)]
+        to_come = [] if any(f["sent"] <= self.step for f in arrows) else arrows[:PREVIEWED]
+        self.until = max((f["sent"] for f in to_come), default=self.step)
         earlier = self._place_rows()
         self.y = (self.rows[-1].y + self.rows[-1].height if self.rows else self.y + ROW) + 22
         for node_id, x in self.lanes.items():
             self._life(node_id, x, top)
         if earlier:
             self.text(WIDTH / 2, top + 13, f"… {earlier} earlier rows", DIM, "middle", HALO)
-        for row in self.rows:
-            self._time(row)
-        for frame in self.payload["frames"].values():
-            if frame["category"] in self.groups and frame["sent"] <= self.step and self._is_shown(frame["sent"]):
+        present = [row for row in self.rows if row.event["step"] <= self.step]
+        for row in present:
+            self._time(row, row is present[-1])
+        self.parts.append('<g opacity="0.35">' if to_come else "<g>")
+        for frame in arrows:
+            if frame["sent"] <= self.until:
                 self._arrow(frame)
-        for row in self.rows:
+        self.parts.append("</g>")
+        for row in present:
             if row.stop and row.event["kind"] not in FRAMES:
                 self._chip(row, lane)
 
@@ -156,7 +165,7 @@ class _Picture(LogStrips):
 
     def _place_rows(self) -> int:
         """The rows in view, from `self.y` down; how many there were before them."""
-        events, frames = self.payload["events"][: self.step + 1], self.payload["frames"]
+        events, frames = self.payload["events"][: self.until + 1], self.payload["frames"]
         at_stop = set(stops(self.payload, self.groups, self.hidden))
         found = []
         for event in events:
@@ -174,6 +183,10 @@ class _Picture(LogStrips):
             y += self.rows[-1].height
         return max(0, len(found) - ROWS)
 
+    def _flies(self, frame: dict[str, Any]) -> bool:
+        """Return True if both ends of the frame's arrow have a lane, and its sending is not hidden."""
+        return {frame["from"], frame["to"]} <= set(self.lanes) and self._is_shown(frame["sent"])
+
     def _is_shown(self, step: int) -> bool:
         return is_shown(self.payload, self.payload["events"][step], self.hidden)
 
@@ -189,8 +202,7 @@ class _Picture(LogStrips):
                 look = (DIM, 2.5, FLAT + ' stroke-dasharray="1 6"') if life == "down" else (RULE, 1.3, FLAT)
                 self.path(f"M{x:g},{y:g}V{end:g}", *look)
 
-    def _time(self, row: _Row) -> None:
-        now = row is self.rows[-1]
+    def _time(self, row: _Row, now: bool) -> None:
         if now:
             self.box(MARGIN, row.y, WIDTH - 2 * MARGIN, row.height, "none", f' fill="{BLUE}" fill-opacity="0.1"')
         before = self.rows[self.rows.index(row) - 1] if row is not self.rows[0] else None
@@ -200,9 +212,9 @@ class _Picture(LogStrips):
 
     def _arrow(self, frame: dict[str, Any]) -> None:
         sent = self.row_at.get(frame["sent"])
-        x1, x2 = self.lanes.get(frame["from"]), self.lanes.get(frame["to"])
-        if sent is None or x1 is None or x2 is None:
+        if sent is None:
             return
+        x1, x2 = self.lanes[frame["from"]], self.lanes[frame["to"]]
         fate, end = self._fate(frame)
         y1 = sent.y + sent.height * 0.8
         arrival = self.row_at.get(end)
@@ -231,8 +243,13 @@ class _Picture(LogStrips):
         self._label(frame, x1, y1, x2, loop, (ex, ey))
 
     def _fate(self, frame: dict[str, Any]) -> tuple[str, int]:
-        """Return what the picture may say of a frame at this step, and the step at which that happened."""
+        """Return what the picture may say of a frame at this step, and the step at which that happened.
+
+        A frame to come is drawn as if it arrived: the picture tells nothing of what becomes of it.
+        """
         end = frame["received"] if frame["received"] is not None else self.payload["ends"].get(frame["id"], -1)
+        if frame["sent"] > self.step:
+            return "delivered", end
         return ("in flight", -1) if end < 0 or end > self.step else (frame["fate"], end)
 
     def _end(self, x: float, y: float, fate: str, side: int) -> None:
