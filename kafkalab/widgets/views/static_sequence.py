@@ -36,8 +36,8 @@ from kafkalab.widgets.views.static_logs import LogStrips
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
 ROWS, RAILS, LONG_MS = 40, 2, 25
-PREVIEWED = 10
-"""The arrows to come, drawn pale, of a picture in which nothing has been sent yet: as in pictures/src/diagram.ts."""
+PREVIEWED = 4
+"""The arrows to come, drawn pale, of a picture in which nothing has been sent yet."""
 CUT = 4.0
 """The distance that a dropped frame's arrow sinks: its word ends above the chip of the next row."""
 MARK = {"append": GREEN, "state": AMBER, "fault": RED, "crash": RED}
@@ -140,11 +140,12 @@ class _Picture(LogStrips):
         present = [row for row in self.rows if row.event["step"] <= self.step]
         for row in present:
             self._time(row, row is present[-1])
-        self.parts.append('<g opacity="0.35">' if to_come else "<g>")
+        group = ('<g opacity="0.35">', "</g>") if to_come else ()
+        self.parts += group[:1]
         for frame in arrows:
             if frame["sent"] <= self.until:
                 self._arrow(frame)
-        self.parts.append("</g>")
+        self.parts += group[1:]
         for row in present:
             if row.stop and row.event["kind"] not in FRAMES:
                 self._chip(row, lane)
