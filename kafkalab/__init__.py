@@ -43,7 +43,7 @@ _PLACES = {
         "reference.exhibits": "museum rule_gallery error_gallery",
         "course.outline": "progress",
         "course.glossary": "glossary",
-        "course.at_the_end": "at_the_end",
+        "course.last_step_summary": "at_the_end",
     }.items()
     for name in names.split()
 }

@@ -2,7 +2,7 @@
 
 from kafkalab.cli.notebook_search import explore as explore
 from kafkalab.cli.transactions import transactions_of as transactions_of
-from kafkalab.course.at_the_end import at_the_end as at_the_end
+from kafkalab.course.last_step_summary import at_the_end as at_the_end
 from kafkalab.course.glossary import glossary as glossary
 from kafkalab.course.lab00.scenario import lab00 as lab00
 from kafkalab.course.lab01.scenario import lab01 as lab01

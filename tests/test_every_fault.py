@@ -13,7 +13,7 @@ import pytest
 
 import kafkalab
 from kafkalab import lab03
-from kafkalab.explore.mishap import FAULTS_OF_KIND
+from kafkalab.explore.fault_sequence import FAULTS_OF_KIND
 from kafkalab.sim.faults import TYPES
 from kafkalab.widgets.model import presses
 from kafkalab.widgets.model.journey import Journey
@@ -64,7 +64,7 @@ def lacking(name: str) -> Iterator[str]:
     if not re.search(rf"\b{name}\(", source("programs/random_faults.py")):
         yield "kafkalab/programs/random_faults.py: random scenarios draw it"
     if name not in (*FAULTS_OF_KIND.values(), *SECOND_HALVES, *NOT_SEARCHED):
-        yield "kafkalab/explore/mishap.py: its kind in FAULTS_OF_KIND, and when it strikes in candidates.py beside it"
+        yield "kafkalab/explore/fault_sequence.py: its kind in FAULTS_OF_KIND, and when in candidates.py"
     if name not in (*OWN_EVENTS, *LATE) and f'"{name}"' not in source("explore/event_words.py"):
         yield "kafkalab/explore/event_words.py: how an explanation tells of it"
 

@@ -10,7 +10,7 @@ from kafkalab.broker.effects import Effects, Suspended
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
-from kafkalab.log.batch_list import Shelf
+from kafkalab.log.batch_list import SpillFile
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import Deny, is_denied
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
@@ -196,7 +196,7 @@ class BrokerState:
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
-    shelf: Shelf | None = None
+    shelf: SpillFile | None = None
     """The store to which logs that are made from now on move older batches."""
 
     def log(self, partition: str) -> PartitionLog:

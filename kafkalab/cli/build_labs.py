@@ -29,10 +29,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """
     from kafkalab.course import glossary, old_articles, sources, symptoms
     from kafkalab.course.collection_notebooks import refresh_collections
+    from kafkalab.course.navigation import refresh_ways
     from kafkalab.course.new_lab import begin_lab
     from kafkalab.course.questions import PAGE, page
     from kafkalab.course.start_page import refresh_start_page
-    from kafkalab.course.ways import refresh_ways
     from kafkalab.grading.builder import build, refresh, write_changed
     from kafkalab.grading.landing import GLOSSARY
     from kafkalab.grading.retake import build_clean, write_learners_folder

@@ -14,11 +14,11 @@ from pathlib import Path
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.kept_runs import kept_runs
 from kafkalab.cli.saved_scenarios import loaded
-from kafkalab.explore.mishap import KINDS
+from kafkalab.explore.experiment import Job, Trial
+from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.result import FOUND, Coverage, Result
 from kafkalab.explore.search import ENGINES, MOST_FAULTS, RUNS, Mapper, explore
 from kafkalab.explore.shrink import shrink
-from kafkalab.explore.trial import Job, Trial
 
 MOST_JOBS = 64
 NOTHING = 1

@@ -16,9 +16,9 @@ from typing import Any
 
 import kafkalab
 from kafkalab.checks.check import Finding
-from kafkalab.cli.mishap_columns import from_columns, to_columns
+from kafkalab.cli.trial_encoding import from_columns, to_columns
+from kafkalab.explore.experiment import Job, Trial
 from kafkalab.explore.search import Mapper
-from kafkalab.explore.trial import Job, Trial
 from kafkalab.limits import Limit, listed, quoted, told
 from kafkalab.saved_data import open_regular
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.course.laying import Laid, is_laid, lay, shipped_files
+from kafkalab.course.installation import Laid, is_laid, lay, shipped_files
 from kafkalab.course_files import SHIPPED, course_root
 from kafkalab.grading.builder import FIGURE, WIDGET
 from kafkalab.limits import NOTEBOOK, told

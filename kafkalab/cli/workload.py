@@ -89,7 +89,7 @@ def _memory_of_an_audit(out: Path | Place) -> str:
     """Return what an audit of a large history takes, which depends on its largest keys; "" for a small one."""
     from kafkalab.spark.audits.audit import SMALL
     from kafkalab.spark.audits.memory import bucket_mb, held_mb
-    from kafkalab.spark.key_pass.key_pass import layout_of
+    from kafkalab.spark.per_key_audits.key_pass import layout_of
 
     layout = layout_of(out)
     if layout.records <= SMALL:

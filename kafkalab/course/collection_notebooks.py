@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from kafkalab.course.ways import START
+from kafkalab.course.navigation import START
 from kafkalab.grading.builder import SOLUTIONS, Cell, Notebook, as_text, read, write_changed
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
-from kafkalab.explore.equal_outcomes import given_up_ms, is_heard_once
-from kafkalab.explore.mishap import ISOLATED, KINDS, OTHERS_SHARE, SHARES, Mishap, Rank
+from kafkalab.explore.fault_sequence import ISOLATED, KINDS, OTHERS_SHARE, SHARES, FaultSequence, Rank
+from kafkalab.explore.lineage import PLUMBING
 from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
-from kafkalab.explore.support import PLUMBING
+from kafkalab.explore.redundant_faults import given_up_ms, is_heard_once
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import (
@@ -52,7 +52,7 @@ DECIDING = (
 
 def mishaps_after(
     cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
-) -> tuple[list[Mishap], int]:
+) -> tuple[list[FaultSequence], int]:
     """Return the mishaps that may follow step `after` in the order of trying, and how many events were left out.
 
     Left out, unless `unsupported`, are sent frames and appends on which no outcome rests, and frames that are sent
@@ -71,13 +71,13 @@ def mishaps_after(
         decides = _decides(event)
         for kind, faults in _at(moments, event, kinds):
             groups.setdefault((tier, kind, _sort(kind, faults)), []).append((decides, event, faults))
-    found: list[Mishap] = []
+    found: list[FaultSequence] = []
     for (tier, kind, sort), group in groups.items():
         number, share = -1 if sort == ISOLATED else KINDS.index(kind), SHARES.get(sort, OTHERS_SHARE)
         for turn, (_, event, faults) in enumerate(_spread(group), 1):
             lasts_ms = max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)
             rank, place = Rank(tier, turn * share, number, event.step), place_of(event)
-            found.append(Mishap(kind, faults, event.step, rank, lasts_ms, place))
+            found.append(FaultSequence(kind, faults, event.step, rank, lasts_ms, place))
     return sorted(found, key=attrgetter("rank")), left_out
 
 
@@ -112,7 +112,7 @@ def _spread_numbers(count: int) -> list[int]:
     return sorted(range(count), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
 
 
-def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
+def late_arrivals(lost: Cluster, mishap: FaultSequence) -> list[FaultSequence]:
     """Return the frame that `mishap` loses, arriving late: right after each thing that its receiver does without it.
 
     `lost` is the run in which it never arrives. An arrival that nobody hears is left out.
@@ -134,7 +134,7 @@ def late_arrivals(lost: Cluster, mishap: Mishap) -> list[Mishap]:
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
     ranks = [mishap.rank._replace(turn=turn + number * share, kind=kind) for number in range(len(delays))]
     both = zip(delays, ranks, strict=True)
-    return [Mishap("late", (Delay(frame.id, ms),), mishap.step, rank, place=mishap.place) for ms, rank in both]
+    return [FaultSequence("late", (Delay(frame.id, ms),), mishap.step, rank, place=mishap.place) for ms, rank in both]
 
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:

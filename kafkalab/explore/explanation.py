@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from kafkalab.checks.check import Finding
 from kafkalab.explore.event_words import described, request_of
-from kafkalab.explore.support import PLUMBING
-from kafkalab.explore.trial import run_to_end
+from kafkalab.explore.experiment import run_to_end
+from kafkalab.explore.lineage import PLUMBING
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame

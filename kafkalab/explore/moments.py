@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.explore.support import PLUMBING, support_of
+from kafkalab.explore.lineage import PLUMBING, support_of
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame

@@ -8,9 +8,9 @@ from typing import Any
 
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import allowed_in
+from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.explanation import explained
-from kafkalab.explore.mishap import GIVEN, Mishap
-from kafkalab.explore.trial import run_to_end
+from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
@@ -68,7 +68,7 @@ class Result:
     covered: Coverage
     most_faults: int
     kinds: tuple[str, ...]
-    mishaps: tuple[Mishap, ...] = ()
+    mishaps: tuple[FaultSequence, ...] = ()
     found: Scenario | None = None
     findings: tuple[Finding, ...] = ()
     stopped: str = ""

@@ -11,10 +11,10 @@ from random import Random
 from typing import TypeAlias
 
 from kafkalab.explore.anomalies import OTHER, STUCK, named
-from kafkalab.explore.draws import Run, anything, candidates
-from kafkalab.explore.mishap import Mishap, kinds_named
+from kafkalab.explore.experiment import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt, run_to_end
+from kafkalab.explore.fault_sequence import FaultSequence, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
-from kafkalab.explore.trial import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt, run_to_end
+from kafkalab.explore.sampling import Run, anything, candidates
 from kafkalab.limits import quoted
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
@@ -26,7 +26,7 @@ ENGINES = ("lineage", "random", "informed")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
 Stop: TypeAlias = "Callable[[Coverage], str]"
-Mishaps: TypeAlias = tuple[Mishap, ...]
+Mishaps: TypeAlias = tuple[FaultSequence, ...]
 Waiting: TypeAlias = tuple[tuple[float, ...], int, Mishaps]
 """A set that is to be tried: its order, when it was thought of, and what goes wrong."""
 

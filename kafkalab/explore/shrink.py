@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.explore.mishap import GIVEN, Mishap
+from kafkalab.explore.experiment import RAISED, Job, attempt, run_to_end
+from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.explore.result import Result
-from kafkalab.explore.trial import RAISED, Job, attempt, run_to_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.scenario import Scenario
@@ -27,11 +27,11 @@ class _Shrink:
 
     job: Job
     names: tuple[str, ...]
-    mishaps: tuple[Mishap, ...]
+    mishaps: tuple[FaultSequence, ...]
     findings: tuple[Any, ...] = ()
     runs: int = MOST_RUNS
 
-    def try_(self, scenario: Scenario, mishaps: tuple[Mishap, ...]) -> bool:
+    def try_(self, scenario: Scenario, mishaps: tuple[FaultSequence, ...]) -> bool:
         """Take the smaller scenario over if it shows one of the same anomalies, which the rules prevent."""
         if self.runs < 2:
             return False
@@ -58,7 +58,7 @@ class _Shrink:
                 return False
         return False
 
-    def _moments(self, scenario: Scenario, mishaps: tuple[Mishap, ...]) -> list[Moment | None]:
+    def _moments(self, scenario: Scenario, mishaps: tuple[FaultSequence, ...]) -> list[Moment | None]:
         """Return the event after which each mishap strikes, None for those that strike a frame or at a time."""
         if all(_at_step(m) < 0 for m in mishaps):
             return [None] * len(mishaps)
@@ -66,9 +66,9 @@ class _Shrink:
         events = run_to_end(replace(self.job, scenario=scenario, mishaps=mishaps).struck)[0].trace.events
         return [_moment(events, _at_step(m)) if _at_step(m) >= 0 else None for m in mishaps]
 
-    def _moved(self, scenario: Scenario, old: list[Moment | None], shift: int) -> tuple[Mishap, ...] | None:
+    def _moved(self, scenario: Scenario, old: list[Moment | None], shift: int) -> tuple[FaultSequence, ...] | None:
         """Return the mishaps at the same places of a smaller scenario; None where a place is gone."""
-        moved: tuple[Mishap, ...] = ()
+        moved: tuple[FaultSequence, ...] = ()
         for mishap, moment in zip(self.mishaps, old, strict=True):
             if moment is None:
                 faults = tuple(_renamed(fault, shift) for fault in mishap.faults)
@@ -101,7 +101,7 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     bare = replace(result.scenario, faults=())
     job = Job(scenario=bare, find=result.find, clean=result.find, restored=result.rules_off, read=result.read)
     names = tuple(dict.fromkeys(f.anomaly for f in result.findings))
-    given = tuple(Mishap(GIVEN, (fault,), -1) for fault in result.scenario.faults)
+    given = tuple(FaultSequence(GIVEN, (fault,), -1) for fault in result.scenario.faults)
     state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)
     again = True
     while again and state.runs >= 2:
@@ -177,7 +177,7 @@ def _fewer_brokers(scenario: Scenario) -> Iterator[Scenario]:
 SMALLER = (_fewer_programs, _fewer_steps, _fewer_records, _fewer_partitions, _fewer_brokers)
 
 
-def _at_step(mishap: Mishap) -> int:
+def _at_step(mishap: FaultSequence) -> int:
     first = mishap.faults[0]
     return first.at_step if isinstance(first, TimedFault) else -1
 
@@ -193,7 +193,7 @@ def _found(cluster: Cluster, moment: Moment) -> Event | None:
     return same[moment[3]] if 0 <= moment[3] < len(same) else None
 
 
-def _at(mishap: Mishap, event: Event) -> Mishap:
+def _at(mishap: FaultSequence, event: Event) -> FaultSequence:
     """The mishap at another event; what undoes it comes as long after it as before."""
     first, *undone = mishap.faults
     assert isinstance(first, TimedFault)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.anomalies import FAILED, allowed_in, named
-from kafkalab.explore.trial import run_to_end, shown_in
+from kafkalab.explore.experiment import run_to_end, shown_in
 from kafkalab.history.operations import operations_of
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster

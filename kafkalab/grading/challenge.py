@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.explore.mishap import FAULTS_OF_KIND, GIVEN, KINDS
+from kafkalab.explore.fault_sequence import FAULTS_OF_KIND, GIVEN, KINDS
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
 from kafkalab.grading.exercise import Line, WrongAnswer, WrongValue

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.grading.borrowed import refuse_borrowed
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.own_code_only import refuse_borrowed
 from kafkalab.grading.tables import Table
 
 Case = tuple[Any, ...]

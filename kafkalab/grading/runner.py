@@ -18,10 +18,10 @@ from kafkalab.course_files import course_root
 from kafkalab.grading import bubblewrap, landlock, seeds
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import SOLUTIONS
-from kafkalab.grading.elsewhere import performed_by
+from kafkalab.grading.deadline import OutOfTimeError, limited
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.learner import EndedError, Place, learner
-from kafkalab.grading.patience import OutOfTimeError, limited
+from kafkalab.grading.remote_query import performed_by
 from kafkalab.grading.session import Session
 from kafkalab.grading.sheet import Graded, Lab
 from kafkalab.grading.submissions import Submission

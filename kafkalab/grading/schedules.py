@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kafkalab.grading.exercise import WrongAnswer, WrongType, described
-from kafkalab.grading.waiting import counted
+from kafkalab.grading.progress_line import counted
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError, UnawaitedCallError
 from kafkalab.sim.scenario import Scenario

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafkalab.grading.challenge import Challenge, open_challenge, replay, unpacked
+from kafkalab.grading.deadline import OutOfTimeError, limited
 from kafkalab.grading.exercise import WrongAnswer
-from kafkalab.grading.patience import OutOfTimeError, limited
 from kafkalab.grading.values import text_of
 from kafkalab.saved_data import file_text
 from kafkalab.sim.codec import CHALLENGE, is_of_kind

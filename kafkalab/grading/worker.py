@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
-from kafkalab.grading import elsewhere
-from kafkalab.grading.borrowed import borrowed_by
+from kafkalab.grading import remote_query
 from kafkalab.grading.channel import Channel
 from kafkalab.grading.objects import GIVEN, as_raised, described_answer, error_row
+from kafkalab.grading.own_code_only import borrowed_by
 from kafkalab.grading.process_tree import adopt_orphans
 from kafkalab.grading.sandbox import enter_sandbox
 from kafkalab.grading.values import Reader, UnreadableError, encoded
@@ -227,7 +227,7 @@ def main() -> None:
     inputs = Path(job["folder"], "inputs")
     limits = [job[name] for name in ("memory_mb", "time_s", "kernel", "spark")]
     enter_sandbox(Path(job["folder"]), [*readable, inputs], hidden, *limits)
-    elsewhere.use(inputs)
+    remote_query.use(inputs)
     channel.send({"ready": True})
     try:
         notebook.serve()

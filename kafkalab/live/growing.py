@@ -14,7 +14,7 @@ from kafkalab.widgets.model.enabled_actions import EnabledActions
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.futures import Run
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
-from kafkalab.widgets.model.listening import Content
+from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.text import ALWAYS, is_shown

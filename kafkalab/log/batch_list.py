@@ -22,7 +22,7 @@ _COLUMNS = ("_numbers", "_firsts", "_counts", "_newest", "_sizes")
 """The columns of each chunk on the shelf."""
 
 
-class Shelf(Protocol):
+class SpillFile(Protocol):
     """The store of chunks of batches, each by a number."""
 
     def weight(self, batch: Batch) -> int:
@@ -48,7 +48,7 @@ class BatchList(Sequence[Batch]):
         "_bases", "_counts", "_firsts", "_memory", "_most", "_newest", "_numbers", "_shelf", "_sizes", "_weight"
     )  # fmt: skip
 
-    def __init__(self, shelf: Shelf | None = None) -> None:
+    def __init__(self, shelf: SpillFile | None = None) -> None:
         self._memory: list[Batch] = []
         self._bases: list[int] = []  # their base offsets
         self._shelf, self._weight, self._most = shelf, 0, MEMORY_BYTES

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from kafkalab.log.batch_list import READ_BYTES, BatchList, Shelf
+from kafkalab.log.batch_list import READ_BYTES, BatchList, SpillFile
 from kafkalab.log.cleaner_checkpoint import CleanerCheckpoint
 from kafkalab.log.offset_index import OffsetIndex
 from kafkalab.log.producer_state.state import EXPIRATION_MS, ProducerStates
@@ -21,7 +21,7 @@ class PartitionLog:
 
     def __init__(
         self, partition: str, rules: Rules | None = None, producer_id_expiration_ms: int = EXPIRATION_MS,
-        shelf: Shelf | None = None,
+        shelf: SpillFile | None = None,
     ) -> None:  # fmt: skip
         self.partition = partition
         self.batches = BatchList(shelf)

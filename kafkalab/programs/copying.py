@@ -18,9 +18,9 @@ from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.limits import listed, quoted
-from kafkalab.programs.chance import Pick, Seeded
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault
+from kafkalab.programs.randomness import Pick, Seeded
 from kafkalab.programs.transfers import committed_offsets, read_to_the_end
 from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.programs import steps
-from kafkalab.programs.chance import Pick, once_in
 from kafkalab.programs.groups import GROUP
+from kafkalab.programs.randomness import Pick, once_in
 from kafkalab.sim.scenario import Program
 
 READERS, LONERS, BYSTANDERS = "readers", "loners", "bystanders"

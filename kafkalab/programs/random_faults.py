@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kafkalab.programs.chance import Pick, once_in
 from kafkalab.programs.moments import MOMENTS, DryRun
+from kafkalab.programs.randomness import Pick, once_in
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.faults import (
     AdvanceClock,
@@ -33,7 +33,7 @@ from kafkalab.sim.faults import (
     Roll,
     Upgrade,
 )
-from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
+from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS
 
 LATER_MS = (50, 2_000, 15_000)
 SOON = 120

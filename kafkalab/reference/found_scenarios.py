@@ -8,8 +8,8 @@ from pathlib import Path
 from kafkalab.checks.all import BY_NAME
 from kafkalab.explore.anomalies import FAILED, REFUSED, findings_of, named
 from kafkalab.explore.answers import other_answers
+from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.programs import GENERIC
-from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.faults import Heal, Release, Restart, Resume

@@ -27,10 +27,10 @@ from kafkalab.sim.faults import (
     Upgrade,
     nodes_of,
 )
+from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node
 from kafkalab.sim.network import Network
-from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
 from kafkalab.sim.storage_faults import StorageFaults
 
 CALM_MS = REQUEST_TIMEOUT_MS + 5_000

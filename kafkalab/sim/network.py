@@ -11,10 +11,10 @@ from typing import Any
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
 from kafkalab.sim.frame_headers import both_headers
+from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node, no_requests
 from kafkalab.sim.links import Links
-from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.trace import Frame, error_of
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4

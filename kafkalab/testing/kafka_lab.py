@@ -192,6 +192,6 @@ class KafkaLab(LiveCluster):
 
     def frames(self, count: int = 30) -> list[str]:
         """Return a line for each of the last `count` frames between clients and brokers; metadata is left out."""
-        from kafkalab.testing.kept import frame_lines
+        from kafkalab.testing.failure_artifacts import frame_lines
 
         return frame_lines(self, count)

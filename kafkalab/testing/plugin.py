@@ -128,7 +128,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if lab is None and "kafka_lab_session" in getattr(item, "fixturenames", ()):
         lab = item.config.stash.get(SHARED, None)
     if report.failed and lab is not None and call.when != "teardown":
-        from kafkalab.testing.kept import keep
+        from kafkalab.testing.failure_artifacts import keep
 
         error = call.excinfo.value if call.excinfo else None
         report.sections.append(("kafka_lab", keep(lab, folder_of(item.config), item.nodeid, error)))

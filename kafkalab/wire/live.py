@@ -18,7 +18,7 @@ from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
-from kafkalab.wire.shelf import FileShelf
+from kafkalab.wire.spill_file import FileShelf
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"

@@ -21,7 +21,7 @@ from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.primitives import BadMessageError
-from kafkalab.wire.repeated import Repeated
+from kafkalab.wire.request_cache import Repeated
 from kafkalab.wire.special import all_topics, asked_topics
 
 log = logging.getLogger("kafkalab.wire")

@@ -27,7 +27,7 @@ import sys
 from kafkalab.spark.session.session import spark_session
 from kafkalab.spark.storage.history_files import write_histories
 from kafkalab.spark.synthetic.generator import synthetic
-from kafkalab.spark.synthetic.scenes import SCENES
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 records, rate = int(sys.argv[1]), float(sys.argv[3])
 inject = dict.fromkeys(SCENES, rate) if rate else {}
 made = synthetic(spark_session(), records=records, partitions=max(8, records // 150_000), inject=inject)

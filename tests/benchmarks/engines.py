@@ -84,7 +84,7 @@ def spark_sql(path: Path) -> Timed:
 
 def spark_key_pass(path: Path) -> Timed:
     """kafkalab's pass over the files: the audits of one key at once, but for the one that needs clients' commits."""
-    from kafkalab.spark.key_pass.key_pass import ONE_KEY
+    from kafkalab.spark.per_key_audits.key_pass import ONE_KEY
 
     _spark, walk = _walking(path)
     names = tuple(name for name in ONE_KEY if name != "lost-write")
@@ -104,7 +104,7 @@ def spark_five(path: Path) -> Timed:
 
 def _walking(path: Path) -> tuple[Any, Callable[[tuple[str, ...]], int]]:
     """A session that is warm from one small audit, and what counts the findings of one pass for these audits."""
-    from kafkalab.spark.key_pass.key_pass import key_pass, layout_of
+    from kafkalab.spark.per_key_audits.key_pass import key_pass, layout_of
 
     spark = session(path)
     layout = layout_of(path)

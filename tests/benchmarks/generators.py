@@ -32,7 +32,7 @@ def alone(records: int) -> None:
     """One core, without Spark: all tables of a few blocks, and simulations."""
     from kafkalab.spark.simulation.runs import Runs, history_of_seed
     from kafkalab.spark.synthetic.generator import MADE
-    from kafkalab.spark.synthetic.scenes import SCENES
+    from kafkalab.spark.synthetic.injected_anomalies import SCENES
     from kafkalab.spark.synthetic.shape import Shape
     from kafkalab.spark.synthetic.tables import batch_of
 
@@ -59,7 +59,7 @@ def on_spark(records: int) -> None:
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import write_histories
     from kafkalab.spark.synthetic.generator import MADE, synthetic
-    from kafkalab.spark.synthetic.scenes import SCENES
+    from kafkalab.spark.synthetic.injected_anomalies import SCENES
 
     taken = seconds(lambda: spark_session().range(10).count())
     line("session to first result", f"{taken:6.1f} s")

@@ -14,7 +14,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import Payload, batch_outcome, fold, stops
-from kafkalab.widgets.payload.walk import walk, with_walk
+from kafkalab.widgets.payload.tour import walk, with_walk
 from tests.browser.conftest import empty_page
 
 pytestmark = pytest.mark.browser

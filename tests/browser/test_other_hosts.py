@@ -23,7 +23,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Drop
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import stops
-from kafkalab.widgets.payload.walk import walk, with_walk
+from kafkalab.widgets.payload.tour import walk, with_walk
 from tests.jupyter_server import START_WITHIN_S, stop
 
 pytestmark = pytest.mark.browser

@@ -18,9 +18,9 @@ import pytest
 from kafkalab.cli.kept_runs import KeptRuns, _content, key_of
 from kafkalab.cli.main import main
 from kafkalab.cli.notebook_search import explore
+from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.result import Coverage
 from kafkalab.explore.search import explore as search
-from kafkalab.explore.trial import Job, attempt
 from kafkalab.protocol import rules
 from kafkalab.sim.app import App
 from kafkalab.sim.faults import Drop

@@ -13,7 +13,7 @@ import pytest
 from kafkalab.cli import lab
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.main import main
-from kafkalab.course.laying import RECORD
+from kafkalab.course.installation import RECORD
 
 START = Path(lab.START)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.course.laying import RECORD, Laid, is_laid, lay, shipped_files
+from kafkalab.course.installation import RECORD, Laid, is_laid, lay, shipped_files
 
 LINKS = re.compile(r"\]\((?!https?:|#)([^)\s#]+)")
 LAB, PAGE = "labs/03_a_full_commit.ipynb", "docs/bugs.md"

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.course.glossary import Term, glossary, terms
 from kafkalab.course.labs import COURSE
-from kafkalab.course.ways import GLOSSED, glossed, refresh_ways, way, with_way
+from kafkalab.course.navigation import GLOSSED, glossed, refresh_ways, way, with_way
 from kafkalab.grading.builder import SOLUTIONS, read
 
 LAB_LINKS_AT_LEAST = 8

@@ -10,10 +10,10 @@ from statistics import median
 
 from kafkalab.course.lab03.scenario import lab03
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.mishap import KINDS
+from kafkalab.explore.experiment import Job, attempt
+from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.programs import GENERIC
 from kafkalab.explore.search import ENGINES, explore
-from kafkalab.explore.trial import Job, attempt
 from kafkalab.explore.what_if import what_if
 from kafkalab.reference.found_scenarios import found_scenario, slug
 from kafkalab.reference.rule_matrix import EXPECTED

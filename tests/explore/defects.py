@@ -28,7 +28,8 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeAlias
 
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.mishap import KINDS
+from kafkalab.explore.experiment import Job, Trial, attempt
+from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.programs import two_partition_transactions, two_workers
 from kafkalab.explore.search import explore
 from kafkalab.explore.small_programs import (
@@ -37,11 +38,10 @@ from kafkalab.explore.small_programs import (
     processors_in_small,
     two_brokers_in_small,
 )
-from kafkalab.explore.trial import Job, Trial, attempt
 from kafkalab.sim.scenario import Scenario
 
 Futures: TypeAlias = list[str]
-"""The futures of a search's runs, in their order: see `kafkalab.explore.support.future_of`."""
+"""The futures of a search's runs, in their order: see `kafkalab.explore.lineage.future_of`."""
 
 Lines: TypeAlias = dict[tuple[str, int], None]
 """Files and lines of code."""

@@ -16,10 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.mishap import KINDS, Mishap, faults_of
+from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
+from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED
 from kafkalab.explore.small_programs import IN_SMALL
-from kafkalab.explore.trial import ENDED, Job, Trial, attempt
 from kafkalab.sim.scenario import Scenario
 from tests.explore.table import ROOT
 
@@ -81,7 +81,7 @@ class Pairs:
     alone: dict[object, None] = field(default_factory=dict)
     """The mishaps that show something without any other."""
 
-    def ones(self, base: Trial) -> tuple[list[Mishap], Extended]:
+    def ones(self, base: Trial) -> tuple[list[FaultSequence], Extended]:
         """Run all sets of one fault; return those to be extended, and what came of it."""
         row, begun, found = Extended(-1, 0), time.process_time(), list(base.follow)
         self.seen[base.future] = None
@@ -100,7 +100,7 @@ class Pairs:
         row.left_out["without support, or repeated"] = base.left_out
         return kept, row
 
-    def extended(self, number: int, one: Mishap, round_: int) -> Extended:
+    def extended(self, number: int, one: FaultSequence, round_: int) -> Extended:
         """Run the sets of two that begin with this fault, those of one round."""
         row, begun = Extended(number, round_), time.process_time()
         base = attempt(replace(self.job, mishaps=(one,)))
@@ -116,7 +116,7 @@ class Pairs:
         row.seconds = time.process_time() - begun
         return row
 
-    def _make(self, row: Extended, mishaps: tuple[Mishap, ...]) -> Trial:
+    def _make(self, row: Extended, mishaps: tuple[FaultSequence, ...]) -> Trial:
         trial = attempt(replace(self.job, mishaps=mishaps, kinds=()))
         row.runs += 1
         if trial.in_vain:

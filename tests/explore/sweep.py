@@ -15,13 +15,13 @@ from heapq import heappop, heappush
 from itertools import islice
 
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.mishap import KINDS, Mishap, faults_of
+from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
+from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY
-from kafkalab.explore.trial import ENDED, Job, Trial, attempt
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
 
-Mishaps = tuple[Mishap, ...]
+Mishaps = tuple[FaultSequence, ...]
 Faults = tuple[Fault, ...]
 Class = tuple[str, str]
 FOLLOWERS = 4
@@ -78,13 +78,13 @@ class Sweep:
         while self.threes and self.tried[3] < threes:
             self._threes(heappop(self.threes)[2])
 
-    def _pairs(self, one: Mishap) -> None:
+    def _pairs(self, one: FaultSequence) -> None:
         """Extend a set of one: first by what makes a new pair of classes."""
         self.extended += 1
         open_ = [two for two in self._follow((one,)) if self._is_open(two)]
         for two in open_:
             self.classes.setdefault((_class(one), _class(two)), False)
-        done: dict[Mishap, None] = {}
+        done: dict[FaultSequence, None] = {}
         for again in (False, True):
             for two in open_:  # which grows
                 pair = (_class(one), _class(two))
@@ -104,11 +104,11 @@ class Sweep:
         for three in islice(follow, FOLLOWERS):
             self._is_new(self._make((*pair, three)), (*pair, three))
 
-    def _follow(self, mishaps: Mishaps) -> tuple[Mishap, ...]:
+    def _follow(self, mishaps: Mishaps) -> tuple[FaultSequence, ...]:
         self.again += 1
         return attempt(replace(self.job, mishaps=mishaps)).follow
 
-    def _is_open(self, one: Mishap) -> bool:
+    def _is_open(self, one: FaultSequence) -> bool:
         """Return whether a further mishap is to be tried; count why not."""
         if one.rank.tier == ABSORBED:
             self.pruned["strike where the run is as usual again"] += 1
@@ -156,10 +156,10 @@ class Sweep:
                 yield f"  {' + '.join(kind)}: {len(sets)} of these sets, first {first}"
 
 
-def _class(mishap: Mishap) -> Class:
+def _class(mishap: FaultSequence) -> Class:
     return mishap.kind, mishap.place
 
 
-def _struck(mishap: Mishap) -> str:
+def _struck(mishap: FaultSequence) -> str:
     """Return what a mishap strikes, without numbers: "late Produce", "crash", "clock"."""
     return f"{mishap.kind} {getattr(mishap.faults[0], 'frame', '').partition('#')[0]}".strip()

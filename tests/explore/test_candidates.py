@@ -9,12 +9,12 @@ import pytest
 from kafkalab.explore.anomalies import OTHER, named
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import _decides, _spread, mishaps_after
-from kafkalab.explore.mishap import FAULTS_OF_KIND, KINDS, Mishap
+from kafkalab.explore.experiment import Job, attempt
+from kafkalab.explore.fault_sequence import FAULTS_OF_KIND, KINDS, FaultSequence
+from kafkalab.explore.lineage import absorbed_after, endings_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY, Moments, repeats_in
 from kafkalab.explore.programs import two_partition_transactions
 from kafkalab.explore.search import explore
-from kafkalab.explore.support import absorbed_after, endings_of
-from kafkalab.explore.trial import Job, attempt
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Heal, Pause, Resume, nodes_of
@@ -29,7 +29,7 @@ def run() -> Cluster:
     return ran(ONE)
 
 
-def crashes(run: Cluster) -> list[Mishap]:
+def crashes(run: Cluster) -> list[FaultSequence]:
     mishaps, _ = mishaps_after(run, run.start, ("crash",))
     return [one for one in mishaps if one.rank.tier <= RECOVERY + 1]
 

@@ -10,9 +10,9 @@ import pytest
 
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import MEANINGS, STUCK, findings_of
+from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.explanation import Sentence, explained, sentences_of
 from kafkalab.explore.programs import idempotent_produce
-from kafkalab.explore.trial import run_to_end
 from kafkalab.protocol.rules import Rule
 from kafkalab.reference.bug import Bug
 from kafkalab.reference.bug import scenario_of as bug_scenario

@@ -11,10 +11,10 @@ import pytest
 
 from kafkalab.explore.anomalies import named
 from kafkalab.explore.candidates import late_arrivals, mishaps_after
-from kafkalab.explore.equal_outcomes import given_up_ms
-from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.experiment import Job, attempt, run_to_end
+from kafkalab.explore.fault_sequence import FaultSequence
+from kafkalab.explore.redundant_faults import given_up_ms
 from kafkalab.explore.small_programs import IN_SMALL, next_transaction_in_small, transaction_in_small
-from kafkalab.explore.trial import Job, attempt, run_to_end
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
@@ -73,7 +73,7 @@ def test_what_nobody_hears_any_more_is_as_good_as_lost() -> None:
     assert count > 20
 
 
-def _delay(one: Mishap) -> int:
+def _delay(one: FaultSequence) -> int:
     assert isinstance(one.faults[0], Delay)
     return one.faults[0].delay_ms
 

@@ -12,10 +12,10 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.explore.anomalies import FAILED, STUCK, named
+from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.explore.result import Coverage
 from kafkalab.explore.search import explore
-from kafkalab.explore.trial import Job, attempt
 from kafkalab.history.export import history_of
 from kafkalab.protocol import rules
 from kafkalab.reference.rule_matrix import scenario_of

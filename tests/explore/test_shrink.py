@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from kafkalab.explore.anomalies import findings_of
+from kafkalab.explore.experiment import ENDED, run_to_end
 from kafkalab.explore.programs import GENERIC, two_partition_transactions
 from kafkalab.explore.result import Result
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
-from kafkalab.explore.trial import ENDED, run_to_end
 from kafkalab.protocol import rules
 from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Scenario

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from kafkalab.explore.anomalies import findings_of, named
-from kafkalab.explore.mishap import Mishap
+from kafkalab.explore.experiment import RUNAWAY, Job, attempt, run_to_end
+from kafkalab.explore.fault_sequence import FaultSequence
 from kafkalab.explore.programs import idempotent_produce, two_partition_transactions
 from kafkalab.explore.small_programs import idempotent_produce_in_small, processor_in_small
-from kafkalab.explore.trial import RUNAWAY, Job, attempt, run_to_end
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.faults import AdvanceClock, Crash, Delay, Drop, Duplicate, Fault, Restart
 from tests.explore.sweep import Sweep
@@ -75,7 +75,7 @@ def test_offsets_of_an_earlier_transaction_are_refused_where_each_has_its_epoch(
 
 def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() -> None:
     """At version 1 a producer asks every 20 ms, so that the run comes to its limit before the third marker is sent."""
-    lost = tuple(Mishap("drop", (Drop(name),), 0) for name in ("WriteTxnMarkers#1", "WriteTxnMarkers#3"))
+    lost = tuple(FaultSequence("drop", (Drop(name),), 0) for name in ("WriteTxnMarkers#1", "WriteTxnMarkers#3"))
     scenario = two_partition_transactions("4.x/TV1")
     trial = attempt(Job(scenario=scenario, find=named(()), mishaps=lost))
     assert (trial.end, trial.findings) == (RUNAWAY, ())

@@ -17,7 +17,7 @@ from kafkalab.cli.captured import lacking_of, said_by_brokers
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.kept_runs import KeptRuns, key_of
 from kafkalab.cli.lab import sign_labs
-from kafkalab.explore.trial import Job, attempt
+from kafkalab.explore.experiment import Job, attempt
 from kafkalab.grading.progress import Done, as_text, load
 from kafkalab.grading.submissions import NoNotebook, code_cells
 from kafkalab.history.export import history_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
-from kafkalab.grading import progress, waiting
+from kafkalab.grading import progress, progress_line
 from kafkalab.grading.builder import FIGURE, execute
 from kafkalab.grading.check import check, counterexample
 from kafkalab.grading.counterexamples import deciding_step, picture, shown_below
@@ -96,10 +96,10 @@ def test_a_check_of_more_than_two_seconds_says_how_far_it_is_and_leaves_nothing(
     monkeypatch.setattr(progress, "place", lambda: Path("progress.json"))
     now = iter(range(100))
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
-    assert list(waiting.counted("abcdef", 6, "letters")) == list("abcdef")
+    assert list(progress_line.counted("abcdef", 6, "letters")) == list("abcdef")
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "Checking: 1 of 6 letters"
     assert display.cleared == len(said) + 1
     monkeypatch.setattr(progress, "place", lambda: None)
-    assert list(waiting.counted("abcdef", 6, "letters")) == list("abcdef")
+    assert list(progress_line.counted("abcdef", 6, "letters")) == list("abcdef")
     assert capsys.readouterr().out == ""

@@ -8,7 +8,7 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.course.lab03.exercise_1 import ROWS
-from kafkalab.course.ways import WAY
+from kafkalab.course.navigation import WAY
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.protocol.records import ControlType
 from kafkalab.sim.cluster import Cluster

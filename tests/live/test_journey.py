@@ -18,7 +18,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import fold
-from kafkalab.widgets.payload.walk import AT_MOST, LISTS, with_walk
+from kafkalab.widgets.payload.tour import AT_MOST, LISTS, with_walk
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape

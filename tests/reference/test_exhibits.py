@@ -11,7 +11,7 @@ import pytest
 
 from kafkalab import error_gallery, museum, rule_gallery
 from kafkalab.course.collection_notebooks import COLLECTIONS, look_up, notebook, refresh_collections, tables
-from kafkalab.course.ways import START
+from kafkalab.course.navigation import START
 from kafkalab.grading.builder import LABS, SOLUTIONS, read
 from kafkalab.reference import gallery
 from kafkalab.reference.bug_list import BUGS

@@ -9,7 +9,7 @@ from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.heartbeat import HeartbeatResponse
 from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Reorder
-from kafkalab.sim.outstanding import REQUEST_TIMEOUT_MS
+from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS
 from kafkalab.trace import Frame
 from tests.sim.wire import NEVER, Wire
 

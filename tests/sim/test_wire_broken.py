@@ -11,7 +11,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.heartbeat import Heartbeat, HeartbeatResponse
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch, ReplicaFetchResponse
 from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Heal, Hold, Pause, Reorder, Restart
-from kafkalab.sim.outstanding import REPLICA_FETCH_WAIT_MS, REQUEST_TIMEOUT_MS
+from kafkalab.sim.in_flight_requests import REPLICA_FETCH_WAIT_MS, REQUEST_TIMEOUT_MS
 from tests.sim.wire import NEVER, Wire
 
 HEARTBEAT = Heartbeat(group_id="g", generation_id=1, member_id="m")

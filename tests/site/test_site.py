@@ -21,7 +21,7 @@ from kafkalab.grading.builder import LABS
 from kafkalab.sim.cluster import ran
 from kafkalab.site.lite import PYTHON, notebook_address
 from kafkalab.site.wheels import PURE
-from kafkalab.widgets.payload.walk import walk
+from kafkalab.widgets.payload.tour import walk
 from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.test_lab03 import SHOWN, go_to, payload_with
 from tests.browser.test_worked_through import WRONG

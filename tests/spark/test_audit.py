@@ -90,7 +90,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import read_histories, write_histories
     from kafkalab.spark.synthetic.generator import synthetic
-    from kafkalab.spark.synthetic.scenes import SCENES
+    from kafkalab.spark.synthetic.injected_anomalies import SCENES
 
     real = by_hand() + stored() + equal_records.histories() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
@@ -311,7 +311,7 @@ def test_the_settings_of_the_session_are_put_back(spark: SparkSession, everythin
 def test_every_anomaly_is_found_in_one_place_and_one_can_be_asked_alone(everything: Everything) -> None:
     from kafkalab.spark.audits.audit import audit
     from kafkalab.spark.client_pass.client_pass import NAMES
-    from kafkalab.spark.key_pass.key_pass import ONE_KEY
+    from kafkalab.spark.per_key_audits.key_pass import ONE_KEY
 
     found = [*ONE_KEY, *(name for name in NAMES if name != "G1a")]
     assert sorted(found) == sorted(ALL)

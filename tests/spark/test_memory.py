@@ -11,8 +11,8 @@ import pytest
 from kafkalab.cli import workload
 from kafkalab.spark.audits import memory
 from kafkalab.spark.audits.memory import bucket_mb, free_mb, held_mb, local_workers, require_memory, split_mb
-from kafkalab.spark.key_pass import key_pass
-from kafkalab.spark.key_pass.key_pass import Layout
+from kafkalab.spark.per_key_audits import key_pass
+from kafkalab.spark.per_key_audits.key_pass import Layout
 
 
 class Session:

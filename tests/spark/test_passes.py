@@ -11,7 +11,7 @@ import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.history.history import History
-from kafkalab.spark.synthetic.scenes import SCENES
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, by_hand

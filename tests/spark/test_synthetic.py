@@ -10,7 +10,7 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.spark.storage.schemas import TABLES, spark_schema
 from kafkalab.spark.synthetic.generator import Synthetic, synthetic
-from kafkalab.spark.synthetic.scenes import SCENES
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import expected, found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.spark.synthetic.scenes import SCENES
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import history_of
 

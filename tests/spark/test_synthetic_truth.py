@@ -10,8 +10,8 @@ import pytest
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.relocation import windows_of
-from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.whole import expected, found, history_of
 

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from kafkalab.testing import kept, verdict
+from kafkalab.testing import failure_artifacts, verdict
 from kafkalab.testing.kafka_lab import KafkaLab
 from tests.live.conftest import Client
 
@@ -16,7 +16,7 @@ PLUGIN = "kafka_lab" if entry_points(group="pytest11", name="kafka_lab") else "k
 ARGS = ("-p", PLUGIN, "-p", "no:nbval", "-p", "no:rerunfailures", "-p", "no:randomly", "-W", "error")
 
 
-assert kept  # loaded once, with what it needs: a run within this process begins with the modules of this one
+assert failure_artifacts  # loaded once: a run within this process begins with the modules of this one
 assert verdict
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
-from kafkalab.testing import kept
+from kafkalab.testing import failure_artifacts
 from tests.testing.conftest import ARGS
 
 pytest_plugins = ["pytester"]
@@ -164,7 +164,7 @@ def test_what_cannot_be_kept_does_not_hide_the_failure(
     test = "def test_it(kafka_lab):\n    commits(kafka_lab)\n    assert 'the reason' == ''\n"
     ini = "kafka_lab_topics = orders"
     texts = [run(pytester, test, "--kafka-lab-keep", "/dev/null/kept", ini=ini).stdout.str()]
-    monkeypatch.setattr(kept, "LONGEST", 10)
+    monkeypatch.setattr(failure_artifacts, "LONGEST", 10)
     texts.append(run(pytester, test, "--kafka-lab-keep", "kept", ini=ini).stdout.str())
     for text, why in zip(texts, ("not all is kept: NotADirectoryError", "events; at most 10 are"), strict=True):
         assert "1 failed" in text

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.payload.walk import with_walk
+from kafkalab.widgets.payload.tour import with_walk
 from kafkalab.widgets.views.parts import LOADER, parts_of
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.view import View

@@ -13,7 +13,7 @@ from kafkalab import lab03
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.widgets.model.fork_tree import entry_text, in_order
-from kafkalab.widgets.model.listening import sentence
+from kafkalab.widgets.model.messages import sentence
 from kafkalab.widgets.model.presses import DELAY_MS, detail_of, why
 from kafkalab.widgets.views.fault_panel import FaultPanel, label_of
 from kafkalab.widgets.views.sequence import Sequence

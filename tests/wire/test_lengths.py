@@ -13,7 +13,7 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
 from kafkalab.wire.primitives import BadMessageError, varint_bytes
-from kafkalab.wire.repeated import Repeated
+from kafkalab.wire.request_cache import Repeated
 from kafkalab.wire.tap.addresses import with_doors
 from kafkalab.wire.tap.frames import Answer, read_frame
 from tests.wire.messages import NAMES

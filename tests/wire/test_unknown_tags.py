@@ -18,11 +18,11 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.wire.asker import Asker
 from kafkalab.wire.batches import read_batch
+from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.capture.source import Source
 from kafkalab.wire.codec import read_request, read_response
-from kafkalab.wire.repeated import Repeated
+from kafkalab.wire.request_cache import Repeated
 from kafkalab.wire.tap.frames import Answer, Unread, read_frame
 from tests.kafka.schema import Message
 from tests.wire.messages import NAMES, OFFERED
@@ -114,7 +114,7 @@ def test_a_capture_reads_from_a_broker_whose_answers_have_unknown_tags(tags: tup
     with closing(Source(tags)) as source:
         (leader,) = set(source.look_up(("in",)).values())
         assert source.names.addresses[leader] == tags
-        with closing(Asker(tags, source.names, "app")) as client:
+        with closing(BlockingClient(tags, source.names, "app")) as client:
             client.ask(InitProducerId(transactional_id="seen"), 5)
         assert [row.transactional_id for row in source.transactions() or ()].count("seen") == 1
         assert source.producers("in-0", leader) is not None

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from kafkalab.checks.all import check_all
 from kafkalab.course.lab09.scenario import commit_in_doubt, lab09
-from kafkalab.explore.mishap import KINDS
+from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.result import NONE
 from kafkalab.explore.search import explore
 from kafkalab.grading.exercise import Exercise

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafkalab.grading.elsewhere import inputs
+from kafkalab.grading.remote_query import inputs
 from kafkalab.history.history import History
 from kafkalab.programs.copying import INPUT, OUTPUT, TRANSACTIONS
 from kafkalab.protocol.partitions import topic_of

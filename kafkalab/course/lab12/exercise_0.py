@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
 
 if TYPE_CHECKING:

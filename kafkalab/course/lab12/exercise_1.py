@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.progress_line import counted
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
-from kafkalab.grading.waiting import counted
 
 if TYPE_CHECKING:
     from kafkalab.spark.synthetic.shape import Shape

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
 from kafkalab.grading.tables import Table
 

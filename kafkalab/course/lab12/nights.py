@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafkalab.grading.elsewhere import inputs
+from kafkalab.grading.remote_query import inputs
 from kafkalab.spark.synthetic.shape import Shape
 from kafkalab.spark.synthetic.tables import batch_of, truth_of
 

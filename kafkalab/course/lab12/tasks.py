@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab12.spark import spark
 from kafkalab.course.lab12.spark_exercise import taken
-from kafkalab.grading.elsewhere import inputs
 from kafkalab.grading.exercise import is_blank
+from kafkalab.grading.remote_query import inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

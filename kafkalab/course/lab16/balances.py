@@ -9,8 +9,8 @@ from random import Random
 from tempfile import mkdtemp
 from typing import NamedTuple
 
-from kafkalab.grading.elsewhere import inputs
 from kafkalab.grading.mutants import Mutant
+from kafkalab.grading.remote_query import inputs
 
 RECORDS, FILES, ACCOUNTS, OWNERS = 40_000, 4, 60, 45
 HOT, SHARE, TOMBSTONES = "account 0", 0.9, 0.2

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, Balances, find_newest, folder_of, make_balances
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.mutants import hints_of
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from kafkalab.course.lab16.feed import COLUMNS, STOPS, Row, count_by_batch, folder_of, make_feed
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
 from kafkalab.grading.mutants import Mutant, hints_of
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
-from kafkalab.grading.elsewhere import inputs
+from kafkalab.grading.remote_query import inputs
 
 SCHEMA = "minute int, payment string"
 COLUMNS = ("minute", "payment")

@@ -9,7 +9,7 @@ from kafkalab.course.lab12.spark import spark
 from kafkalab.course.lab12.tasks import as_views, collect_rows
 from kafkalab.course.lab16.crashes import run_through
 from kafkalab.course.lab16.measure import count_rows_by_task
-from kafkalab.grading.elsewhere import inputs
+from kafkalab.grading.remote_query import inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -13,7 +13,7 @@ from random import Random
 from tempfile import mkdtemp
 from typing import NamedTuple
 
-from kafkalab.grading.elsewhere import inputs
+from kafkalab.grading.remote_query import inputs
 from kafkalab.protocol.records import sequence_after
 
 VERSIONS = (1, 2)

@@ -10,9 +10,9 @@ from typing import Any
 
 from kafkalab.course.lab12.spark_exercise import Key, compared, most_of, rows_of
 from kafkalab.course.lab16.traffic import VERSIONS, Record, Traffic, folder_of, make_traffic
-from kafkalab.grading.elsewhere import perform
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.mutants import Mutant
+from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 
 LIKE = 0.5

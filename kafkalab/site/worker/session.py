@@ -19,7 +19,7 @@ from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.site.worker.opening import opening
 from kafkalab.site.worker.stand_in import Page, Widget
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import sentence
+from kafkalab.widgets.model.messages import sentence
 from kafkalab.widgets.payload.text import hideable
 
 Message = dict[str, Any]

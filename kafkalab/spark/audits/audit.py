@@ -1,7 +1,7 @@
 """Run all audits over histories, in the way that suits their size; both ways give the same findings.
 
 Histories that are no files are written first. Small ones are checked run by run in tasks (`check_tasks`). Of large ones
-the key pass (`kafkalab.spark.key_pass`) finds the anomalies of one key, the client pass
+the key pass (`kafkalab.spark.per_key_audits`) finds the anomalies of one key, the client pass
 (`kafkalab.spark.client_pass`) the others. Java plans little, and sees only what was found.
 """
 
@@ -28,10 +28,10 @@ from kafkalab.spark.audits.memory import bucket_mb, local_workers, require_memor
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
 from kafkalab.spark.client_pass.cycles import SEARCHES
-from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import Layout, key_pass, labels_by_run, layout_of
-from kafkalab.spark.key_pass.log import Labels
-from kafkalab.spark.key_pass.splits import splits_of
+from kafkalab.spark.per_key_audits.handover import Handover
+from kafkalab.spark.per_key_audits.key_pass import Layout, key_pass, labels_by_run, layout_of
+from kafkalab.spark.per_key_audits.log import Labels
+from kafkalab.spark.per_key_audits.splits import splits_of
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import VERSION, write_histories
 from kafkalab.spark.storage.parquet_frames import read_frame, write_frame

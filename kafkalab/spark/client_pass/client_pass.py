@@ -27,9 +27,9 @@ from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, marke
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
 from kafkalab.spark.client_pass.split import Labels, Split
-from kafkalab.spark.key_pass.handover import TABLES, Handover
-from kafkalab.spark.key_pass.key_pass import Files, labels_by_run, rows_where
-from kafkalab.spark.key_pass.records import gather, read
+from kafkalab.spark.per_key_audits.handover import TABLES, Handover
+from kafkalab.spark.per_key_audits.key_pass import Files, labels_by_run, rows_where
+from kafkalab.spark.per_key_audits.records import gather, read
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.tasks import in_tasks
 

@@ -19,9 +19,9 @@ from kafkalab.checks.g1c import circular_flow, g1c
 from kafkalab.checks.graph import add_edge
 from kafkalab.checks.view import COMMITTED
 from kafkalab.spark.client_pass.split import Split, last_of
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, per_run
-from kafkalab.spark.key_pass.edges import EDGES
-from kafkalab.spark.key_pass.sends import value_codes
+from kafkalab.spark.per_key_audits.arrays import PLACE, Flags, Longs, Names, groups, longs, per_run
+from kafkalab.spark.per_key_audits.edges import EDGES
+from kafkalab.spark.per_key_audits.sends import value_codes
 
 SEARCHES: dict[str, Callable[[Check, Graphs], Iterator[Finding]]] = {g0.name: write_cycles, g1c.name: circular_flow}
 KINDS = {g0.name: (WRITE_WRITE,), g1c.name: (WRITE_WRITE, WRITE_READ)}

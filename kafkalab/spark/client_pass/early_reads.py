@@ -17,7 +17,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.client_pass.endings import Judged
 from kafkalab.spark.client_pass.split import Split, last_of
 from kafkalab.spark.client_pass.views import by_run, judge, reads_at, rows_at, view_of_rows
-from kafkalab.spark.key_pass.arrays import Flags, Longs, longs, per_run
+from kafkalab.spark.per_key_audits.arrays import Flags, Longs, longs, per_run
 
 
 def partly_visible(split: Split) -> Judged:

@@ -19,8 +19,8 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, topic_o
 from kafkalab.protocol.source_header import SOURCE
 from kafkalab.spark.client_pass.endings import Judged
 from kafkalab.spark.client_pass.split import Labels, Split
-from kafkalab.spark.key_pass.arrays import Flags, Longs, Names, groups, longs
-from kafkalab.spark.key_pass.handover import in_form, once
+from kafkalab.spark.per_key_audits.arrays import Flags, Longs, Names, groups, longs
+from kafkalab.spark.per_key_audits.handover import in_form, once
 
 Tables = Mapping[str, pa.Table]
 INPUT_KEY = "(?s)^.+-[^-]*$"

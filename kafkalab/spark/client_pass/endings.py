@@ -16,7 +16,7 @@ from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Leader, LogRecord, TxnEntry
 from kafkalab.spark.client_pass.split import Split, last_of
 from kafkalab.spark.client_pass.views import add_entries, by_run, entries_at, judge, view_of_rows
-from kafkalab.spark.key_pass.arrays import Longs, groups, per_run, starts
+from kafkalab.spark.per_key_audits.arrays import Longs, groups, per_run, starts
 
 Judged = tuple[Iterable[tuple[int, Finding]], dict[int, int]]
 """The findings of a check with their runs, and for each run how many things it examined."""

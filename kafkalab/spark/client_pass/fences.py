@@ -11,7 +11,7 @@ from kafkalab.checks.zombie_write import AT_REST, ROTATED, zombie_write
 from kafkalab.spark.client_pass.endings import Judged
 from kafkalab.spark.client_pass.split import Entries, Split
 from kafkalab.spark.client_pass.views import by_run, entries_at, judge, view_of_rows
-from kafkalab.spark.key_pass.arrays import PLACE, Longs, groups, per_run, starts
+from kafkalab.spark.per_key_audits.arrays import PLACE, Longs, groups, per_run, starts
 
 EPOCH = 1 << 20
 """More than any epoch."""

@@ -21,9 +21,9 @@ from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.spark.client_pass.endings import Judged
 from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.client_pass.views import by_run, judge, view_of_rows
-from kafkalab.spark.key_pass.arrays import PLACE, Longs, Names, groups, longs, per_run
-from kafkalab.spark.key_pass.handover import TABLES
-from kafkalab.spark.key_pass.sends import pairs_of
+from kafkalab.spark.per_key_audits.arrays import PLACE, Longs, Names, groups, longs, per_run
+from kafkalab.spark.per_key_audits.handover import TABLES
+from kafkalab.spark.per_key_audits.sends import pairs_of
 
 Tables = Mapping[str, pa.Table]
 

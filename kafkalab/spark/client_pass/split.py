@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from kafkalab.checks.view import ABORTED, COMMITTED, ended_ms
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label, LogRecord
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Longs, Names, groups, longs, starts
-from kafkalab.spark.key_pass.handover import times_of
-from kafkalab.spark.key_pass.records import MARKED
+from kafkalab.spark.per_key_audits.arrays import PLACE, Flags, Longs, Names, groups, longs, starts
+from kafkalab.spark.per_key_audits.handover import times_of
+from kafkalab.spark.per_key_audits.records import MARKED
 
 Elsewhere = Callable[..., pa.Table]
 Labels = Mapping[int, tuple[Label, ...]]

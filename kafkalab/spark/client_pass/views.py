@@ -14,9 +14,9 @@ from kafkalab.checks.view import PREPARED, View
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation, Read, TxnEntry
 from kafkalab.spark.client_pass.split import Split
-from kafkalab.spark.key_pass.arrays import Longs
-from kafkalab.spark.key_pass.records import MARKED, MARKER, ORDINAL, OWN, READ
-from kafkalab.spark.key_pass.suspects import plain
+from kafkalab.spark.per_key_audits.arrays import Longs
+from kafkalab.spark.per_key_audits.records import MARKED, MARKER, ORDINAL, OWN, READ
+from kafkalab.spark.per_key_audits.suspects import plain
 from kafkalab.spark.storage.rows import rows_of_table
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafkalab.spark.session.class_archive import archive_options
 from kafkalab.spark.session.java import java_home
-from kafkalab.spark.session.silence import silence
+from kafkalab.spark.session.log_levels import silence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kafkalab.spark.key_pass.arrays import starts
+from kafkalab.spark.per_key_audits.arrays import starts
 from kafkalab.spark.synthetic.names import Ints
 from kafkalab.spark.synthetic.shape import BLOCKS_OF_A_LEADER, EPOCHS, Shape
 from kafkalab.spark.synthetic.windows import Window

@@ -24,8 +24,8 @@ from kafkalab.protocol.partitions import (
     transaction_partition,
 )
 from kafkalab.spark.synthetic import names
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.names import NULL, name_of
-from kafkalab.spark.synthetic.scenes import SCENES
 from kafkalab.spark.synthetic.windows import COMMITS_KEY, MOST_ROLES, MOST_VALUES, Numbers, Start, Truth, Window
 
 

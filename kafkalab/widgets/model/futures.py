@@ -20,7 +20,7 @@ from kafkalab.widgets.model.arrivals import with_frame_fault
 from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, Watch, by_hand
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.payload import payload_of
-from kafkalab.widgets.payload.walk import with_walk
+from kafkalab.widgets.payload.tour import with_walk
 
 SLICE, MOST = 250, 100_000
 ENDLESS = "the run goes on and on"

@@ -14,6 +14,7 @@ from kafkalab.sim.faults import TimedFault
 from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
+from kafkalab.widgets.model.cursor import Walking
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
@@ -28,7 +29,7 @@ from kafkalab.widgets.model.futures import (
     with_rule,
 )
 from kafkalab.widgets.model.jumps import WALKS
-from kafkalab.widgets.model.listening import Content
+from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.model.presses import (
     DETAILS,
     FRAME_FAULTS,
@@ -40,7 +41,6 @@ from kafkalab.widgets.model.presses import (
     moved,
     why,
 )
-from kafkalab.widgets.model.walking import Walking
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafkalab.limits import quoted
-from kafkalab.widgets.payload.walk import changes_at, fold_at
+from kafkalab.widgets.payload.tour import changes_at, fold_at
 
 KINDS = ("change", "chapter", "frame")
 JUMPS = tuple(f"{way}_{kind}" for kind in KINDS for way in ("next", "previous"))

@@ -10,7 +10,7 @@ import traitlets
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.widgets.model.futures import idle_rule
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Content, Listening
+from kafkalab.widgets.model.messages import Content, Listening
 
 
 class TriedRules(Listening):

@@ -12,7 +12,7 @@ import traitlets
 from kafkalab.explore.what_if import CLIENT, COORDINATOR, FRAME, LEADER, WhatIf, what_if
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Content, Listening
+from kafkalab.widgets.model.messages import Content, Listening
 
 MOST = 1_000
 """Events of the longest run that is tried: the time grows with their square; 300 take some seconds."""

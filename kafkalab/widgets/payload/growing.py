@@ -12,8 +12,8 @@ from kafkalab.widgets.payload.changes import InSync, homes_of
 from kafkalab.widgets.payload.marks import FRAMES, mark_of
 from kafkalab.widgets.payload.payload import Op, PayloadMaker, internal_order, meanings_of
 from kafkalab.widgets.payload.text import Shown
+from kafkalab.widgets.payload.tour import LISTS, GrowingWalk
 from kafkalab.widgets.payload.transactions import Transactions
-from kafkalab.widgets.payload.walk import LISTS, GrowingWalk
 
 Payload = dict[str, Any]
 ARRIVALS = ("received", "received_at", "fate")

@@ -13,7 +13,7 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import lines_at
 from kafkalab.widgets.model.journey import SHOWN, Journey
 from kafkalab.widgets.model.jumps import walk_lines
-from kafkalab.widgets.model.listening import Content
+from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.model.what_if_strips import WhatIfStrips, strip_lines
 from kafkalab.widgets.payload.text import flying_line, invitation_lines, text_at

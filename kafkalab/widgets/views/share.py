@@ -14,7 +14,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Content
+from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.view import Source, View

@@ -11,7 +11,7 @@ from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
 from kafkalab.widgets.payload.text import ALWAYS, Payload, fold, group_line, head_of, is_shown, memory_lines, stops
-from kafkalab.widgets.payload.walk import fold_at
+from kafkalab.widgets.payload.tour import fold_at
 from kafkalab.widgets.views import static_rail, static_strips
 from kafkalab.widgets.views.palette import (
     AMBER,

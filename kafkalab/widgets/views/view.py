@@ -12,7 +12,7 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Listening
+from kafkalab.widgets.model.messages import Listening
 from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.parts import LOADER, Part, parts_of
 

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED, F
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
-from kafkalab.wire.asker import Asker
+from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.structs import UNREADABLE
 
@@ -39,7 +39,7 @@ class Source:
         self.names = LearnedNames()
         self.bootstrap = bootstrap
         self.metadata = ClusterMetadata()
-        self._askers: dict[str, Asker] = {}
+        self._askers: dict[str, BlockingClient] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -54,7 +54,7 @@ class Source:
         for attempt in range(1, TRIES + 1):
             try:
                 if node not in self._askers:
-                    self._askers[node] = Asker(place, self.names, CLIENT_ID)
+                    self._askers[node] = BlockingClient(place, self.names, CLIENT_ID)
                 return self._askers[node].ask(body, version)
             except UNREADABLE as error:
                 raise CaptureError(f"{place[0]}:{place[1]}: its answer to {type(body).__name__}: {error}") from None

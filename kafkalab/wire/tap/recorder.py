@@ -17,8 +17,8 @@ from kafkalab.sim.recording import Known, Recording
 from kafkalab.trace import Event, Frame, Trace, error_of
 from kafkalab.wire.codec import Asked
 from kafkalab.wire.learned_names import LearnedNames
+from kafkalab.wire.tap.cluster_view import Knowledge
 from kafkalab.wire.tap.frames import Answer
-from kafkalab.wire.tap.knowledge import Knowledge
 
 log = logging.getLogger("kafkalab.tap")
 

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProd
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.wire.asker import Asker
+from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.learned_names import LearnedNames
 
 
@@ -22,7 +22,7 @@ class Writer:
     """A transactional producer of version 1 before these brokers."""
 
     def __init__(self, servers: str, tid: str) -> None:
-        self.askers = [Asker(place_of(s), LearnedNames(), f"writer {tid}") for s in servers.split(",")]
+        self.askers = [BlockingClient(place_of(s), LearnedNames(), f"writer {tid}") for s in servers.split(",")]
         self.tid = tid
         node = ""
         while not node:
@@ -52,7 +52,7 @@ class Writer:
         answer = self.leader(partition).ask(produce, 11).partitions[partition]
         assert answer.error.name == "NONE", answer
 
-    def leader(self, partition: str) -> Asker:
+    def leader(self, partition: str) -> BlockingClient:
         """The connection to a partition's leader."""
         image = self.askers[0].ask(Metadata(topics=(partition.rpartition("-")[0],)), 7).metadata
         return self.askers[int(image.leader(partition)[1:]) - 1]

@@ -10,10 +10,10 @@ from typing import Any
 
 from kafkalab.limits import place_of
 from kafkalab.live.tap import Tap
-from kafkalab.wire.asker import Asker
+from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.learned_names import LearnedNames
 
-OPEN: list[Asker] = []
+OPEN: list[BlockingClient] = []
 """The connections of a test."""
 
 
@@ -34,9 +34,9 @@ def exchange(place: str, data: bytes) -> bytes:
             return answers.read(int.from_bytes(head, "big")) if len(head) == 4 else b""
 
 
-def asker(tap: Tap, broker: int = 1, client_id: str = "app") -> Asker:
+def asker(tap: Tap, broker: int = 1, client_id: str = "app") -> BlockingClient:
     """Return a connection to a broker's door."""
-    OPEN.append(Asker(place_of(tap.bootstrap_servers.split(",")[broker - 1]), LearnedNames(), client_id))
+    OPEN.append(BlockingClient(place_of(tap.bootstrap_servers.split(",")[broker - 1]), LearnedNames(), client_id))
     return OPEN[-1]
 
 

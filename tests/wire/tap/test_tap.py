@@ -27,8 +27,8 @@ from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.primitives import Sink, Source
 from kafkalab.wire.structs import raw
 from kafkalab.wire.tap.addresses import places_in, with_doors
+from kafkalab.wire.tap.cluster_view import Knowledge
 from kafkalab.wire.tap.frames import Answer, read_frame
-from kafkalab.wire.tap.knowledge import Knowledge
 from kafkalab.wire.tap.proxy import TapError
 from kafkalab.wire.tap.session import load_tap
 from tests.wire.tap.behind import asker, exchange, tapped, until

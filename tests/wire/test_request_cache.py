@@ -14,11 +14,11 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn, EndTxnResponse
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
 from kafkalab.protocol.messages.produce import Produce, ProduceResponse
-from kafkalab.wire import repeated
+from kafkalab.wire import request_cache
 from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
 from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError
-from kafkalab.wire.repeated import Repeated
+from kafkalab.wire.request_cache import Repeated
 from tests.wire.messages import NAMES, OFFERED, message
 
 END = EndTxn(transactional_id="pay", producer_id=7, producer_epoch=1, committed=True)
@@ -48,8 +48,8 @@ def test_only_the_correlation_id_of_a_request_and_its_answer_is_new(names: Names
 def test_the_second_time_nothing_is_read_or_written(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
     known = Repeated(names)
     known.response(known.read(sent(END, 1, 1, names)), [EndTxnResponse()])
-    monkeypatch.setattr(repeated, "read_request", None)
-    monkeypatch.setattr(repeated, "response_bytes", None)
+    monkeypatch.setattr(request_cache, "read_request", None)
+    monkeypatch.setattr(request_cache, "response_bytes", None)
     found = known.response(known.read(sent(END, 1, 5, names)), [EndTxnResponse()])
     assert read_response("EndTxn", 1, found[4:], names) == (5, EndTxnResponse())
 
@@ -71,11 +71,11 @@ def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None
 
 def test_what_is_kept_is_bounded(names: Names) -> None:
     known = Repeated(names)
-    for number in range(3 * repeated.MOST_REQUESTS):
+    for number in range(3 * request_cache.MOST_REQUESTS):
         known.read(sent(replace(END, producer_id=number), 1, 1, names))
-    assert len(known._known) <= repeated.MOST_REQUESTS
+    assert len(known._known) <= request_cache.MOST_REQUESTS
     known.read(sent(replace(END, transactional_id="p" * 600), 1, 1, names))
-    assert not any(len(data) > repeated.MOST_BYTES for data in known._known)
+    assert not any(len(data) > request_cache.MOST_BYTES for data in known._known)
 
 
 VERSIONS = st.sampled_from(OFFERED["Produce"])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from kafkalab.checks.view import View, view_of
-from kafkalab.spark.key_pass.arrays import Longs
+from kafkalab.spark.per_key_audits.arrays import Longs
 from kafkalab.spark.storage.rows import histories_from
 
 Suspected = tuple[Iterable[tuple[int, View]], dict[str, Longs]]

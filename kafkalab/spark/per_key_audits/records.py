@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN
-from kafkalab.spark.key_pass.arrays import Flags, Log, Longs
-from kafkalab.spark.key_pass.log import Reads
-from kafkalab.spark.key_pass.sends import Owners
+from kafkalab.spark.per_key_audits.arrays import Flags, Log, Longs
+from kafkalab.spark.per_key_audits.log import Reads
+from kafkalab.spark.per_key_audits.sends import Owners
 from kafkalab.spark.storage.places import Where, each, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.spark.key_pass.arrays import Longs, Names, groups
-from kafkalab.spark.key_pass.records import gather, write
+from kafkalab.spark.per_key_audits.arrays import Longs, Names, groups
+from kafkalab.spark.per_key_audits.records import gather, write
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.storage.tasks import in_tasks

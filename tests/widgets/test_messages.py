@@ -11,7 +11,7 @@ import pytest
 from kafkalab import lab03
 from kafkalab.limits import MESSAGE
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.listening import Listening, sentence
+from kafkalab.widgets.model.messages import Listening, sentence
 from kafkalab.widgets.views.chooser import Chooser
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap

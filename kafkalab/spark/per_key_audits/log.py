@@ -15,9 +15,9 @@ from kafkalab.checks.view import View
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label, Operation
 from kafkalab.protocol.partitions import OFFSETS_TOPIC
-from kafkalab.spark.key_pass.arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
-from kafkalab.spark.key_pass.sends import value_codes
-from kafkalab.spark.key_pass.suspects import Suspected, plain, views
+from kafkalab.spark.per_key_audits.arrays import Flags, Log, Longs, Names, groups, last_where, longs, starts
+from kafkalab.spark.per_key_audits.sends import value_codes
+from kafkalab.spark.per_key_audits.suspects import Suspected, plain, views
 from kafkalab.spark.storage.rows import rows_of_table
 
 SentWith = Callable[[Longs], tuple[dict[int, History], dict[int, list[int]]]]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from random import Random
 
-from kafkalab.explore.mishap import Mishap
-from kafkalab.explore.trial import Job
+from kafkalab.explore.experiment import Job
+from kafkalab.explore.fault_sequence import FaultSequence
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import (
@@ -71,15 +71,15 @@ class Run:
         }  # fmt: skip
         return tuple(kind for kind in kinds if needs.get(kind, True)) if self.first < len(self.times) else ()
 
-    def mishap(self, kinds: tuple[str, ...], chance: Random) -> Mishap:
+    def mishap(self, kinds: tuple[str, ...], chance: Random) -> FaultSequence:
         """Draw one of the kinds, all of which are possible, what it strikes, when, and for how long."""
         kind = chance.choice(kinds)
         if kind in ("drop", "duplicate", "late"):
             frame, step = chance.choice(self.frames)
             lost: dict[str, Fault] = {"drop": Drop(frame), "duplicate": Duplicate(frame)}
-            return Mishap(kind, (lost.get(kind) or Delay(frame, _duration(chance)),), step)
+            return FaultSequence(kind, (lost.get(kind) or Delay(frame, _duration(chance)),), step)
         step = chance.randrange(self.first, len(self.times))
-        return Mishap(kind, self._timed(kind, step, chance), step)
+        return FaultSequence(kind, self._timed(kind, step, chance), step)
 
     def _timed(self, kind: str, step: int, chance: Random) -> tuple[Fault, ...]:
         end = self.times[step] + _duration(chance)
@@ -118,7 +118,7 @@ def anything(job: Job, run: Run, most: int, chance: Random) -> Iterator[Job]:
         yield replace(job, mishaps=tuple(sorted(drawn, key=lambda one: one.step)), kinds=())
 
 
-def candidates(job: Job, mishaps: tuple[Mishap, ...], most: int, chance: Random) -> Iterator[Job]:
+def candidates(job: Job, mishaps: tuple[FaultSequence, ...], most: int, chance: Random) -> Iterator[Job]:
     """Draw sets of one to `most` of these mishaps, each in the order of time; a lost frame is late half the times."""
     while mishaps:
         drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)

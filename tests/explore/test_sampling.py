@@ -9,19 +9,19 @@ from random import Random
 import pytest
 
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.draws import LEAST_MS, MOST_MS, Run, anything
-from kafkalab.explore.mishap import KINDS, Mishap, faults_of
+from kafkalab.explore.experiment import Job, run_to_end
+from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.programs import two_partition_transactions
+from kafkalab.explore.sampling import LEAST_MS, MOST_MS, Run, anything
 from kafkalab.explore.search import explore
 from kafkalab.explore.small_programs import transaction_in_small
-from kafkalab.explore.trial import Job, run_to_end
 from kafkalab.sim.faults import Cut, Delay
 from kafkalab.sim.scenario import Program, Scenario
 
 COUNT = 1_000
 
 
-def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[Mishap, ...]]:
+def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[FaultSequence, ...]]:
     """The first sets that a search of the scenario draws."""
     run = Run.of(run_to_end(scenario)[0])
     job = Job(scenario=scenario, find=named(()), kinds=KINDS)
@@ -29,18 +29,18 @@ def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[Mishap
 
 
 @pytest.fixture(scope="module")
-def ones() -> list[Mishap]:
+def ones() -> list[FaultSequence]:
     return [one for (one,) in drawn(two_partition_transactions())]
 
 
-def test_every_kind_is_drawn_about_as_often(ones: list[Mishap]) -> None:
+def test_every_kind_is_drawn_about_as_often(ones: list[FaultSequence]) -> None:
     counts = Counter(one.kind for one in ones)
     kinds = [kind for kind in KINDS if kind != "upgrade"]  # the cluster has the newest version already
     assert sorted(counts) == sorted(kinds)
     assert max(counts.values()) < 1.6 * min(counts.values())
 
 
-def test_what_is_drawn_are_faults_of_the_scenario(ones: list[Mishap]) -> None:
+def test_what_is_drawn_are_faults_of_the_scenario(ones: list[FaultSequence]) -> None:
     scenario = two_partition_transactions()
     for one in ones:
         scenario.with_faults(*one.faults)
@@ -49,7 +49,7 @@ def test_what_is_drawn_are_faults_of_the_scenario(ones: list[Mishap]) -> None:
         assert [one.step for one in mishaps] == sorted(one.step for one in mishaps)
 
 
-def test_frames_and_steps_are_those_of_the_whole_run(ones: list[Mishap]) -> None:
+def test_frames_and_steps_are_those_of_the_whole_run(ones: list[FaultSequence]) -> None:
     cluster = run_to_end(two_partition_transactions())[0]
     steps = [one.step for one in ones]
     assert min(steps) > cluster.start
@@ -59,7 +59,7 @@ def test_frames_and_steps_are_those_of_the_whole_run(ones: list[Mishap]) -> None
     assert max(quarters.values()) < 1.6 * min(quarters.values())
 
 
-def test_each_power_of_ten_of_a_duration_is_as_frequent(ones: list[Mishap]) -> None:
+def test_each_power_of_ten_of_a_duration_is_as_frequent(ones: list[FaultSequence]) -> None:
     late = [one.faults[0] for one in ones if one.kind == "late"]
     times = [fault.delay_ms for fault in late if isinstance(fault, Delay)]
     assert LEAST_MS <= min(times) < 20

@@ -1,7 +1,7 @@
 """The key pass: audits of one key each, for all keys of a bucket in one walk over its files.
 
 Workers read the files themselves, so nothing is shuffled; each holds one bucket at a time. Numpy says what is suspect,
-the checks judge that (`kafkalab.spark.key_pass.suspects`). For the audits that look at more than one key the pass
+the checks judge that (`kafkalab.spark.per_key_audits.suspects`). For the audits that look at more than one key the pass
 writes tables, such as records with their transactions, and reads with their records.
 """
 
@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 from kafkalab.checks.all import BY_NAME
 from kafkalab.history.schema import Label
 from kafkalab.spark.audits.check import COUNTED, counts, rows_of
-from kafkalab.spark.key_pass.arrays import per_run
-from kafkalab.spark.key_pass.bucket import Bucket
-from kafkalab.spark.key_pass.files import Tables, columns_for
-from kafkalab.spark.key_pass.handover import Handover, paths_of
-from kafkalab.spark.key_pass.log import Labels
-from kafkalab.spark.key_pass.splits import KEPT
+from kafkalab.spark.per_key_audits.arrays import per_run
+from kafkalab.spark.per_key_audits.bucket import Bucket
+from kafkalab.spark.per_key_audits.files import Tables, columns_for
+from kafkalab.spark.per_key_audits.handover import Handover, paths_of
+from kafkalab.spark.per_key_audits.log import Labels
+from kafkalab.spark.per_key_audits.splits import KEPT
 from kafkalab.spark.storage.history_files import BY_KEY, read_list
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema

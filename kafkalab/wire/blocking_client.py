@@ -11,7 +11,7 @@ from kafkalab.wire.names import Names
 TIMEOUT_S = 30
 
 
-class Asker:
+class BlockingClient:
     """One connection to the broker at `place`. OSError, or EOFError if the broker closes it, where it breaks."""
 
     def __init__(self, place: tuple[str, int], names: Names, client_id: str) -> None:

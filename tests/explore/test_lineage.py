@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafkalab.explore.lineage import future_of
 from kafkalab.explore.programs import two_partition_transactions
-from kafkalab.explore.support import future_of
 from kafkalab.sim.cluster import ran
 from kafkalab.trace import Event, Trace
 

@@ -12,7 +12,7 @@ from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.chapters import chapters_of, slug_of
-from kafkalab.widgets.payload.walk import AT_MOST, LISTS, GrowingWalk, is_change, walk
+from kafkalab.widgets.payload.tour import AT_MOST, LISTS, GrowingWalk, is_change, walk
 from kafkalab.widgets.views.sequence import Sequence
 
 SHOWN = ("transaction", "verification")

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from kafkalab.checks.dependencies import WRITE_WRITE
-from kafkalab.spark.key_pass.arrays import Longs, groups
-from kafkalab.spark.key_pass.bucket import Bucket
+from kafkalab.spark.per_key_audits.arrays import Longs, groups
+from kafkalab.spark.per_key_audits.bucket import Bucket
 
 EDGES = pa.schema(
     {

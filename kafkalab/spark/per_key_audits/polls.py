@@ -8,10 +8,10 @@ import pyarrow as pa
 from kafkalab.checks.view import Stretch, View
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Read
-from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs, starts
-from kafkalab.spark.key_pass.files import POLLS
-from kafkalab.spark.key_pass.log import Reads
-from kafkalab.spark.key_pass.suspects import Suspected
+from kafkalab.spark.per_key_audits.arrays import PLACE, Log, Longs, Names, groups, longs, starts
+from kafkalab.spark.per_key_audits.files import POLLS
+from kafkalab.spark.per_key_audits.log import Reads
+from kafkalab.spark.per_key_audits.suspects import Suspected
 
 
 class Walk:

@@ -8,13 +8,13 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from kafkalab.explore.mishap import Mishap, Rank
+from kafkalab.explore.fault_sequence import FaultSequence, Rank
 from kafkalab.sim.faults import TYPES
 
 RANK = len(Rank._fields)
 
 
-def to_columns(mishaps: Iterable[Mishap]) -> list[Any]:
+def to_columns(mishaps: Iterable[FaultSequence]) -> list[Any]:
     """Return plain data: for each kind of mishap and its faults' types, in the order of steps, one list a field."""
     shapes: dict[tuple[str, ...], list[list[Any]]] = {}
     for mishap in sorted(mishaps, key=attrgetter("step")):
@@ -23,23 +23,23 @@ def to_columns(mishaps: Iterable[Mishap]) -> list[Any]:
     return [[*shape, [list(column) for column in zip(*rows, strict=True)]] for shape, rows in shapes.items()]
 
 
-def from_columns(columns: list[Any]) -> tuple[Mishap, ...]:
+def from_columns(columns: list[Any]) -> tuple[FaultSequence, ...]:
     """Return the mishaps of such data, in the order of trying."""
     return tuple(sorted((mishap for one in columns for mishap in _mishaps(*one)), key=attrgetter("rank")))
 
 
-def _cells(mishap: Mishap) -> list[Any]:
+def _cells(mishap: FaultSequence) -> list[Any]:
     own = [mishap.step, mishap.lasts_ms, mishap.place, *mishap.rank]
     return own + [getattr(fault, field.name) for fault in mishap.faults for field in fields(fault)]
 
 
-def _mishaps(kind: str, *names_and_columns: Any) -> Iterator[Mishap]:
+def _mishaps(kind: str, *names_and_columns: Any) -> Iterator[FaultSequence]:
     *names, columns = names_and_columns
     types = [(TYPES[name], len(fields(TYPES[name]))) for name in names]
     for step, lasts_ms, place, *rest in zip(*columns, strict=True):
         rank, cells = Rank(*rest[:RANK]), map(_value, rest[RANK:])
         faults = tuple(make(*islice(cells, count)) for make, count in types)
-        yield Mishap(kind, faults, step, rank, lasts_ms, place)
+        yield FaultSequence(kind, faults, step, rank, lasts_ms, place)
 
 
 def _value(cell: Any) -> Any:

@@ -10,8 +10,8 @@ from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import OTHER, findings_of
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import late_arrivals, mishaps_after
-from kafkalab.explore.mishap import Mishap, faults_of
-from kafkalab.explore.support import Endings, absorbed_after, endings_of, future_of
+from kafkalab.explore.fault_sequence import FaultSequence, faults_of
+from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future_of
 from kafkalab.limits import told
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
@@ -41,7 +41,7 @@ class Job:
 
     scenario: Scenario
     find: tuple[str, ...]
-    mishaps: tuple[Mishap, ...] = ()
+    mishaps: tuple[FaultSequence, ...] = ()
     restored: tuple[str, ...] = ()
     clean: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
@@ -74,8 +74,8 @@ class Trial:
     findings: tuple[Finding, ...] = ()
     prevented: bool = True
     future: str = ""
-    follow: tuple[Mishap, ...] = ()
-    late: tuple[Mishap, ...] = ()
+    follow: tuple[FaultSequence, ...] = ()
+    late: tuple[FaultSequence, ...] = ()
     left_out: int = 0
     in_vain: bool = False
     usual: Endings = field(default_factory=dict)
@@ -161,7 +161,7 @@ def _of_this_end(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[st
     return names
 
 
-def _late(cluster: Cluster, job: Job) -> tuple[Mishap, ...]:
+def _late(cluster: Cluster, job: Job) -> tuple[FaultSequence, ...]:
     if not job.mishaps or job.mishaps[-1].kind != "drop":
         return ()
     return tuple(late_arrivals(cluster, job.mishaps[-1]))

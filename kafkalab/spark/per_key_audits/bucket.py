@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.history.history import History
-from kafkalab.spark.key_pass import acknowledgements as told
-from kafkalab.spark.key_pass import log as logs
-from kafkalab.spark.key_pass import polls
-from kafkalab.spark.key_pass.acknowledgements import Told
-from kafkalab.spark.key_pass.arrays import PLACE, Log, Longs, Names, groups, longs
-from kafkalab.spark.key_pass.files import POLLS, SENDS, Tables
-from kafkalab.spark.key_pass.log import Labels, Reads
-from kafkalab.spark.key_pass.polls import Walk
-from kafkalab.spark.key_pass.sends import Owners, Sends, find
-from kafkalab.spark.key_pass.suspects import Suspected
+from kafkalab.spark.per_key_audits import acknowledgements as told
+from kafkalab.spark.per_key_audits import log as logs
+from kafkalab.spark.per_key_audits import polls
+from kafkalab.spark.per_key_audits.acknowledgements import Told
+from kafkalab.spark.per_key_audits.arrays import PLACE, Log, Longs, Names, groups, longs
+from kafkalab.spark.per_key_audits.files import POLLS, SENDS, Tables
+from kafkalab.spark.per_key_audits.log import Labels, Reads
+from kafkalab.spark.per_key_audits.polls import Walk
+from kafkalab.spark.per_key_audits.sends import Owners, Sends, find
+from kafkalab.spark.per_key_audits.suspects import Suspected
 from kafkalab.spark.storage.rows import histories_from
 from kafkalab.spark.storage.tasks import give_back
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, Names, groups, longs
+from kafkalab.spark.per_key_audits.arrays import PLACE, Flags, Log, Longs, Names, groups, longs
 
 OFFSETS, SENT, UNCLAIMED = 0, 1, 2
 """The evidence that a record is its transaction's, in the order in which transactions take them."""

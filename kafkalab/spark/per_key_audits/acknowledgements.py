@@ -10,11 +10,11 @@ import pyarrow as pa
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import Place, Stretch, View
 from kafkalab.history.schema import Operation, Read
-from kafkalab.spark.key_pass.arrays import PLACE, Flags, Log, Longs, groups, longs, starts
-from kafkalab.spark.key_pass.log import Reads
-from kafkalab.spark.key_pass.polls import Walk
-from kafkalab.spark.key_pass.sends import Owners, Sends, value_codes
-from kafkalab.spark.key_pass.suspects import Suspected, views
+from kafkalab.spark.per_key_audits.arrays import PLACE, Flags, Log, Longs, groups, longs, starts
+from kafkalab.spark.per_key_audits.log import Reads
+from kafkalab.spark.per_key_audits.polls import Walk
+from kafkalab.spark.per_key_audits.sends import Owners, Sends, value_codes
+from kafkalab.spark.per_key_audits.suspects import Suspected, views
 
 Passages = dict[tuple[int, int], list[tuple[int, int, int]]]
 """For each run and key what was read in one go: first position, last offset seen and its step; in order."""

@@ -51,7 +51,7 @@ class Rank(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Mishap:
+class FaultSequence:
     """One mishap: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
 
     `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run. `place` names
@@ -75,6 +75,6 @@ def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kinds) or KINDS
 
 
-def faults_of(mishaps: tuple[Mishap, ...]) -> tuple[Fault, ...]:
+def faults_of(mishaps: tuple[FaultSequence, ...]) -> tuple[Fault, ...]:
     """Return the faults of all the mishaps, in their order."""
     return tuple(fault for mishap in mishaps for fault in mishap.faults)

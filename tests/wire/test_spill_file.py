@@ -12,7 +12,7 @@ from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
 from kafkalab.wire.batches import ClientBatch, read_batch
 from kafkalab.wire.live import RealTime, scenario_of
-from kafkalab.wire.shelf import FileShelf
+from kafkalab.wire.spill_file import FileShelf
 from kafkalab.wire.values import Encoded
 
 

@@ -9,9 +9,9 @@ import traitlets
 from ipywidgets._version import __jupyter_widgets_base_version__
 
 from kafkalab.widgets.model.jumps import find, jump
-from kafkalab.widgets.model.listening import Listening
+from kafkalab.widgets.model.messages import Listening
 from kafkalab.widgets.payload.text import stops
-from kafkalab.widgets.payload.walk import steps_in, walk
+from kafkalab.widgets.payload.tour import steps_in, walk
 
 
 class Walking(Listening):

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.spark.key_pass import records
-from kafkalab.spark.key_pass.arrays import Longs, Names, groups, longs, starts
-from kafkalab.spark.key_pass.bucket import Bucket
-from kafkalab.spark.key_pass.edges import EDGES, writes_between
-from kafkalab.spark.key_pass.splits import KEPT_IN, Splits, kept_schema
+from kafkalab.spark.per_key_audits import records
+from kafkalab.spark.per_key_audits.arrays import Longs, Names, groups, longs, starts
+from kafkalab.spark.per_key_audits.bucket import Bucket
+from kafkalab.spark.per_key_audits.edges import EDGES, writes_between
+from kafkalab.spark.per_key_audits.splits import KEPT_IN, Splits, kept_schema
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
 

@@ -15,17 +15,17 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
-from kafkalab.spark.key_pass import key_pass as module
-from kafkalab.spark.key_pass.arrays import groups
-from kafkalab.spark.key_pass.bucket import one_of
-from kafkalab.spark.key_pass.files import COLUMNS, Tables, columns_for
-from kafkalab.spark.key_pass.handover import Handover
-from kafkalab.spark.key_pass.key_pass import ONE_KEY, bucket_rows, layout_of
-from kafkalab.spark.key_pass.records import ORDINAL, RECORDS, SEEN, read
-from kafkalab.spark.key_pass.splits import NAMED, Splits, links_in
+from kafkalab.spark.per_key_audits import key_pass as module
+from kafkalab.spark.per_key_audits.arrays import groups
+from kafkalab.spark.per_key_audits.bucket import one_of
+from kafkalab.spark.per_key_audits.files import COLUMNS, Tables, columns_for
+from kafkalab.spark.per_key_audits.handover import Handover
+from kafkalab.spark.per_key_audits.key_pass import ONE_KEY, bucket_rows, layout_of
+from kafkalab.spark.per_key_audits.records import ORDINAL, RECORDS, SEEN, read
+from kafkalab.spark.per_key_audits.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.history_files import File
 from kafkalab.spark.storage.schemas import arrow_batch
-from kafkalab.spark.synthetic.scenes import SCENES
+from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.checks import equal_records
 from tests.checks.made import Made
