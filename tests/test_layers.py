@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 LAYERS = (
-    ("limits",),
+    ("limits", "extras"),
     ("saved_data",),
     ("protocol", "trace"),
     ("log",),

@@ -15,6 +15,8 @@ from kafkalab.protocol.records import Batch, ControlType, Headers, Record
 MAGIC = 2
 TRANSACTIONAL, CONTROL = 1 << 4, 1 << 5
 COMPRESSION = 0b111
+GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
+"""The compressions, by their number in a batch's attributes."""
 _HEAD = Struct(">qiibI")  # base offset, length of what follows it, leader epoch, magic, CRC of what follows
 _BODY = Struct(">hiqqqhii")  # attributes, offset delta, timestamps, producer id, epoch, sequence, record count
 _BEFORE_LENGTH = 12

@@ -163,7 +163,6 @@ NAMES = ("my-txn", "my-group", "payments-0", "zürich-β", "polygenelubricants")
 """Ids whose partitions the page shows; the hash of the last one is the smallest integer."""
 
 
-
 def _references() -> list[str]:
     first, *later = REFERENCES.values()
     return [

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
-from kafkalab.protocol.batch_bytes import CorruptBatchError
+from kafkalab.extras import import_from_extra
+from kafkalab.protocol.batch_bytes import GZIP, LZ4, SNAPPY, ZSTD, CorruptBatchError
 from kafkalab.protocol.errors import Error
 
-GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 DECODED_MOST = 64 * 1024 * 1024
 _XERIAL, _XERIAL_HEADER = b"\x82SNAPPY\x00", 16
 _GZIP_MEMBER, _GZIP_LEAST = b"\x1f\x8b\x08", 19
@@ -59,11 +58,7 @@ def import_codec(codec: int) -> None:
 
 def _cramjam() -> Any:
     """Return the module of compressions, which only a client's snappy, lz4 and zstd need, and no browser has."""
-    try:
-        return import_module("cramjam")
-    except ModuleNotFoundError:
-        needed = "snappy, lz4 and zstd need cramjam: pip install 'kafkalab-course[wire]'"
-        raise ModuleNotFoundError(needed, name="cramjam") from None
+    return import_from_extra("cramjam", "wire", "snappy, lz4 and zstd need cramjam")
 
 
 def _gunzip(data: bytes) -> tuple[bytes, bool]:

@@ -51,7 +51,10 @@ export function measure(v: View): boolean {
 		{ clientWidth: width, clientHeight: height } = scroll,
 		{ across, plan, u, width: before } = v;
 	if (!width || (width === before && height === v.height)) return false;
-	if (width === before && !across) return Boolean(Object.assign(v, { height })); // the lanes are where they were
+	if (width === before && !across) {
+		v.height = height; // the lanes are where they were
+		return true;
+	}
 	const [breadth, gutter] = across ? [height, u * 3.4] : [width, u * 4.8],
 		lane = (breadth - gutter) / plan.lanes.length,
 		x = Object.fromEntries(plan.lanes.map((n, i) => [n.id, gutter + lane * (i + 0.5)])),

@@ -62,7 +62,7 @@ def test_each_kind_has_mishaps_of_its_own(kind: str) -> None:
 
 
 def test_a_broker_without_the_others_is_tried_before_every_other_cut(run: Cluster) -> None:
-    """Where the controller still hears it, it stays leader: the sort that splits a cluster has a number of its own."""
+    """Rank a cut that the controller does not see before the others: the broker behind it stays leader."""
     found, _ = mishaps_after(run, run.start, ("cut",))
     cuts = [(one.rank.kind, fault) for one in found for fault in one.faults if isinstance(fault, Cut)]
     assert {("controller" in nodes_of(cut.b), kind) for kind, cut in cuts} == {(False, -1), (True, KINDS.index("cut"))}

@@ -14,7 +14,7 @@ from tests.kafka.script import LIKE, RECORDED, belongs, read_recording, scripts_
 RECORDINGS = [path.stem for path in sorted(RECORDED.glob("[0-9]*.json"))]
 
 OWN_ANSWERS = [name for name in RECORDINGS if name.partition("-")[0] not in LIKE]
-"""Those of which all answers are stored."""
+"""The recordings that have every answer; the others have only what differs."""
 
 
 def _record(options: argparse.Namespace) -> int:

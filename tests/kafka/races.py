@@ -21,7 +21,7 @@ ADDS = {"Produce": 12, "TxnOffsetCommit": 5}
 """The first version with which a client has the broker add partitions (KIP-890)."""
 THROWN = "UNSUPPORTED_VERSION"
 NOTHING = (".base_offset: Kafka -1, ", ".log_start_offset: Kafka -1, ", ".log_append_time_ms: Kafka -1, ")
-"""What is answered besides the error about a batch that was not appended."""
+"""The fields that an answer about a batch that was not appended has besides the error."""
 
 
 @dataclass(frozen=True, slots=True)

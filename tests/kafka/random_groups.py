@@ -14,7 +14,7 @@ STATIC = {"member_id": "$s.member_id", "generation_id": "$s.generation_id"}
 class GroupSteps(Steps):
     """Requests of members, and of those who administer groups."""
 
-    def _said(self, group: str = GROUPS[0]) -> dict[str, Any]:
+    def _describe_member(self, group: str = GROUPS[0]) -> dict[str, Any]:
         """Return what a member says of itself: mostly the truth."""
         static = group == GROUPS[1]
         if not (self.static if static else self.member):
@@ -64,16 +64,16 @@ class GroupSteps(Steps):
 
     def _sync(self) -> None:
         if self.member:
-            given = {**self._said(), "assignments": {"$m.member_id": ["t-0", "t-1"]}}
+            given = {**self._describe_member(), "assignments": {"$m.member_id": ["t-0", "t-1"]}}
             self._ask_group("SyncGroup", "g", self.random.choice((1, 3)), given)
 
     def _heartbeat(self) -> None:
         group = self._group()
-        self._ask_group("Heartbeat", group, self._version("Heartbeat", 4), self._said(group))
+        self._ask_group("Heartbeat", group, self._version("Heartbeat", 4), self._describe_member(group))
 
     def _leave(self) -> None:
         group = self._group()
-        said = self._said(group)
+        said = self._describe_member(group)
         del said["generation_id"]
         self._ask_group("LeaveGroup", group, self._version("LeaveGroup", 5), {"members": [said]})
 

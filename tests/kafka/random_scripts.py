@@ -191,7 +191,7 @@ class _Writer(GroupSteps):
     def _commit_offsets(self, tid: str = "") -> None:
         tid, group = tid or self._tid(), self._group()
         self.values += 1
-        member = self._said(group) if self._chance(0.5 if self.member else 0.08) else {}
+        member = self._describe_member(group) if self._chance(0.5 if self.member else 0.08) else {}
         more = {"u-0": self.values} if self._chance(0.2) else {"nope-0": 1} if self._chance(0.1) else {}
         given = {**self._transaction(tid), "offsets": {"t-0": self.values, **more}, **member}
         version = self._version("TxnOffsetCommit", 5 if self.tv2 else 4, 3 if member else 0)
@@ -200,7 +200,7 @@ class _Writer(GroupSteps):
     def _commit_group_offsets(self) -> None:
         self.values += 1
         group = self._group()
-        member = self._said(group) if self._chance(0.5 if self.member else 0.1) else {}
+        member = self._describe_member(group) if self._chance(0.5 if self.member else 0.1) else {}
         given = {"offsets": {"t-0": self.values, "u-0": self.values}, **member}
         self._ask_group("OffsetCommit", group, self._version("OffsetCommit", 9), given)
 

@@ -31,7 +31,7 @@ from zlib import crc32
 HERE = Path(__file__).parent
 RECORDED = HERE.parent.parent / "data" / "recorded"
 LIKE = {"4.4.0": "4.3.1"}
-"""Of a newer Kafka only the answers that differ from those of an older one are stored."""
+"""By newer Kafka, the older one from which its recordings store only what differs."""
 REFERENCE = re.compile(r"\$(\w+)\.(\w+)([+-]\d+)?")
 OWN_LEVELS = (0, 1, 2)
 OTHER = "other than "

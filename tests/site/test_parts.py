@@ -128,6 +128,7 @@ def test_notebooks_show_their_pictures_and_sparks_lab_says_where_it_runs(root: P
         ("[a](#here)", '<a href="#here">a</a>'),
         ("![a](before_and_after/sequence.webp)", '<img src="before_and_after/sequence.webp" alt="a" loading="lazy">'),
         *((f"[a]({there})", "a") for there in ("../kafkalab/sim", "../../elsewhere.md", "nowhere.md")),
+        ("![a](nowhere.webp)", "![a](nowhere.webp)"),
         *((same, same) for same in ("[a](https://kafka.apache.org/)", "`[a](rules.md)`", "```\n[a](rules.md)\n```")),
     ],
 )

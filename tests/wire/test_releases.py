@@ -98,6 +98,6 @@ def test_a_group_that_is_not_deleted_has_no_message(newer: str) -> None:
 
 
 def test_a_tap_reads_what_the_newest_client_sends() -> None:
-    """Whatever the broker behind it is: the frames are those of other programs."""
+    """Read each version that any program may send, whichever release the broker behind the tap is."""
     data = request_bytes("TxnOffsetCommit", 6, 7, "app", OFFSETS, LearnedNames())[4:]
     assert isinstance(read_frame(data, LearnedNames()).bodies[0], TxnOffsetCommit)

@@ -124,4 +124,3 @@ def _diverging_epoch(log: PartitionLog, epoch: int, leader_epoch: int, offset: i
         return None
     known, end = (epoch, log.log_end_offset) if epoch == leader_epoch else log.epoch_and_end(epoch)
     return (known, end) if known < epoch or end < offset else None
-

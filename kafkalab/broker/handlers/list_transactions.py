@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.extras import import_from_extra
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -54,11 +54,7 @@ def _matcher(pattern: str) -> Callable[[str], Any] | None:
 
 def import_re2() -> Any:
     """Return the module of the regular expressions that Kafka knows; ModuleNotFoundError says how to get it."""
-    try:
-        return import_module("re2")
-    except ModuleNotFoundError:
-        needed = "to list transactions by a pattern needs google-re2: pip install 'kafkalab-course[wire]'"
-        raise ModuleNotFoundError(needed, name="re2") from None
+    return import_from_extra("re2", "wire", "to list transactions by a pattern needs google-re2")
 
 
 def _passes(txn: Txn, request: ListTransactions, now: int) -> bool:

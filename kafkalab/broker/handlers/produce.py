@@ -13,6 +13,7 @@ from kafkalab.log.producer_state.append import NO_GUARD, Origin
 from kafkalab.log.producer_state.entry import CachedBatch
 from kafkalab.protocol.acls import TOPIC, TRANSACTIONAL_ID, WRITE
 from kafkalab.protocol.api import Header
+from kafkalab.protocol.batch_bytes import ZSTD
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
@@ -20,8 +21,8 @@ from kafkalab.protocol.records import Batch, OtherRecords
 from kafkalab.protocol.rules import INVALID_RECORD_CODE, TOPIC_WRITE_SUFFICES
 
 ACKS_ALL = -1
-ZSTD, ZSTD_SINCE = 4, 7
-"""The newest codec, and the first version in which a request may use it (KIP-110)."""
+ZSTD_SINCE = 7
+"""The first version in which a request may use the newest codec (KIP-110)."""
 ACKS = (ACKS_ALL, 0, 1)
 _RETRIABLE_AT_COORDINATOR = (
     Error.NETWORK_EXCEPTION,

@@ -40,7 +40,7 @@ class Links:
 
     def for_sphinx(self, markdown: str) -> str:
         """Return the Markdown with its links as HTML, which Sphinx leaves alone. A link to a folder becomes plain."""
-        markdown = IMAGE.sub(lambda found: self._image(found[1], found[2]), markdown)
+        markdown = IMAGE.sub(lambda found: self._image(found[1], found[2]) or found[0], markdown)
         return LINK.sub(lambda found: found[1] or self._link(found[2], found[3]), markdown)
 
     def _link(self, words: str, to: str) -> str:
@@ -56,8 +56,9 @@ class Links:
         return f'<a href="{escape(to)}"{_tooltip(source, place)}>{words}</a>'
 
     def _image(self, words: str, file: str) -> str:
+        """Return the image as HTML; "" if the book does not have it, so that Sphinx says so."""
         source = self.to(posixpath.normpath(posixpath.join(self._folder, file)))
-        return f'<img src="{escape(source)}" alt="{escape(words)}" loading="lazy">'
+        return source and f'<img src="{escape(source)}" alt="{escape(words)}" loading="lazy">'
 
     def to(self, source: str) -> str:
         """Return where a file of the project is in the book, from this page; "" if the book does not have it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.protocol.batch_bytes import varint
+from kafkalab.protocol.batch_bytes import GZIP, LZ4, SNAPPY, ZSTD, varint
 from tests.kafka.batches import CONTROL, TRANSACTIONAL, record_bytes
 from tests.kafka.making.steps import (
     READ_UNCOMMITTED,
@@ -22,7 +22,6 @@ from tests.kafka.making.steps import (
 
 LOG_APPEND_TIME, DELETE_HORIZON, UNUSED = 0x8, 0x40, 0x80
 DAY_MS = 86_400_000
-GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4
 CODECS = {"gzip": GZIP, "snappy": SNAPPY, "lz4": LZ4, "zstd": ZSTD}
 EMPTY_MEMBER = "1f8b080000000000020303000000000000000000"
 MEMBER = "1f8b0800000000000203e363606062644a62000015249be608000000"
@@ -34,14 +33,14 @@ XERIAL = "82534e4150505900000000010000000100000012103c0e000000010261000e00000201
 TWO = record_bytes(b"a", 0) + record_bytes(b"b", 1)
 
 
-def sent(values: str | list[str] = "ab", version: int = 9, **more: object) -> Step:
+def send(values: str | list[str] = "ab", version: int = 9, **more: object) -> Step:
     """Produce one batch without a producer id; `more` says what is wrong with it."""
     return produce(None, {"t-0": {"values": list(values), "timestamp_ms": 0, **more}}, version)
 
 
 def header(**fields: object) -> Step:
     """Produce a batch with other values in its header."""
-    return sent(header=fields)
+    return send(header=fields)
 
 
 def looked_at(name: str, *steps: Step | list[Step], is_read: bool = True) -> Script:
@@ -96,14 +95,14 @@ ODD = {
 _BIG = ["c" * 200, "d" * 300]
 
 FRAMING = [
-    looked_at("cut", *(sent(cut=n) for n in (0, 8, 11, 12, 16, 17, 26, 60, 75))),
+    looked_at("cut", *(send(cut=n) for n in (0, 8, 11, 12, 16, 17, 26, 60, 75))),
     looked_at("too_long", header(length=1_000), header(length=2**31 - 13), header(length=2**31 - 12)),
     looked_at("length_too_small", *(header(length=n) for n in (-5, 0, 13))),
-    *(looked_at(f"length_{n}", sent(header={"length": n}, cut=n + 12)) for n in (14, 15, 30, 38, 39, 41, 44, 48, 49)),
+    *(looked_at(f"length_{n}", send(header={"length": n}, cut=n + 12)) for n in (14, 15, 30, 38, 39, 41, 44, 48, 49)),
     looked_at("length_is_less_than_there_is", header(length=50), header(length=60)),
     looked_at("magic", *(header(magic=n) for n in (0, 1, 3, 127, -1))),
-    looked_at("behind_it", *(sent(tail="00" * n) for n in (1, 11, 12, 17, 80)), sent(tail="ff" * 30), sent(again=True)),
-    looked_at("another_magic_behind_it", sent(tail="0000000000000000" + "00000010" + "00000000" + "00" * 20)),
+    looked_at("behind_it", *(send(tail="00" * n) for n in (1, 11, 12, 17, 80)), send(tail="ff" * 30), send(again=True)),
+    looked_at("another_magic_behind_it", send(tail="0000000000000000" + "00000010" + "00000000" + "00" * 20)),
 ]
 HEADERS = [
     looked_at("base_offset", *(header(base_offset=n) for n in (5, -1)), header(base_offset=5, crc=1)),
@@ -116,55 +115,55 @@ HEADERS = [
     looked_at("control", header(attributes=CONTROL), header(attributes=CONTROL | TRANSACTIONAL)),
     looked_at("producer", *(header(producer_id=7, base_sequence=n) for n in (-1, -7)), header(producer_id=-9)),
 ]
-RECORDS = [looked_at(f"one.{name}", sent("a", records=odd), sent("a", records=odd, compression=GZIP))
+RECORDS = [looked_at(f"one.{name}", send("a", records=odd), send("a", records=odd, compression=GZIP))
            for name, odd in ODD.items()] + [
-    looked_at(f"second.{name}", *(sent("ab", records=record_bytes(b"a", 0).hex() + ODD[name], compression=codec)
+    looked_at(f"second.{name}", *(send("ab", records=record_bytes(b"a", 0).hex() + ODD[name], compression=codec)
                                   for codec in (0, GZIP)))
     for name in ("nothing", "size_too_large", "headers_negative", "offset_skips", "key_too_long")
 ]  # fmt: skip
 ACCEPTED = ("size_negative", "size_too_large", "size_too_small")
 """Odd records that a leader does not see if they are compressed, and a search by time does."""
 COMPRESSED = [
-    *(looked_at(f"searched.{name}", sent("a", records=ODD[name], compression=GZIP), list_offsets(0), list_offsets(-3))
+    *(looked_at(f"searched.{name}", send("a", records=ODD[name], compression=GZIP), list_offsets(0), list_offsets(-3))
       for name in ACCEPTED),
-    looked_at("codec", *(sent(compression=codec) for codec in (5, 6, 7)), sent(compression=5, header={"crc": 1})),
+    looked_at("codec", *(send(compression=codec) for codec in (5, 6, 7)), send(compression=5, header={"crc": 1})),
     looked_at("codec_of_no_records", header(attributes=5, count=0, last_offset_delta=-1), header(attributes=GZIP)),
-    looked_at("old_codec", *(sent(version=v, compression=codec) for v in (6, 7) for codec in (ZSTD, 5, GZIP))),
-    *(looked_at(f"{name}.sound", sent(compression=codec), sent(_BIG, compression=codec), fetch(at=1))
+    looked_at("old_codec", *(send(version=v, compression=codec) for v in (6, 7) for codec in (ZSTD, 5, GZIP))),
+    *(looked_at(f"{name}.sound", send(compression=codec), send(_BIG, compression=codec), fetch(at=1))
       for name, codec in CODECS.items()),
-    *(looked_at(f"{name}.broken", sent(compression=codec, packed=""), sent(compression=codec, packed="00"),
-                sent(compression=codec, packed="ff" * 30), sent(compression=codec, packed=TWO.hex()))
+    *(looked_at(f"{name}.broken", send(compression=codec, packed=""), send(compression=codec, packed="00"),
+                send(compression=codec, packed="ff" * 30), send(compression=codec, packed=TWO.hex()))
       for name, codec in CODECS.items()),
-    *(looked_at(f"{name}.counted", *(sent(compression=codec, header={"count": n, "last_offset_delta": n - 1})
+    *(looked_at(f"{name}.counted", *(send(compression=codec, header={"count": n, "last_offset_delta": n - 1})
                                      for n in (1, 3)))
       for name, codec in CODECS.items()),
-    *(looked_at(f"{name}.cut", *(sent(_BIG, compression=codec, packed_cut=n) for n in (0, 1, 5, 12, 20, 30)),
-                *(sent(_BIG, compression=codec, packed_cut=-n) for n in (1, 4, 8, 9, 12)))
+    *(looked_at(f"{name}.cut", *(send(_BIG, compression=codec, packed_cut=n) for n in (0, 1, 5, 12, 20, 30)),
+                *(send(_BIG, compression=codec, packed_cut=-n) for n in (1, 4, 8, 9, 12)))
       for name, codec in CODECS.items()),
-    *(looked_at(f"{name}.behind_it", *(sent(_BIG, compression=codec, packed_tail=tail)
+    *(looked_at(f"{name}.behind_it", *(send(_BIG, compression=codec, packed_tail=tail)
                                        for tail in ("00", "ff" * 9, "00" * 40, "1f8b0800" + "00" * 30)), is_read=False)
       for name, codec in CODECS.items()),
-    looked_at("gzip.trailer", *(sent(compression=GZIP, packed_cut=-n, packed_tail="00" * n) for n in (4, 5, 8))),
-    looked_at("gzip.two_members", *(sent("a", compression=GZIP, packed_tail=tail) for tail in (EMPTY_MEMBER, MEMBER)),
-              sent("a", compression=GZIP, packed_tail=MEMBER, header={"count": 2, "last_offset_delta": 1})),
-    looked_at("lz4.linked_blocks", sent(compression=LZ4, packed=LINKED)),
-    looked_at("snappy.xerial", sent(compression=SNAPPY, packed=XERIAL), sent(compression=SNAPPY, packed=XERIAL[:-2]),
-              sent(compression=SNAPPY, packed=XERIAL[:40]), sent(compression=SNAPPY, packed=XERIAL[:36]),
-              sent(compression=SNAPPY, packed=XERIAL[:32]), sent(compression=SNAPPY, packed=XERIAL[:18]),
+    looked_at("gzip.trailer", *(send(compression=GZIP, packed_cut=-n, packed_tail="00" * n) for n in (4, 5, 8))),
+    looked_at("gzip.two_members", *(send("a", compression=GZIP, packed_tail=tail) for tail in (EMPTY_MEMBER, MEMBER)),
+              send("a", compression=GZIP, packed_tail=MEMBER, header={"count": 2, "last_offset_delta": 1})),
+    looked_at("lz4.linked_blocks", send(compression=LZ4, packed=LINKED)),
+    looked_at("snappy.xerial", send(compression=SNAPPY, packed=XERIAL), send(compression=SNAPPY, packed=XERIAL[:-2]),
+              send(compression=SNAPPY, packed=XERIAL[:40]), send(compression=SNAPPY, packed=XERIAL[:36]),
+              send(compression=SNAPPY, packed=XERIAL[:32]), send(compression=SNAPPY, packed=XERIAL[:18]),
               is_read=False),
-    looked_at("gzip.cut_small", *(sent(compression=GZIP, packed_cut=-n) for n in range(1, 20)), is_read=False),
-    looked_at("gzip.second_member", *(sent(compression=GZIP, packed_tail=tail) for tail in (
+    looked_at("gzip.cut_small", *(send(compression=GZIP, packed_cut=-n) for n in range(1, 20)), is_read=False),
+    looked_at("gzip.second_member", *(send(compression=GZIP, packed_tail=tail) for tail in (
                   EMPTY_MEMBER[:-2], EMPTY_MEMBER[:20], "1f8b09" + EMPTY_MEMBER[6:], EMPTY_MEMBER[:-2] + "01",
                   EMPTY_MEMBER * 3)),
               is_read=False),
 ]  # fmt: skip
 TIMES = [
-    looked_at("times.too_late", sent("a", later_ms=[DAY_MS]), sent(later_ms=[0, DAY_MS])),
-    looked_at("times.too_late_compressed", sent(later_ms=[0, DAY_MS], compression=GZIP)),
-    looked_at("times.in_time", sent(later_ms=[0, 60_000]), list_offsets(0), list_offsets(1), list_offsets(-3)),
+    looked_at("times.too_late", send("a", later_ms=[DAY_MS]), send(later_ms=[0, DAY_MS])),
+    looked_at("times.too_late_compressed", send(later_ms=[0, DAY_MS], compression=GZIP)),
+    looked_at("times.in_time", send(later_ms=[0, 60_000]), list_offsets(0), list_offsets(1), list_offsets(-3)),
     looked_at("times.largest", header(max_timestamp="T+9"), header(max_timestamp="T-9"),
               header(max_timestamp=f"T+{DAY_MS}"), list_offsets(1), list_offsets(-3)),
-    looked_at("times.largest_compressed", sent(later_ms=[7, 3], compression=GZIP, header={"max_timestamp": "T+90"}),
+    looked_at("times.largest_compressed", send(later_ms=[7, 3], compression=GZIP, header={"max_timestamp": "T+90"}),
               list_offsets(5), list_offsets(-3)),
     looked_at("times.none", header(first_timestamp=-1, max_timestamp=-1), list_offsets(-3)),
     looked_at("times.negative", header(first_timestamp=-2**63), header(first_timestamp=-(2**62)), list_offsets(-3)),
@@ -172,11 +171,11 @@ TIMES = [
               header(attributes=LOG_APPEND_TIME, max_timestamp=-1),
               header(attributes=LOG_APPEND_TIME, max_timestamp="T+5"),
               header(attributes=LOG_APPEND_TIME, max_timestamp=f"T+{DAY_MS}"), list_offsets(-3)),
-    looked_at("times.fall", sent("abc", later_ms=[9, 3, 6]), sent("def", later_ms=[2, 8, 5]),
+    looked_at("times.fall", send("abc", later_ms=[9, 3, 6]), send("def", later_ms=[2, 8, 5]),
               *(list_offsets(n) for n in (0, 3, 4, 6, 7, 9, 10, -3))),
-    looked_at("times.rise", sent("abc", later_ms=[1, 2, 3]), sent("def", later_ms=[4, 4, 6]),
+    looked_at("times.rise", send("abc", later_ms=[1, 2, 3]), send("def", later_ms=[4, 4, 6]),
               *(list_offsets(n) for n in (2, 3, 4, 5, 6, -3))),
-    looked_at("times.rise_compressed", sent("abc", later_ms=[1, 2, 3], compression=GZIP),
+    looked_at("times.rise_compressed", send("abc", later_ms=[1, 2, 3], compression=GZIP),
               *(list_offsets(n) for n in (2, 3, 4, -3))),
 ]  # fmt: skip
 
