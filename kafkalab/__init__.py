@@ -30,7 +30,7 @@ _PLACES = {
         "widgets.views.fault_panel": "FaultPanel",
         "widgets.views.compare": "Compare",
         "widgets.views.verdict": "Verdict",
-        "widgets.views.neighbours": "Neighbours",
+        "widgets.views.alternatives": "Alternatives",
         "widgets.views.share": "Share",
         "widgets.views.cost_meter": "CostMeter",
         "history.costs": "costs_of",

@@ -96,7 +96,7 @@ from kafkalab.widgets.views.compare import Compare as Compare
 from kafkalab.widgets.views.cost_meter import CostMeter as CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel as FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape as LogTape
-from kafkalab.widgets.views.neighbours import Neighbours as Neighbours
+from kafkalab.widgets.views.alternatives import Alternatives as Alternatives
 from kafkalab.widgets.views.predict import Predict as Predict
 from kafkalab.widgets.views.sequence import Sequence as Sequence
 from kafkalab.widgets.views.share import Share as Share

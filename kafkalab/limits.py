@@ -25,7 +25,7 @@ class Limit(NamedTuple):
     def check(self, count: int, where: str) -> None:
         """Raise ValueError, which names `where` and the limit, for a larger number."""
         if count > self.most:
-            raise ValueError(told(f"{where} has {number(count)} {self.of}; the limit is {self.most:,}"))
+            raise ValueError(truncated(f"{where} has {number(count)} {self.of}; the limit is {self.most:,}"))
 
 
 FILE = Limit(1_000_000, "bytes")
@@ -84,7 +84,7 @@ def listed(names: Iterable[object], separator: str = ", ") -> str:
             break
         shown += 1
     more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
-    return told(separator.join(texts[:shown]), NAMES) + more
+    return truncated(separator.join(texts[:shown]), NAMES) + more
 
 
 def whole_number(text: str) -> int:
@@ -94,7 +94,7 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def told(text: object, most: int = MESSAGE) -> str:
+def truncated(text: object, most: int = MESSAGE) -> str:
     """Return the first line of a message, at most `most` characters of it."""
     line = str(text).partition("\n")[0]
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from kafkalab.limits import FILE, ITEMS, NESTING, NUMBER, TEXT, Limit, quoted, told
+from kafkalab.limits import FILE, ITEMS, NESTING, NUMBER, TEXT, Limit, quoted, truncated
 
 CAPTURE = "capture.json"
 """The file beside the tables of a capture that says how far it is."""
@@ -93,13 +93,13 @@ def json_lines(path: str | Path, limit: Limit, may_be_cut_off: bool = False) -> 
                 data = json.loads(line)
             except RecursionError:
                 why = f"has too many {NESTING.of}; the file is damaged"
-                raise ValueError(told(f"{name}: line {number} {why}")) from None
+                raise ValueError(truncated(f"{name}: line {number} {why}")) from None
             except ValueError as error:
                 if may_be_cut_off and not line.endswith(b"\n"):
                     return
                 reason = "no UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "msg", "a huge number")
                 why = f"is not JSON ({reason}); the file is damaged or cut off"
-                raise ValueError(told(f"{name}: line {number} {why}")) from None
+                raise ValueError(truncated(f"{name}: line {number} {why}")) from None
             yield number, data
 
 

@@ -29,7 +29,7 @@ OWN_EVENTS = ("Crash", "Restart")
 LATE = ("Delay", "Reorder")
 """The faults whose explanation says that the frame is late."""
 SECOND_HALVES = ("Restart", "Resume", "Heal", "Roll")
-"""Faults that a search adds to others, and that are no mishap of their own."""
+"""Faults that a search adds to others, and that are no fault of their own."""
 NOT_SEARCHED = {"Hold": "Delay", "Reorder": "Delay", "Release": "Delay"}
 """Faults that a search does not try, and the one that stands for them."""
 

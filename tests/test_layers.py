@@ -19,7 +19,7 @@ LAYERS = (
     ("broker", "client"),
     ("sim",),
     ("programs",),
-    ("neighbours",),
+    ("alternatives",),
     ("history",),
     ("checks",),
     ("explore",),

@@ -196,14 +196,14 @@ class BrokerState:
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
-    shelf: SpillFile | None = None
+    spill_file: SpillFile | None = None
     """The store to which logs that are made from now on move older batches."""
 
     def log(self, partition: str) -> PartitionLog:
         """The local replica, made when first used."""
         log = self.logs.get(partition)
         if log is None:
-            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms, self.shelf)
+            log = PartitionLog(partition, self.rules, self.config.producer_id_expiration_ms, self.spill_file)
             self.logs[partition] = log
         return log
 

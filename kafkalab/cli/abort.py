@@ -11,7 +11,7 @@ from kafkalab.cli.command_line import CommandLineError, Text, integer
 from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated, with_admin
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.limits import QUOTE, listed, told
+from kafkalab.limits import QUOTE, listed, truncated
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
@@ -68,7 +68,7 @@ def saved_as(scenario: Scenario, path: str | None) -> None:
         scenario.save(path)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no file can have this name"
-        raise CommandLineError(f"cannot write {told(path, QUOTE)}: {why.lower()}") from None
+        raise CommandLineError(f"cannot write {truncated(path, QUOTE)}: {why.lower()}") from None
 
 
 def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:

@@ -19,7 +19,7 @@ from kafkalab.checks.check import Finding
 from kafkalab.cli.trial_encoding import from_columns, to_columns
 from kafkalab.explore.experiment import Job, Trial
 from kafkalab.explore.search import Mapper
-from kafkalab.limits import Limit, listed, quoted, told
+from kafkalab.limits import Limit, listed, quoted, truncated
 from kafkalab.saved_data import open_regular
 
 COMPACT = (",", ":")
@@ -61,7 +61,7 @@ class KeptRuns:
             yield
         except sqlite3.Error as error:
             remedy = "wait for the other process" if "locked" in str(error) else "name another file"
-            raise ValueError(f"{self.name} cannot keep runs: {told(error)}; {remedy}") from None
+            raise ValueError(f"{self.name} cannot keep runs: {truncated(error)}; {remedy}") from None
 
     def _ask(self, sql: str, *values: object) -> list[Any]:
         with self._answers():
@@ -133,7 +133,8 @@ def key_of(job: Job) -> str:
     """Return a digest of all that the run follows from. ValueError for a program that cannot be saved."""
     programs = [_content(p.function().__code__) for p in job.scenario.programs]
     what = (job.find, job.restored, job.clean, job.kinds, job.unsupported, job.read)
-    text = json.dumps([_own_code(), job.scenario.to_json(), programs, what, [to_columns([one]) for one in job.mishaps]])
+    columns = [to_columns([one]) for one in job.sequences]
+    text = json.dumps([_own_code(), job.scenario.to_json(), programs, what, columns])
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

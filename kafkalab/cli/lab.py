@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.course.installation import Laid, is_laid, lay, shipped_files
+from kafkalab.course.installation import Installed, install, is_installed, shipped_files
 from kafkalab.course_files import SHIPPED, course_root
 from kafkalab.grading.builder import FIGURE, WIDGET
-from kafkalab.limits import NOTEBOOK, told
+from kafkalab.limits import NOTEBOOK, truncated
 from kafkalab.saved_data import file_text
 
 START = "labs/00_start.ipynb"
@@ -67,7 +67,7 @@ def sign_labs(root: Path) -> None:
                 nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
             notary.sign(notebook)
         except Exception as error:  # nbformat raises whatever a damaged notebook makes it stumble over
-            why = told(error) or type(error).__name__
+            why = truncated(error) or type(error).__name__
             print(f"{path.relative_to(root)} is damaged and left as it is ({why})", file=sys.stderr, flush=True)
     notary.store.close()
 
@@ -78,7 +78,7 @@ def copy_labs(root: Path, solutions: bool = False) -> None:
     A folder that has labs of its own, such as a checkout, stays as it is. CommandLineError for a folder that holds
     other things, cannot be written to, or is too full.
     """
-    if not is_laid(root):
+    if not is_installed(root):
         if (root / START).is_file():
             return
         others = [p.name for p in root.iterdir() if not p.name.startswith(".") and not _holds_python(p)]
@@ -93,10 +93,10 @@ def copy_labs(root: Path, solutions: bool = False) -> None:
         missing = sum(len(data) for name, data in files.items() if not (root / name).exists())
         if missing > shutil.disk_usage(root).free:
             raise OSError(errno.ENOSPC, "")
-        laid = lay(files, root)
+        installed = install(files, root)
     except OSError as error:
         raise CommandLineError(_advice(error, root)) from None
-    print("".join(_news(laid, root, first)), end="", flush=True)
+    print("".join(_news(installed, root, first)), end="", flush=True)
 
 
 def _holds_python(path: Path) -> bool:
@@ -118,17 +118,17 @@ def _advice(error: OSError, root: Path) -> str:
     return f"{at}: {(error.strerror or 'failed').lower()}"
 
 
-def _news(laid: Laid, root: Path, first: bool) -> list[str]:
+def _news(installed: Installed, root: Path, first: bool) -> list[str]:
     """Return the lines that say what was done; each ends with a line break."""
     if first:
         return [f"Copied the labs into {root}. Run `kafkalab lab` here again to go on; what you write stays.\n"]
     lines = []
-    for done, names in (("new", laid.added), ("newer; you had not changed it", laid.replaced)):
+    for done, names in (("new", installed.added), ("newer; you had not changed it", installed.replaced)):
         labs = [name for name in names if name.endswith(".ipynb")]
         lines += [f"  {name}: {done}\n" for name in labs]
         if len(labs) < len(names):
             lines.append(f"  files of data/ and docs/ that are {done.partition(';')[0]}: {len(names) - len(labs)}\n")
-    lines += [f"  {name}: yours, it stays; the newer one is {there}\n" for name, there in laid.beside.items()]
+    lines += [f"  {name}: yours, it stays; the newer one is {there}\n" for name, there in installed.beside.items()]
     return ["The course has changed since it was copied here:\n", *lines] if lines else []
 
 

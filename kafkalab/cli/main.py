@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kafkalab.cli import STOPPED
 from kafkalab.cli.command_line import CommandLineError, Parser
-from kafkalab.limits import QUOTE, quoted, told
+from kafkalab.limits import QUOTE, quoted, truncated
 
 COMMANDS = {
     "lab": ("lab", "open the labs in JupyterLab"),
@@ -68,8 +68,8 @@ def _brief(message: str, words: Sequence[str]) -> str:
     """Return the first line of the message, in which long words of the command line are cut, and no control character.
     """
     for word in sorted((word for word in words if len(word) > QUOTE), key=len, reverse=True):
-        message = message.replace(repr(word), quoted(word)).replace(word, told(word, QUOTE))
-    return "".join(sign if sign.isprintable() else "?" for sign in told(message))
+        message = message.replace(repr(word), quoted(word)).replace(word, truncated(word, QUOTE))
+    return "".join(sign if sign.isprintable() else "?" for sign in truncated(message))
 
 
 def _parser(name: str) -> Parser:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.saved_scenarios import loaded, simulated
-from kafkalab.limits import OPENED, quoted, told
+from kafkalab.limits import OPENED, quoted, truncated
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
 
@@ -30,7 +30,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
         if options.at:
             journey.press("find", options.at)
     except ValueError as error:
-        raise CommandLineError(told(error)) from None
+        raise CommandLineError(truncated(error)) from None
     text = recorded_page(journey)
     (root / path).write_text(text, encoding="utf-8")
     print(f"{path}: {len(text.encode()) // 1000} kB. Open it in a browser; it needs neither Python nor a network.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.limits import QUOTE, RUN, TIME_MS, told
+from kafkalab.limits import QUOTE, RUN, TIME_MS, truncated
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -30,7 +30,8 @@ def loaded(path: str) -> Scenario:
     try:
         return Scenario.load(path)
     except OSError as error:
-        raise CommandLineError(f"cannot read {told(path, QUOTE)}: {(error.strerror or 'no file').lower()}") from None
+        why = (error.strerror or "no file").lower()
+        raise CommandLineError(f"cannot read {truncated(path, QUOTE)}: {why}") from None
     except ValueError as error:
         raise CommandLineError(str(error)) from None
 
@@ -49,7 +50,7 @@ def simulated(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, l
         if after_ms:
             cluster.run_for(after_ms, limit)
     except (ValueError, TypeError, StuckError, RunawayError) as error:
-        raise CommandLineError(told(error)) from None
+        raise CommandLineError(truncated(error)) from None
     return cluster
 
 

@@ -1,4 +1,4 @@
-"""Mishaps as columns: hundreds may follow a run, and one list for each field compresses far better than rows do."""
+"""Faults as columns: hundreds may follow a run, and one list for each field compresses far better than rows do."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from kafkalab.sim.faults import TYPES
 RANK = len(Rank._fields)
 
 
-def to_columns(mishaps: Iterable[FaultSequence]) -> list[Any]:
-    """Return plain data: for each kind of mishap and its faults' types, in the order of steps, one list a field."""
+def to_columns(sequences: Iterable[FaultSequence]) -> list[Any]:
+    """Return plain data: for each kind of fault and its faults' types, in the order of steps, one list a field."""
     shapes: dict[tuple[str, ...], list[list[Any]]] = {}
-    for mishap in sorted(mishaps, key=attrgetter("step")):
-        shape = (mishap.kind, *(type(fault).__name__ for fault in mishap.faults))
-        shapes.setdefault(shape, []).append(_cells(mishap))
+    for sequence in sorted(sequences, key=attrgetter("step")):
+        shape = (sequence.kind, *(type(fault).__name__ for fault in sequence.faults))
+        shapes.setdefault(shape, []).append(_cells(sequence))
     return [[*shape, [list(column) for column in zip(*rows, strict=True)]] for shape, rows in shapes.items()]
 
 
 def from_columns(columns: list[Any]) -> tuple[FaultSequence, ...]:
-    """Return the mishaps of such data, in the order of trying."""
-    return tuple(sorted((mishap for one in columns for mishap in _mishaps(*one)), key=attrgetter("rank")))
+    """Return the faults of such data, in the order of trying."""
+    return tuple(sorted((sequence for one in columns for sequence in _sequences(*one)), key=attrgetter("rank")))
 
 
-def _cells(mishap: FaultSequence) -> list[Any]:
-    own = [mishap.step, mishap.lasts_ms, mishap.place, *mishap.rank]
-    return own + [getattr(fault, field.name) for fault in mishap.faults for field in fields(fault)]
+def _cells(sequence: FaultSequence) -> list[Any]:
+    own = [sequence.step, sequence.lasts_ms, sequence.place, *sequence.rank]
+    return own + [getattr(fault, field.name) for fault in sequence.faults for field in fields(fault)]
 
 
-def _mishaps(kind: str, *names_and_columns: Any) -> Iterator[FaultSequence]:
+def _sequences(kind: str, *names_and_columns: Any) -> Iterator[FaultSequence]:
     *names, columns = names_and_columns
     types = [(TYPES[name], len(fields(TYPES[name]))) for name in names]
     for step, lasts_ms, place, *rest in zip(*columns, strict=True):

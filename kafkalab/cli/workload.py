@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     simulated.add_argument("--scenario", default="", help="a .klab file that every seed runs; by chance if not given")
     simulated.add_argument("--clients", default="", help="acks=1, idempotent or transactions: two members that copy")
     simulated.add_argument("--cluster-level", type=int, help="with --clients: the level of transaction.version")
-    simulated.add_argument("--mishaps", type=int, help="with --clients: how many a run has at most")
+    simulated.add_argument("--faults", type=int, help="with --clients: how many a run has at most")
     synthetic = kinds.add_parser("synthetic", help="a long history, made with numpy")
     synthetic.add_argument("--records", type=RECORDS, default=10_000, help="records and markers, about")
     synthetic.add_argument("--producers", type=COUNT, default=20)
@@ -200,7 +200,7 @@ def _simulated(spark: SparkSession, options: argparse.Namespace) -> Histories:
     from kafkalab.spark.simulation.runs import Runs
     from kafkalab.spark.storage.frames import Histories
 
-    names = ("profile", "rules_off", "scenario", "clients", "cluster_level", "mishaps")
+    names = ("profile", "rules_off", "scenario", "clients", "cluster_level", "faults")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     runs = Runs.of(options.seeds, **given)
     _say(f"simulating {len(runs.seeds)} runs …", options.quiet)

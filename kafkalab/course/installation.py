@@ -27,7 +27,7 @@ LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)\s#]*)[^)]
 
 
 @dataclass(slots=True)
-class Laid:
+class Installed:
     """Paths in the learner's folder: those that are there for the first time, newer ones, and by the path of a
     learner's file that of the newer one beside it."""
 
@@ -90,48 +90,48 @@ def _strip(output: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in output.items() if key not in ("execution_count", "metadata")}
 
 
-def is_laid(folder: Path) -> bool:
-    """Return whether the folder's labs were copied there by `lay`, perhaps not to the end."""
+def is_installed(folder: Path) -> bool:
+    """Return whether the folder's labs were copied there by `install`, perhaps not to the end."""
     return (folder / RECORD).is_file()
 
 
-def lay(files: Mapping[str, bytes], folder: Path) -> Laid:
+def install(files: Mapping[str, bytes], folder: Path) -> Installed:
     """Bring `folder` up to date with `files`; return what was done.
 
     What the learner deleted is copied again. OSError if a file cannot be written: those before it are whole, and the
     next call goes on behind them.
     """
     before = _recorded(folder)
-    now, laid = dict(before), Laid()
+    now, installed = dict(before), Installed()
     _record(folder, now)
     try:
         for name, data in files.items():
-            _lay_one(folder, name, data, now, laid)
+            _install_one(folder, name, data, now, installed)
     finally:
         if now != before:
             with suppress(OSError):
                 _record(folder, now)
-    return laid
+    return installed
 
 
-def _lay_one(folder: Path, name: str, data: bytes, known: dict[str, str], laid: Laid) -> None:
+def _install_one(folder: Path, name: str, data: bytes, known: dict[str, str], installed: Installed) -> None:
     newest, path = digest(name, data), folder / name
     there = _digest_of(path)
     if there == newest:
         known[name] = newest
     elif not there:
         _write(path, data)
-        laid.added.append(name)
+        installed.added.append(name)
         known[name] = newest
     elif there == known.get(name):
         _write(path, data)
-        laid.replaced.append(name)
+        installed.replaced.append(name)
         known[name] = newest
     elif known.get(name) != newest:
         beside = _free(path, newest, known, folder)
         _write(beside, data)
-        laid.beside[name] = beside.relative_to(folder).as_posix()
-        known[laid.beside[name]] = known[name] = newest
+        installed.beside[name] = beside.relative_to(folder).as_posix()
+        known[installed.beside[name]] = known[name] = newest
 
 
 def _free(path: Path, newest: str, known: Mapping[str, str], folder: Path) -> Path:

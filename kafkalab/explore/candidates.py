@@ -1,4 +1,4 @@
-"""The mishaps that could come next in a run: those that strike its support, those that follow from a fault first."""
+"""The faults that could come next in a run: those that strike its support, those that follow from a fault first."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ DECIDING = (
 """Requests that carry records, offsets, or what becomes of them."""
 
 
-def mishaps_after(
+def sequences_after(
     cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
 ) -> tuple[list[FaultSequence], int]:
-    """Return the mishaps that may follow step `after` in the order of trying, and how many events were left out.
+    """Return the faults that may follow step `after` in the order of trying, and how many events were left out.
 
     Left out, unless `unsupported`, are sent frames and appends on which no outcome rests, and frames that are sent
     again while nothing else happens. What strikes behind step `absorbed`, where the run is as usual again, comes last.
@@ -82,7 +82,7 @@ def mishaps_after(
 
 
 def _sort(kind: str, faults: tuple[Fault, ...]) -> str:
-    """Return what the mishap takes its turns with: all of its kind, but for two sorts of network partitions."""
+    """Return what the fault takes its turns with: all of its kind, but for two sorts of network partitions."""
     cut = faults[0]
     return ISOLATED if isinstance(cut, Cut) and "controller" not in nodes_of(cut.b) else kind
 
@@ -112,12 +112,12 @@ def _spread_numbers(count: int) -> list[int]:
     return sorted(range(count), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
 
 
-def late_arrivals(lost: Cluster, mishap: FaultSequence) -> list[FaultSequence]:
-    """Return the frame that `mishap` loses, arriving late: right after each thing that its receiver does without it.
+def late_arrivals(lost: Cluster, sequence: FaultSequence) -> list[FaultSequence]:
+    """Return the frame that `sequence` loses, arriving late: right after each thing that its receiver does without it.
 
     `lost` is the run in which it never arrives. An arrival that nobody hears is left out.
     """
-    fault = mishap.faults[-1]
+    fault = sequence.faults[-1]
     assert isinstance(fault, Drop)
     frame = lost.trace.frames[fault.frame]
     moments: dict[int, None] = {}
@@ -130,15 +130,16 @@ def late_arrivals(lost: Cluster, mishap: FaultSequence) -> list[FaultSequence]:
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
     share, kind = SHARES["late"], KINDS.index("late")
-    turn = mishap.rank.turn // SHARES["drop"] * share
+    turn = sequence.rank.turn // SHARES["drop"] * share
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
-    ranks = [mishap.rank._replace(turn=turn + number * share, kind=kind) for number in range(len(delays))]
+    ranks = [sequence.rank._replace(turn=turn + number * share, kind=kind) for number in range(len(delays))]
     both = zip(delays, ranks, strict=True)
-    return [FaultSequence("late", (Delay(frame.id, ms),), mishap.step, rank, place=mishap.place) for ms, rank in both]
+    step, place = sequence.step, sequence.place
+    return [FaultSequence("late", (Delay(frame.id, ms),), step, rank, place=place) for ms, rank in both]
 
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:
-    """The mishaps of these kinds that begin with this event."""
+    """The faults of these kinds that begin with this event."""
     cluster = moments.cluster
     if event.kind == "send":
         frame: Frame = event.data

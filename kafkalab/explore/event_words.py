@@ -6,7 +6,7 @@ from typing import Any
 
 from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.limits import told
+from kafkalab.limits import truncated
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Fault, Release, Reorder
@@ -64,7 +64,7 @@ def _appended(node: str, partition: str, batch: Batch) -> str:
     if isinstance(value, OffsetCommit):
         whose = f" ({identity})" if batch.producer_id >= 0 else ""
         return f"{node} appends offset {value.offset} of group {value.group} for {value.partition} {written}{whose}"
-    values = ", ".join(told(repr(record.value), SHOWN) for record in batch.records[:3])
+    values = ", ".join(truncated(repr(record.value), SHOWN) for record in batch.records[:3])
     more = f" and {len(batch.records) - 3} more" if len(batch.records) > 3 else ""
     return f"{node} appends {values}{more} {written}" + (f" ({identity})" if batch.producer_id >= 0 else "")
 
@@ -72,7 +72,7 @@ def _appended(node: str, partition: str, batch: Batch) -> str:
 def _records(records: list[Any]) -> str:
     if not records:
         return "nothing"
-    texts = [f"{told(repr(value), SHOWN)} ({partition}, offset {offset})" for partition, offset, value in records[:3]]
+    texts = [f"{truncated(repr(value), SHOWN)} ({at}, offset {offset})" for at, offset, value in records[:3]]
     return ", ".join(texts) + (f" and {len(records) - 3} more" if len(records) > 3 else "")
 
 

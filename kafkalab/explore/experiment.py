@@ -9,10 +9,10 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import OTHER, findings_of
 from kafkalab.explore.answers import other_answers
-from kafkalab.explore.candidates import late_arrivals, mishaps_after
+from kafkalab.explore.candidates import late_arrivals, sequences_after
 from kafkalab.explore.fault_sequence import FaultSequence, faults_of
 from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future_of
-from kafkalab.limits import told
+from kafkalab.limits import truncated
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Heal, Restart, Resume
@@ -31,17 +31,17 @@ ENDED, WAITS, RUNAWAY, RAISED = "ended", "waits", "runaway", "raised"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A run to be made: what to look for, in a scenario with these mishaps.
+    """A run to be made: what to look for, in a scenario with these fault sequences.
 
     `restored` are the rules that must prevent the anomaly where they are on, and `clean`, or else `find`, what must not
-    show then. `kinds` are those of the mishaps that may follow, none where no further one is wanted; `unsupported` asks
-    also for those on which no outcome rests. `usual` is what each node does without any mishap, as far as it is known:
+    show then. `kinds` are those of the faults that may follow, none where no further one is wanted; `unsupported` asks
+    also for those on which no outcome rests. `usual` is what each node does without any fault, as far as it is known:
     what strikes where a run does that again comes late. With `read` every topic is read to its end, as in a challenge.
     """
 
     scenario: Scenario
     find: tuple[str, ...]
-    mishaps: tuple[FaultSequence, ...] = ()
+    sequences: tuple[FaultSequence, ...] = ()
     restored: tuple[str, ...] = ()
     clean: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
@@ -51,8 +51,8 @@ class Job:
 
     @property
     def struck(self) -> Scenario:
-        """The scenario with the faults of the mishaps."""
-        return self.scenario.with_faults(*faults_of(self.mishaps))
+        """Return the scenario with the faults of the sequences."""
+        return self.scenario.with_faults(*faults_of(self.sequences))
 
     @property
     def with_rules(self) -> Scenario:
@@ -65,9 +65,9 @@ class Job:
 class Trial:
     """The results of a run. `findings` are the anomalies; with `prevented` False they show with the rules on, too.
 
-    `future` names the run, up to its times; `follow` are the mishaps that may come next, `late` those that the last
+    `future` names the run, up to its times; `follow` are the faults that may come next, `late` those that the last
     one could be instead; `left_out` counts what no outcome rests on. `in_vain`: one of the faults changed nothing.
-    `usual` is what each node did, of a run without any mishap.
+    `usual` is what each node did, of a run without any fault.
     """
 
     end: str
@@ -96,7 +96,7 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
         end = RUNAWAY
     except Exception as error:
         end = RAISED
-        cluster.results[""] = f"{type(error).__name__}: {told(error)}"
+        cluster.results[""] = f"{type(error).__name__}: {truncated(error)}"
     if read and end == ENDED:
         with suppress(StuckError, RunawayError):
             read_to_the_end(cluster)
@@ -114,7 +114,7 @@ def attempt(job: Job) -> Trial:
 
 
 def _judged(job: Job, cluster: Cluster, end: str) -> Trial:
-    if job.mishaps and any(fault in cluster.unused_faults for fault in job.mishaps[-1].faults[:1]):
+    if job.sequences and any(fault in cluster.unused_faults for fault in job.sequences[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
     findings = shown_in(cluster, end, job.find)
     future = future_of(cluster.trace)
@@ -134,10 +134,10 @@ def _judged(job: Job, cluster: Cluster, end: str) -> Trial:
     late = _late(cluster, job)
     if not job.kinds:
         return Trial(end=end, future=future, late=late, runs=runs)
-    after = job.mishaps[-1].step if job.mishaps else cluster.start
-    usual = {} if job.mishaps else endings_of(cluster.trace)
+    after = job.sequences[-1].step if job.sequences else cluster.start
+    usual = {} if job.sequences else endings_of(cluster.trace)
     absorbed = absorbed_after(cluster.trace, job.usual) if job.usual else cluster.trace.steps
-    follow, left_out = mishaps_after(cluster, after, job.kinds, job.unsupported, absorbed)
+    follow, left_out = sequences_after(cluster, after, job.kinds, job.unsupported, absorbed)
     return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, usual=usual, runs=runs)
 
 
@@ -162,6 +162,6 @@ def _of_this_end(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[st
 
 
 def _late(cluster: Cluster, job: Job) -> tuple[FaultSequence, ...]:
-    if not job.mishaps or job.mishaps[-1].kind != "drop":
+    if not job.sequences or job.sequences[-1].kind != "drop":
         return ()
-    return tuple(late_arrivals(cluster, job.mishaps[-1]))
+    return tuple(late_arrivals(cluster, job.sequences[-1]))

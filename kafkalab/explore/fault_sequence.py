@@ -1,4 +1,4 @@
-"""A mishap: one thing that goes wrong, as the faults that make it so, with what undoes it."""
+"""A fault with what undoes it, such as a crash and the restart: a search tries both as one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULTS_OF_KIND = {
     "compact": "Compact",
     "upgrade": "Upgrade",
 }
-"""Every kind of mishap, and the fault with which it does its harm."""
+"""Every kind of fault, and the fault that does its harm."""
 KINDS = tuple(FAULTS_OF_KIND)
 """The kinds that a search tries, unless it is given others."""
 
@@ -38,10 +38,10 @@ OTHERS_SHARE = 12
 
 
 class Rank(NamedTuple):
-    """The order in which mishaps of one size are tried: the smallest first.
+    """The order in which sequences of one size are tried: the smallest first.
 
-    `turn` is a mishap's place among those of its kind, which are spread over the run, times the kind's share: all kinds
-    have their turns, and the commonest have them more often.
+    `turn` is a sequence's place among those of its kind, which are spread over the run, times the kind's share: all
+    kinds have their turns, and the commonest have them more often.
     """
 
     tier: int
@@ -52,9 +52,9 @@ class Rank(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FaultSequence:
-    """One mishap: its kind, its faults (a crash and the restart are one mishap), and the step at which it begins.
+    """A fault with what undoes it (a crash and the restart), its kind, and the step at which it begins.
 
-    `lasts_ms` is how much later it is undone. `rank` orders the mishaps that can follow the same run. `place` names
+    `lasts_ms` is how much later it is undone. `rank` orders the faults that can follow the same run. `place` names
     what it strikes, without numbers: "EndTxn", "PrepareCommit".
     """
 
@@ -75,6 +75,6 @@ def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kinds) or KINDS
 
 
-def faults_of(mishaps: tuple[FaultSequence, ...]) -> tuple[Fault, ...]:
-    """Return the faults of all the mishaps, in their order."""
-    return tuple(fault for mishap in mishaps for fault in mishap.faults)
+def faults_of(sequences: tuple[FaultSequence, ...]) -> tuple[Fault, ...]:
+    """Return the faults of all the sequences, in their order."""
+    return tuple(fault for sequence in sequences for fault in sequence.faults)

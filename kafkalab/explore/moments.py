@@ -53,7 +53,7 @@ class Moments:
         return cls(cluster, support_of(cluster), follows, after, absorbed, repeats_in(events), behind)
 
     def tier(self, step: int, name: str) -> int:
-        """Return how early a mishap at this event is tried."""
+        """Return how early a fault at this event is tried."""
         if not self.supported[step]:
             return UNSUPPORTED
         if self.repeats[step]:
@@ -109,7 +109,7 @@ def repeats_in(events: list[Event]) -> bytearray:
 
 
 def place_of(event: Event) -> str:
-    """Return what a mishap at this event strikes, without numbers: "EndTxn", "PrepareCommit", "records"."""
+    """Return what a fault at this event strikes, without numbers: "EndTxn", "PrepareCommit", "records"."""
     if event.kind == "send":
         return event.name
     batch = event.data

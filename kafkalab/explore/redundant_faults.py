@@ -1,4 +1,4 @@
-"""Mishaps that are another one over again: a second response is not heard, a request that only reads may come twice."""
+"""Faults that are another one over again: a second response is not heard, a request that only reads may come twice."""
 
 from __future__ import annotations
 

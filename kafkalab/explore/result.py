@@ -57,7 +57,7 @@ class Coverage:
 class Result:
     """The end of a search for `find` in `scenario` without the rules `rules_off`: its verdict, and what it covered.
 
-    If it is "found", `mishaps` are what goes wrong, and `found` is the scenario with their faults. `stopped` says why a
+    If it is "found", `faults` are what goes wrong, and `found` is the scenario with their faults. `stopped` says why a
     search of unknown end came to no verdict.
     """
 
@@ -68,7 +68,7 @@ class Result:
     covered: Coverage
     most_faults: int
     kinds: tuple[str, ...]
-    mishaps: tuple[FaultSequence, ...] = ()
+    sequences: tuple[FaultSequence, ...] = ()
     found: Scenario | None = None
     findings: tuple[Finding, ...] = ()
     stopped: str = ""
@@ -77,7 +77,7 @@ class Result:
     @property
     def size(self) -> int:
         """The number of faults that were needed; a crash and the restart after it are one. -1 if nothing was found."""
-        return sum(mishap.kind != GIVEN for mishap in self.mishaps) if self.found is not None else -1
+        return sum(sequence.kind != GIVEN for sequence in self.sequences) if self.found is not None else -1
 
     @property
     def faults(self) -> tuple[Fault, ...]:

@@ -71,7 +71,7 @@ class Run:
         }  # fmt: skip
         return tuple(kind for kind in kinds if needs.get(kind, True)) if self.first < len(self.times) else ()
 
-    def mishap(self, kinds: tuple[str, ...], chance: Random) -> FaultSequence:
+    def sequence(self, kinds: tuple[str, ...], chance: Random) -> FaultSequence:
         """Draw one of the kinds, all of which are possible, what it strikes, when, and for how long."""
         kind = chance.choice(kinds)
         if kind in ("drop", "duplicate", "late"):
@@ -111,21 +111,22 @@ def _duration(chance: Random) -> int:
 
 
 def anything(job: Job, run: Run, most: int, chance: Random) -> Iterator[Job]:
-    """Draw sets of one to `most` mishaps, whatever they strike, each in the order of time; none if none is possible."""
+    """Draw sets of one to `most` faults, whatever they strike, each in the order of time; none if none is possible."""
     kinds = run.possible(job.kinds)
     while kinds:
-        drawn = [run.mishap(kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
-        yield replace(job, mishaps=tuple(sorted(drawn, key=lambda one: one.step)), kinds=())
+        drawn = [run.sequence(kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
+        yield replace(job, sequences=tuple(sorted(drawn, key=lambda one: one.step)), kinds=())
 
 
-def candidates(job: Job, mishaps: tuple[FaultSequence, ...], most: int, chance: Random) -> Iterator[Job]:
-    """Draw sets of one to `most` of these mishaps, each in the order of time; a lost frame is late half the times."""
-    while mishaps:
-        drawn = sorted(chance.sample(mishaps, min(chance.randint(1, max(most, 1)), len(mishaps))), key=lambda m: m.step)
+def candidates(job: Job, sequences: tuple[FaultSequence, ...], most: int, chance: Random) -> Iterator[Job]:
+    """Draw sets of one to `most` of these faults, each in the order of time; a lost frame is late half the times."""
+    while sequences:
+        count = min(chance.randint(1, max(most, 1)), len(sequences))
+        drawn = sorted(chance.sample(sequences, count), key=lambda one: one.step)
         varied = []
-        for mishap in drawn:
-            fault = mishap.faults[0]
+        for sequence in drawn:
+            fault = sequence.faults[0]
             if isinstance(fault, Drop) and "late" in job.kinds and chance.random() < 0.5:
-                mishap = replace(mishap, kind="late", faults=(Delay(fault.frame, chance.choice(USUAL_DELAYS_MS)),))
-            varied.append(mishap)
-        yield replace(job, mishaps=tuple(varied), kinds=())
+                sequence = replace(sequence, kind="late", faults=(Delay(fault.frame, chance.choice(USUAL_DELAYS_MS)),))
+            varied.append(sequence)
+        yield replace(job, sequences=tuple(varied), kinds=())

@@ -26,8 +26,8 @@ ENGINES = ("lineage", "random", "informed")
 MOST_FAULTS, RUNS = 3, 2_000
 Mapper: TypeAlias = "Callable[[Callable[[Job], Trial], list[Job]], Iterable[Trial]]"
 Stop: TypeAlias = "Callable[[Coverage], str]"
-Mishaps: TypeAlias = tuple[FaultSequence, ...]
-Waiting: TypeAlias = tuple[tuple[float, ...], int, Mishaps]
+Sequences: TypeAlias = tuple[FaultSequence, ...]
+Waiting: TypeAlias = tuple[tuple[float, ...], int, Sequences]
 """A set that is to be tried: its order, when it was thought of, and what goes wrong."""
 
 
@@ -133,19 +133,19 @@ class _Search:
         while heap and not self.stopped:
             batch = [heapq.heappop(heap)[2] for _ in range(min(BATCH, len(heap)))]
             done = 0
-            jobs = [replace(job, mishaps=mishaps) for mishaps in batch]
-            for mishaps, trial in zip(batch, self.mapper(attempt, jobs), strict=False):
+            jobs = [replace(job, sequences=sequences) for sequences in batch]
+            for sequences, trial in zip(batch, self.mapper(attempt, jobs), strict=False):
                 done += 1
                 tried[size] = tried.get(size, 0) + 1
                 self.covered.runs += trial.runs
                 if trial.findings and trial.prevented:
-                    return self._result(FOUND, mishaps, trial), []
+                    return self._result(FOUND, sequences, trial), []
                 for late in trial.late if "late" in self.job.kinds else ():
-                    heapq.heappush(heap, self._waiting((*mishaps[:-1], late)))
-                if not mishaps:
+                    heapq.heappush(heap, self._waiting((*sequences[:-1], late)))
+                if not sequences:
                     self.job = replace(self.job, usual=trial.usual)
                 if self._is_new(trial):
-                    following += [self._waiting((*mishaps, one)) for one in trial.follow]
+                    following += [self._waiting((*sequences, one)) for one in trial.follow]
                 self._ask()
                 if self.stopped:
                     break
@@ -154,14 +154,14 @@ class _Search:
                 following = self._nearest(following, size)
         return None, self._nearest(following, size)
 
-    def _waiting(self, mishaps: Mishaps) -> Waiting:
+    def _waiting(self, sequences: Sequences) -> Waiting:
         """Place a set in the order of trying: what follows from a fault comes first, then each kind in its turn."""
         number = next(self.numbers)
-        if not mishaps:
-            return (), number, mishaps
-        *before, last = mishaps
+        if not sequences:
+            return (), number, sequences
+        *before, last = sequences
         turns = sum(one.rank.turn // (IN_WINDOW if one.kind == "late" else 1) for one in before) + last.rank.turn
-        return (last.rank.tier, turns, last.rank.kind, last.rank.step), number, mishaps
+        return (last.rank.tier, turns, last.rank.kind, last.rank.step), number, sequences
 
     def _nearest(self, waiting: list[Waiting], size: int) -> list[Waiting]:
         """Keep as many of the next sets as can be run."""
@@ -211,10 +211,10 @@ class _Search:
                     self.stopped = "there is nothing that a fault of these kinds could strike"
                 for job, trial in zip(jobs, self.mapper(attempt, jobs), strict=True):
                     self.covered.runs += trial.runs
-                    size = len(job.mishaps)
+                    size = len(job.sequences)
                     self.covered.tried[size] = self.covered.tried.get(size, 0) + 1
                     if trial.findings and trial.prevented:
-                        return self._result(FOUND, job.mishaps, trial)
+                        return self._result(FOUND, job.sequences, trial)
                     self._is_new(trial)
                     self._ask()
                     if self.stopped:
@@ -223,13 +223,13 @@ class _Search:
             self.stopped = "it was interrupted"
         return self._result(UNKNOWN)
 
-    def _result(self, verdict: str, mishaps: Mishaps = (), trial: Trial | None = None) -> Result:
+    def _result(self, verdict: str, sequences: Sequences = (), trial: Trial | None = None) -> Result:
         if verdict == NONE and any(self.covered.open.values()):
             verdict, self.stopped = UNKNOWN, f"the budget of {self.runs:,} runs was too small"
         return Result(
             scenario=self.job.scenario, find=self.job.find, rules_off=self.job.restored, verdict=verdict,
             covered=self.covered, most_faults=self.most_faults, kinds=self.job.kinds, stopped=self.stopped,
-            mishaps=mishaps, found=_titled(replace(self.job, mishaps=mishaps), trial) if trial else None,
+            sequences=sequences, found=_titled(replace(self.job, sequences=sequences), trial) if trial else None,
             findings=trial.findings if trial else (), read=self.job.read,
         )  # fmt: skip
 

@@ -27,15 +27,15 @@ class _Shrink:
 
     job: Job
     names: tuple[str, ...]
-    mishaps: tuple[FaultSequence, ...]
+    sequences: tuple[FaultSequence, ...]
     findings: tuple[Any, ...] = ()
     runs: int = MOST_RUNS
 
-    def try_(self, scenario: Scenario, mishaps: tuple[FaultSequence, ...]) -> bool:
+    def try_(self, scenario: Scenario, sequences: tuple[FaultSequence, ...]) -> bool:
         """Take the smaller scenario over if it shows one of the same anomalies, which the rules prevent."""
         if self.runs < 2:
             return False
-        job = replace(self.job, scenario=scenario, mishaps=mishaps, kinds=(), find=self.names)
+        job = replace(self.job, scenario=scenario, sequences=sequences, kinds=(), find=self.names)
         self.runs -= 1
         try:
             trial = attempt(job)
@@ -44,56 +44,56 @@ class _Shrink:
         self.runs -= trial.runs - 1
         if not trial.findings or not trial.prevented or trial.in_vain or trial.end.startswith(RAISED):
             return False
-        self.job, self.mishaps, self.findings = replace(self.job, scenario=scenario), mishaps, trial.findings
+        self.job, self.sequences, self.findings = replace(self.job, scenario=scenario), sequences, trial.findings
         return True
 
     def without(self, scenario: Scenario) -> bool:
         """Try a scenario from which something is gone, with the faults where they were, or a little earlier."""
-        old = self._moments(self.job.scenario, self.mishaps)
+        old = self._moments(self.job.scenario, self.sequences)
         for shift in SHIFTS:
             moved = self._moved(scenario, old, shift)
             if moved is not None and self.try_(scenario, moved):
                 return True
-            if not self.mishaps:
+            if not self.sequences:
                 return False
         return False
 
-    def _moments(self, scenario: Scenario, mishaps: tuple[FaultSequence, ...]) -> list[Moment | None]:
-        """Return the event after which each mishap strikes, None for those that strike a frame or at a time."""
-        if all(_at_step(m) < 0 for m in mishaps):
-            return [None] * len(mishaps)
+    def _moments(self, scenario: Scenario, sequences: tuple[FaultSequence, ...]) -> list[Moment | None]:
+        """Return the event after which each fault strikes, None for those that strike a frame or at a time."""
+        if all(_at_step(m) < 0 for m in sequences):
+            return [None] * len(sequences)
         self.runs -= 1
-        events = run_to_end(replace(self.job, scenario=scenario, mishaps=mishaps).struck)[0].trace.events
-        return [_moment(events, _at_step(m)) if _at_step(m) >= 0 else None for m in mishaps]
+        events = run_to_end(replace(self.job, scenario=scenario, sequences=sequences).struck)[0].trace.events
+        return [_moment(events, _at_step(m)) if _at_step(m) >= 0 else None for m in sequences]
 
     def _moved(self, scenario: Scenario, old: list[Moment | None], shift: int) -> tuple[FaultSequence, ...] | None:
-        """Return the mishaps at the same places of a smaller scenario; None where a place is gone."""
+        """Return the faults at the same places of a smaller scenario; None where a place is gone."""
         moved: tuple[FaultSequence, ...] = ()
-        for mishap, moment in zip(self.mishaps, old, strict=True):
+        for sequence, moment in zip(self.sequences, old, strict=True):
             if moment is None:
-                faults = tuple(_renamed(fault, shift) for fault in mishap.faults)
+                faults = tuple(_renamed(fault, shift) for fault in sequence.faults)
                 if any(fault is None for fault in faults):
                     return None
-                moved = (*moved, replace(mishap, faults=tuple(f for f in faults if f is not None)))
+                moved = (*moved, replace(sequence, faults=tuple(f for f in faults if f is not None)))
                 continue
             if self.runs < 1:
                 return None
             self.runs -= 1
             try:
-                cluster = run_to_end(replace(self.job, scenario=scenario, mishaps=moved).struck)[0]
+                cluster = run_to_end(replace(self.job, scenario=scenario, sequences=moved).struck)[0]
             except ValueError:
                 return None
             event = _found(cluster, (*moment[:3], moment[3] - shift))
             if event is None:
                 return None
-            moved = (*moved, _at(mishap, event))
+            moved = (*moved, _at(sequence, event))
         return moved
 
 
 def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     """Return the result with a smaller scenario that shows one of the same anomalies, after at most `runs` runs.
 
-    First mishaps and single faults are left out, then programs, steps, records, partitions and brokers, again and again
+    First faults and single faults are left out, then programs, steps, records, partitions and brokers, again and again
     until nothing can go. The same result gives the same small scenario. ValueError if nothing was found.
     """
     if result.found is None:
@@ -102,7 +102,7 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
     job = Job(scenario=bare, find=result.find, clean=result.find, restored=result.rules_off, read=result.read)
     names = tuple(dict.fromkeys(f.anomaly for f in result.findings))
     given = tuple(FaultSequence(GIVEN, (fault,), -1) for fault in result.scenario.faults)
-    state = _Shrink(job, names, (*given, *result.mishaps), result.findings, runs)
+    state = _Shrink(job, names, (*given, *result.sequences), result.findings, runs)
     again = True
     while again and state.runs >= 2:
         again = False
@@ -110,19 +110,19 @@ def shrink(result: Result, runs: int = MOST_RUNS) -> Result:
             again = True
         for smaller in SMALLER:
             again = _next_of(state, smaller) or again
-    small = replace(state.job, mishaps=state.mishaps).struck
+    small = replace(state.job, sequences=state.sequences).struck
     title = result.found.title
-    return replace(result, found=replace(small, title=title), mishaps=state.mishaps, findings=state.findings)
+    return replace(result, found=replace(small, title=title), sequences=state.sequences, findings=state.findings)
 
 
 def _fewer_faults(state: _Shrink) -> bool:
-    for number in range(len(state.mishaps)):
-        if state.try_(state.job.scenario, state.mishaps[:number] + state.mishaps[number + 1 :]):
+    for number in range(len(state.sequences)):
+        if state.try_(state.job.scenario, state.sequences[:number] + state.sequences[number + 1 :]):
             return True
-    for number, mishap in enumerate(state.mishaps):
-        for one in reversed(range(1, len(mishap.faults))):
-            fewer = replace(mishap, faults=mishap.faults[:one] + mishap.faults[one + 1 :])
-            if state.try_(state.job.scenario, (*state.mishaps[:number], fewer, *state.mishaps[number + 1 :])):
+    for number, sequence in enumerate(state.sequences):
+        for one in reversed(range(1, len(sequence.faults))):
+            fewer = replace(sequence, faults=sequence.faults[:one] + sequence.faults[one + 1 :])
+            if state.try_(state.job.scenario, (*state.sequences[:number], fewer, *state.sequences[number + 1 :])):
                 return True
     return False
 
@@ -177,8 +177,8 @@ def _fewer_brokers(scenario: Scenario) -> Iterator[Scenario]:
 SMALLER = (_fewer_programs, _fewer_steps, _fewer_records, _fewer_partitions, _fewer_brokers)
 
 
-def _at_step(mishap: FaultSequence) -> int:
-    first = mishap.faults[0]
+def _at_step(sequence: FaultSequence) -> int:
+    first = sequence.faults[0]
     return first.at_step if isinstance(first, TimedFault) else -1
 
 
@@ -193,15 +193,15 @@ def _found(cluster: Cluster, moment: Moment) -> Event | None:
     return same[moment[3]] if 0 <= moment[3] < len(same) else None
 
 
-def _at(mishap: FaultSequence, event: Event) -> FaultSequence:
-    """The mishap at another event; what undoes it comes as long after it as before."""
-    first, *undone = mishap.faults
+def _at(sequence: FaultSequence, event: Event) -> FaultSequence:
+    """The fault at another event; what undoes it comes as long after it as before."""
+    first, *undone = sequence.faults
     assert isinstance(first, TimedFault)
     moved: list[Fault] = [replace(first, at_step=event.step)]
     for fault in undone:
         assert isinstance(fault, TimedFault)
-        moved.append(replace(fault, at_ms=event.at_ms + mishap.lasts_ms) if fault.at_ms >= 0 else fault)
-    return replace(mishap, faults=tuple(moved), step=event.step)
+        moved.append(replace(fault, at_ms=event.at_ms + sequence.lasts_ms) if fault.at_ms >= 0 else fault)
+    return replace(sequence, faults=tuple(moved), step=event.step)
 
 
 def _renamed(fault: Fault, shift: int) -> Fault | None:

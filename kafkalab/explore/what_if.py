@@ -1,4 +1,4 @@
-"""List the promises that break if one of four mishaps strikes, at each step of a run: "what if it broke here?"."""
+"""List the promises that break if one of four faults strikes, at each step of a run: "what if it broke here?"."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SEEN = ("send", "append", "truncate", "complete")
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The outcome of the run if `mishap` happens right after `step`.
+    """The outcome of the run if a fault of this `kind` happens right after `step`.
 
     `verdict` is "clean", or names the anomalies; `outcome` is what became of the transactions then: see
     `Cluster.outcome`. In a run without transactions it is how often each record is in the log, "never", "once" or
@@ -42,7 +42,7 @@ class WhatIf:
     """
 
     step: int
-    mishap: str
+    kind: str
     faults: tuple[Fault, ...]
     verdict: str
     outcome: str
@@ -56,7 +56,7 @@ class WhatIf:
 
 
 def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[str, list[WhatIf]]:
-    """Return for each of the four mishaps one verdict for each step after the set-up, in the order of steps.
+    """Return for each of the four faults one verdict for each step after the set-up, in the order of steps.
 
     The client is that of the first program; the coordinator is that of its transactional id, the leader that of the
     partition to which its latest record went, both as the run has them. A crash is the same until the node sends a
@@ -71,12 +71,12 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     base = _fate(cluster, end, records)
     appends = _coordinators(cluster), _leaders(cluster)
     for event in cluster.trace.events[cluster.start :]:
-        for mishap, faults, same_as in _mishaps(cluster, event, *appends):
+        for kind, faults, same_as in _faults_by_kind(cluster, event, *appends):
             if faults not in runs:
                 if stop is not None and stop():
                     return found
                 runs[faults] = _of(scenario.with_faults(*faults), records) if faults else base
-            found[mishap].append(WhatIf(event.step, mishap, faults, *runs[faults], same_as))
+            found[kind].append(WhatIf(event.step, kind, faults, *runs[faults], same_as))
     return found
 
 
@@ -127,23 +127,23 @@ def _of(scenario: Scenario, records: Collection[Record]) -> _Fate:
     return fate
 
 
-def _mishaps(
+def _faults_by_kind(
     cluster: Cluster, event: Event, coordinators: list[Event], leaders: list[Event]
 ) -> Iterator[tuple[str, tuple[Fault, ...], int]]:
-    """The four mishaps right after an event; no faults where there is nothing to strike."""
+    """The four faults right after an event; no faults where there is nothing to strike."""
     nodes = {
         CLIENT: cluster.scenario.programs[0].node if cluster.scenario.programs else "",
         COORDINATOR: _writer(coordinators, event.step),
         LEADER: _writer(leaders, event.step),
     }
-    for mishap, node in nodes.items():
+    for kind, node in nodes.items():
         last = _crash_after(cluster, node, event.step) if node else None
         if last is None:
-            yield mishap, (), event.step
+            yield kind, (), event.step
             continue
         crash = Crash(node, at_step=last.step, sent=True)
-        restart = () if mishap == CLIENT else (Restart(node, at_ms=last.at_ms + DOWN_MS),)
-        yield mishap, (crash, *restart), last.step
+        restart = () if kind == CLIENT else (Restart(node, at_ms=last.at_ms + DOWN_MS),)
+        yield kind, (crash, *restart), last.step
     yield FRAME, (Drop(event.frame),) if event.kind == "send" else (), event.step
 
 

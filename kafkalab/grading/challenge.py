@@ -74,8 +74,8 @@ class Challenge:
         found = explore(self.scenario, self.find, (), self.most, runs=runs, kinds=kinds, read=True)
         if found.found is None:
             return 0
-        pressed = shrink(found).mishaps
-        presses = [fault for mishap in pressed if mishap.kind != GIVEN for fault in mishap.faults]
+        pressed = shrink(found).sequences
+        presses = [fault for sequence in pressed if sequence.kind != GIVEN for fault in sequence.faults]
         allowed = all(not self.allowed or type(fault).__name__ in self.allowed for fault in presses)
         return len(presses) if allowed and len(presses) <= self.most else 0
 

@@ -16,7 +16,7 @@ from kafkalab.grading.own_code_only import refuse_borrowed
 from kafkalab.grading.tables import Table
 
 Case = tuple[Any, ...]
-Shown = dict[str, Any]
+Counterexample = dict[str, Any]
 """The evidence for a case, as arguments of `WrongAnswer`: its run, and where needed the step and the view."""
 SHOWN_CHARACTERS, SHOWN_LINES, LINE_CHARACTERS = 400, 40, 88
 
@@ -45,7 +45,7 @@ def against_mutants(
     mutants: Sequence[Mutant],
     cases: Sequence[Case],
     form: str,
-    run_of: Callable[..., Shown] | None = None,
+    run_of: Callable[..., Counterexample] | None = None,
     rows_of: Callable[..., Table] | None = None,
 ) -> str:
     """ "40 of 40 cases" if the function answers every case as the reference does.
@@ -69,7 +69,7 @@ def against_mutants(
     fitting = [i for i in wrong if mutant and same(given[i], called(mutant.function, cases[i]))]
     first = min(fitting or wrong, key=lambda i: len(repr(cases[i])))
     right = len(cases) - len(wrong)
-    found: Shown = run_of(*cases[first]) if run_of else {}
+    found: Counterexample = run_of(*cases[first]) if run_of else {}
     if rows_of:
         found = {"run": rows_of(given[first], *cases[first])}
     raise WrongAnswer(

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import QUOTE, listed, quoted, told
+from kafkalab.limits import QUOTE, listed, quoted, truncated
 from kafkalab.saved_data import file_bytes
 
 FORMAT, VERSION = "kafkalab-progress", 1
@@ -111,7 +111,7 @@ def parsed(data: bytes) -> Read:
         version = quoted(row.get("version"))
         return Read(record=_readable(exercises), message=f"it is of version {version}, not {VERSION}")
     record = _readable(exercises)
-    lost = [told(name, QUOTE) for name in exercises if name not in record]
+    lost = [truncated(name, QUOTE) for name in exercises if name not in record]
     return Read(record=record, message=f"its entries for {listed(lost)} are damaged" if lost else "")
 
 

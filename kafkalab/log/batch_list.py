@@ -1,7 +1,7 @@
-"""The batches of a log in offset order: the newest in memory, the older ones on a shelf where there is one.
+"""The batches of a log in offset order: the newest in memory, the older ones in a spill file where there is one.
 
-A simulated run has no shelf: it keeps all of its batches. A server that runs for hours gives each log one (a file).
-What stays in memory of a chunk on the shelf is five numbers, so the index is as sparse as Kafka's offset index.
+A simulated run has no spill file: it keeps all of its batches. A server that runs for hours gives each log one.
+What stays in memory of a chunk in the spill file is five numbers, so the index is as sparse as Kafka's offset index.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Protocol, overload
 from kafkalab.protocol.records import Batch
 
 MEMORY_BYTES = 128 * 1024
-"""The most bytes that a log with a shelf keeps in memory; half of it goes to the shelf then."""
+"""The most bytes that a log with a spill file keeps in memory; half of it goes to the spill file then."""
 READ_BYTES = 1024 * 1024
-"""The most bytes of the shelf that one limited read returns, and a chunk more."""
+"""The most bytes of the spill file that one limited read returns, and a chunk more."""
 _NO_END = 2**63 - 1
 _COLUMNS = ("_numbers", "_firsts", "_counts", "_newest", "_sizes")
-"""The columns of each chunk on the shelf."""
+"""The columns of each chunk in the spill file."""
 
 
 class SpillFile(Protocol):
@@ -42,17 +42,26 @@ class SpillFile(Protocol):
 
 
 class BatchList(Sequence[Batch]):
-    """Batches in offset order. Without a shelf it is a list with a few look-ups by offset."""
+    """Batches in offset order. Without a spill file it is a list with a few look-ups by offset."""
 
     __slots__ = (
-        "_bases", "_counts", "_firsts", "_memory", "_most", "_newest", "_numbers", "_shelf", "_sizes", "_weight"
+        "_bases",
+        "_counts",
+        "_firsts",
+        "_memory",
+        "_most",
+        "_newest",
+        "_numbers",
+        "_sizes",
+        "_spill_file",
+        "_weight"
     )  # fmt: skip
 
-    def __init__(self, shelf: SpillFile | None = None) -> None:
+    def __init__(self, spill_file: SpillFile | None = None) -> None:
         self._memory: list[Batch] = []
         self._bases: list[int] = []  # their base offsets
-        self._shelf, self._weight, self._most = shelf, 0, MEMORY_BYTES
-        self._numbers, self._firsts, self._counts = array("q"), array("q"), array("q")  # of the chunks on the shelf
+        self._spill_file, self._weight, self._most = spill_file, 0, MEMORY_BYTES
+        self._numbers, self._firsts, self._counts = array("q"), array("q"), array("q")  # of chunks in the spill file
         self._newest, self._sizes = array("q"), array("q")
 
     # as a sequence
@@ -68,7 +77,7 @@ class BatchList(Sequence[Batch]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Batch]: ...
     def __getitem__(self, index: int | slice) -> Batch | Sequence[Batch]:
-        """Return from the end what is in memory; anything else reads the whole shelf."""
+        """Return from the end what is in memory; anything else reads the whole spill file."""
         if not self._firsts or (isinstance(index, int) and -len(self._memory) <= index < 0):
             return self._memory[index]
         return list(self)[index]
@@ -84,8 +93,8 @@ class BatchList(Sequence[Batch]):
         """Add a batch behind all the others."""
         self._memory.append(batch)
         self._bases.append(batch.base_offset)
-        if self._shelf is not None:
-            self._weight += self._shelf.weight(batch)
+        if self._spill_file is not None:
+            self._weight += self._spill_file.weight(batch)
             if self._weight > self._most:
                 self._shelve()
 
@@ -101,43 +110,43 @@ class BatchList(Sequence[Batch]):
         """
         here = self._bases[0] if self._bases else end
         place = bisect_left(leader._firsts, here)
-        if self._shelf is None or self._shelf is not leader._shelf or place >= len(leader._firsts):
+        if self._spill_file is None or self._spill_file is not leader._spill_file or place >= len(leader._firsts):
             self.extend(leader.between(end, _NO_END))
         elif leader._firsts[place] != here:
             self.extend(leader.stream(end, _NO_END))
         else:
             for number in leader._numbers[place:]:
-                self._shelf.share(number)
+                self._spill_file.share(number)
             for name in _COLUMNS:
                 getattr(self, name).extend(getattr(leader, name)[place:])
             self._memory, self._bases = list(leader._memory), list(leader._bases)
             self._weight = leader._weight
 
     def _shelve(self) -> None:
-        """Put the older half of what is in memory on the shelf, the newest batch never."""
-        assert self._shelf is not None
+        """Put the older half of what is in memory in the spill file, the newest batch never."""
+        assert self._spill_file is not None
         left, count = self._weight, 0
         while count < len(self._memory) - 1 and left > MEMORY_BYTES // 2:
-            left -= self._shelf.weight(self._memory[count])
+            left -= self._spill_file.weight(self._memory[count])
             count += 1
         put = self._put(len(self._numbers), self._memory[:count])
         if put < count:
             self._most *= 2  # the rest stays in memory, and the next attempt is not soon
-            left = sum(map(self._shelf.weight, self._memory[put:]))
+            left = sum(map(self._spill_file.weight, self._memory[put:]))
         self._weight = left
         del self._memory[:put], self._bases[:put]
 
     def _put(self, place: int, batches: Sequence[Batch]) -> int:
-        """Put batches on the shelf, in chunks from `place` on; return how many of them it took."""
-        assert self._shelf is not None
+        """Put batches in the spill file, in chunks from `place` on; return how many of them it took."""
+        assert self._spill_file is not None
         begin = end = 0
         while begin < len(batches):
             room = MEMORY_BYTES
             while end < len(batches) and (room > 0 or end == begin):
-                room -= self._shelf.weight(batches[end])
+                room -= self._spill_file.weight(batches[end])
                 end += 1
             chunk = batches[begin:end]
-            number = self._shelf.put(chunk)
+            number = self._spill_file.put(chunk)
             if number < 0:
                 return begin
             self._numbers.insert(place, number)
@@ -160,7 +169,7 @@ class BatchList(Sequence[Batch]):
     def stream(self, first: int, until: int) -> Iterator[Batch]:
         """Yield the batches that hold offsets from `first` on, of which the first offset is below `until`.
 
-        One chunk of the shelf is in memory at a time; the list must not change meanwhile.
+        One chunk of the spill file is in memory at a time; the list must not change meanwhile.
         """
         for place in range(max(bisect_right(self._firsts, first) - 1, 0), len(self._firsts)):
             if self._firsts[place] < until:
@@ -172,7 +181,7 @@ class BatchList(Sequence[Batch]):
     def read(self, offset: int, upper: int, most_bytes: int = _NO_END) -> list[Batch]:
         """Return the batches that hold offsets from `offset` on, of which the first offset is below `upper`.
 
-        What has to come from the shelf ends when it is `most_bytes` long, so a large log is read in parts.
+        What has to come from the spill file ends when it is `most_bytes` long, so a large log is read in parts.
         """
         if not self._firsts or (self._bases and offset >= self._bases[0]):
             return self._in_memory(offset, upper)
@@ -194,13 +203,13 @@ class BatchList(Sequence[Batch]):
             yield from (b for b in self._chunk(place) if b.base_offset >= first)
 
     def _chunk(self, place: int) -> list[Batch]:
-        assert self._shelf is not None
-        return self._shelf.get(self._numbers[place])
+        assert self._spill_file is not None
+        return self._spill_file.get(self._numbers[place])
 
     def extent(self, first: int, until: int) -> tuple[int, int]:
         """Return the newest timestamp (-1 if there is none) and the size of the batches that begin in [first, until).
 
-        Only the chunks at both ends are read from the shelf.
+        Only the chunks at both ends are read from the spill file.
         """
         newest, size = -1, 0
         ends = [*self._firsts[1:], self._bases[0] if self._bases else _NO_END]
@@ -242,15 +251,15 @@ class BatchList(Sequence[Batch]):
         self._weigh()
 
     def _weigh(self) -> None:
-        if self._shelf is not None:
-            self._weight = sum(map(self._shelf.weight, self._memory))
+        if self._spill_file is not None:
+            self._weight = sum(map(self._spill_file.weight, self._memory))
             if self._weight > self._most:
                 self._shelve()
 
     def _drop_chunks(self, low: int, high: int) -> None:
-        assert self._shelf is not None
+        assert self._spill_file is not None
         for number in self._numbers[low:high]:
-            self._shelf.free(number)
+            self._spill_file.free(number)
         for name in _COLUMNS:
             del getattr(self, name)[low:high]
 
@@ -269,7 +278,7 @@ class BatchList(Sequence[Batch]):
 
     def copy(self) -> BatchList:
         """Return a list of the same batches, for one that takes the place of this one."""
-        other = BatchList(self._shelf)
+        other = BatchList(self._spill_file)
         other._memory, other._bases = list(self._memory), list(self._bases)
         other._weight, other._most = self._weight, self._most
         for name in _COLUMNS:

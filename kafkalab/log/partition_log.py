@@ -21,10 +21,10 @@ class PartitionLog:
 
     def __init__(
         self, partition: str, rules: Rules | None = None, producer_id_expiration_ms: int = EXPIRATION_MS,
-        shelf: SpillFile | None = None,
+        spill_file: SpillFile | None = None,
     ) -> None:  # fmt: skip
         self.partition = partition
-        self.batches = BatchList(shelf)
+        self.batches = BatchList(spill_file)
         self.high_watermark = 0
         self.log_start_offset = 0
         self.log_end_offset = 0

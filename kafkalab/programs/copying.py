@@ -167,7 +167,7 @@ def copying(
 
 
 def drawn_faults(seed: int, most: int = 3) -> tuple[Fault, ...]:
-    """Draw one to `most` mishaps (none if that is 0) from what a run with transactions does.
+    """Draw one to `most` faults (none if that is 0) from what a run with transactions does.
 
     Each strikes at a time, never at a step, so that the same ones strike every configuration with this seed. A frame
     that a configuration never sends is not struck there.
@@ -175,7 +175,7 @@ def drawn_faults(seed: int, most: int = 3) -> tuple[Fault, ...]:
     if most == 0:
         return ()
     pick = Seeded(seed)
-    return tuple(fault for _ in range(pick.number(1, most)) for fault in _mishap(pick, _quiet_run()))
+    return tuple(fault for _ in range(pick.number(1, most)) for fault in _drawn_fault(pick, _quiet_run()))
 
 
 @cache
@@ -194,7 +194,7 @@ def read_what_is_there(cluster: Cluster) -> dict[str, int]:
     return committed
 
 
-def _mishap(pick: Pick, run: DryRun) -> list[Fault]:
+def _drawn_fault(pick: Pick, run: DryRun) -> list[Fault]:
     kind = pick.number(1, 5)
     if kind > 3:
         return _lonely_death(pick, run) if kind == 4 else _late_request(pick, run)

@@ -41,7 +41,7 @@ SOON = 120
 
 
 def random_fault(pick: Pick, run: DryRun, unclean: bool = False) -> list[Fault]:
-    """Draw one mishap of a frame, a node, the network, the clock or a feature, a leader or a log, with what undoes it.
+    """Draw one fault of a frame, a node, the network, the clock or a feature, a leader or a log, with what undoes it.
 
     With `unclean` an election may be an unclean one: it loses records, and is meant to.
     """

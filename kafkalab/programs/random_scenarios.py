@@ -43,14 +43,14 @@ def random_scenario(
         count = pick.number(0, most)
         if count:
             run = dry_run(scenario)
-            mishaps = [random_mishap(pick, run, unclean) for _ in range(count)]
-            scenario = scenario.with_faults(*(fault for mishap in mishaps for fault in mishap))
+            drawn = [random_survivable_fault(pick, run, unclean) for _ in range(count)]
+            scenario = scenario.with_faults(*(fault for faults in drawn for fault in faults))
             run.cluster.discard()
     return scenario
 
 
-def random_mishap(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
-    """Draw one mishap, without the faults that no client withstands, and those that no network makes."""
+def random_survivable_fault(pick: Pick, run: DryRun, unclean: bool) -> list[Fault]:
+    """Draw one fault, without the faults that no client withstands, and those that no network makes."""
     found, scenario = random_fault(pick, run, unclean), run.cluster.scenario
     if run.cluster.rules.client_protocol < 2 or "transaction_version" in scenario.config:
         found = [fault for fault in found if not outlives_its_retry(fault)]

@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from typing import Annotated, Any
 
 from kafkalab.client.promise import Promise
-from kafkalab.limits import PARTITIONS, listed, quoted, told
+from kafkalab.limits import PARTITIONS, listed, quoted, truncated
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.registry import BY_NAME
@@ -70,7 +70,7 @@ async def raw_requests(app: App, steps: Steps) -> list[list[str]]:
 
 
 def _of_step(number: int, step: dict[str, Any], error: StepError) -> str:
-    return told(f"step {number} of the raw requests, {quoted(step)}: {error}")
+    return truncated(f"step {number} of the raw requests, {quoted(step)}: {error}")
 
 
 def check_step(step: dict[str, Any]) -> None:
@@ -268,4 +268,4 @@ def _batch(value: Any) -> Any:
         records = zip(value.get("keys", [None] * len(values)), values, texts, strict=True)
         return Batch(records=tuple(Record(*each) for each in records), **batch)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StepError(told(f"{quoted(value)} is no batch: {error}")) from None
+        raise StepError(truncated(f"{quoted(value)} is no batch: {error}")) from None

@@ -66,7 +66,7 @@ class Bug:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ViewState:
     """The result of one run: the sign, and the forbidden anomalies."""
 
     sign: str
@@ -88,10 +88,10 @@ def without_the_cure(bug: Bug, scenario: Scenario) -> Scenario:
     return replace(scenario, rules_off=(*scenario.rules_off, bug.rule.name))
 
 
-def show(bug: Bug, scenario: Scenario) -> Shown:
+def show(bug: Bug, scenario: Scenario) -> ViewState:
     """Run the scenario and look. ValueError if one of its faults changed nothing."""
     cluster = ran_with_all(scenario)
-    return Shown(bug.sign.of(cluster), check_all(history_of(cluster)).violated)
+    return ViewState(bug.sign.of(cluster), check_all(history_of(cluster)).violated)
 
 
 # signs

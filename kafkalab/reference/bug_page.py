@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafkalab.protocol.profiles import PROFILES
-from kafkalab.reference.bug import FOLDER, Bug, Shown, anchor_of, scenario_of, show, without_the_cure
+from kafkalab.reference.bug import FOLDER, Bug, ViewState, anchor_of, scenario_of, show, without_the_cure
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.protocol_page import table
 
@@ -66,7 +66,7 @@ def text_of(root: Path) -> str:
     return "\n".join([TOP, *lines, *sections, *rest]) + "\n"
 
 
-def _section(bug: Bug, happens: str, good: Shown, bad: Shown) -> list[str]:
+def _section(bug: Bug, happens: str, good: ViewState, bad: ViewState) -> list[str]:
     lacking = [name for name, profile in PROFILES.items() if bug.rule in profile.lacks]
     without = f"in profile {bug.profile}" if bug.profile else "with the rule off"
     return [

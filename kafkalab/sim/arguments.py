@@ -8,7 +8,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from kafkalab.limits import COUNT, NAME, TIME_MS, listed, quoted, told
+from kafkalab.limits import COUNT, NAME, TIME_MS, listed, quoted, truncated
 from kafkalab.protocol.partitions import split
 
 Check = Callable[[Any], str]
@@ -139,7 +139,7 @@ def check_fields(thing: Any, but: tuple[str, ...] = ()) -> None:
     found: Any = type(thing)
     for name, kind in hints_of(found).items():
         if name not in but and (wrong := misfit(getattr(thing, name, None), kind, name)):
-            raise ValueError(told(wrong))
+            raise ValueError(truncated(wrong))
 
 
 def check_arguments(function: Callable[..., Any], name: str, args: Any) -> None:
@@ -147,7 +147,7 @@ def check_arguments(function: Callable[..., Any], name: str, args: Any) -> None:
     if not isinstance(args, dict) or not all(isinstance(key, str) for key in args):
         raise ValueError(f"the arguments of program {name!r} are an object with names, not {quoted(args)}")
     if wrong := call_error(function, f"program {quoted(name)}", args):
-        raise ValueError(told(wrong))
+        raise ValueError(truncated(wrong))
 
 
 def call_error(function: Callable[..., Any], what: str, args: dict[str, Any]) -> str:

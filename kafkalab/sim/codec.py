@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from kafkalab.limits import CODE, FILE, quoted, told, whole_number
+from kafkalab.limits import CODE, FILE, quoted, truncated, whole_number
 from kafkalab.saved_data import json_of
 from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
 from kafkalab.sim.scenario import FORMAT, Scenario
@@ -178,7 +178,7 @@ def scenario_of_row(row: Any) -> Scenario:
             changes["faults"] = tuple(fault_of_row(fault) for fault in _rename(faults, present))
         return replace(SCENARIOS[name](profile=profile), **changes)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(told(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
+        raise ValueError(truncated(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
 
 
 def _rename(data: Any, names: dict[str, str]) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias, get_args
 
-from kafkalab.limits import QUOTE, quoted, told
+from kafkalab.limits import QUOTE, quoted, truncated
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.messages.registry import BY_NAME
 
@@ -240,7 +240,7 @@ def fault_from_json(row: Any) -> Fault:
     try:
         fault: Fault = TYPES[name](**arguments)
     except TypeError as error:
-        raise ValueError(told(f"{quoted(row)} is not a fault: {error}")) from None
+        raise ValueError(truncated(f"{quoted(row)} is not a fault: {error}")) from None
     return fault
 
 

@@ -23,7 +23,7 @@ from kafkalab.limits import (
     TOPICS,
     listed,
     quoted,
-    told,
+    truncated,
 )
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
@@ -202,7 +202,8 @@ class Scenario:
         known = {f.name for f in fields(cls)}
         extra = sorted(set(row) - known - {"format", "version"})
         if extra:
-            raise ValueError(f"{where} has fields that no scenario has: {listed(told(name, QUOTE) for name in extra)}")
+            names = listed(truncated(name, QUOTE) for name in extra)
+            raise ValueError(f"{where} has fields that no scenario has: {names}")
         values = {k: v for k, v in row.items() if k in known}
         try:
             values["faults"] = tuple(fault_from_json(f) for f in values.get("faults", ()))
@@ -214,7 +215,7 @@ class Scenario:
             values["rules_off"] = _tuple(values.get("rules_off", ()))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(told(f"{where} is damaged: {error}")) from None
+            raise ValueError(truncated(f"{where} is damaged: {error}")) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.checks.check import FORBIDDEN, Finding
-from kafkalab.limits import told
+from kafkalab.limits import truncated
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.testing.verdict import AnomalyError
 from kafkalab.trace import Frame
@@ -49,7 +49,7 @@ def _saved(lab: LiveCluster, trace: Path) -> str:
     try:
         return f"trace: {trace}\n{lab.save(trace)}".replace("\n", "\n    ")
     except ValueError as reason:
-        return f"no trace is kept: {told(reason)}"
+        return f"no trace is kept: {truncated(reason)}"
 
 
 def frame_lines(lab: LiveCluster, count: int) -> list[str]:
@@ -59,8 +59,10 @@ def frame_lines(lab: LiveCluster, count: int) -> list[str]:
     def act() -> list[Frame]:
         servers = lab.cluster.is_server
         newest_first = reversed(lab.trace.frames.values())
-        told = (f for f in newest_first if f.category != "metadata" and not (servers(f.sender) and servers(f.receiver)))
-        return list(islice(told, count))[::-1]
+        frames = (
+            f for f in newest_first if f.category != "metadata" and not (servers(f.sender) and servers(f.receiver))
+        )
+        return list(islice(frames, count))[::-1]
 
     return [_line(frame, lab.began_ms) for frame in lab.do(act)]
 

@@ -46,7 +46,7 @@ class Asked:
     bodies: tuple[Any, ...]
     aside: Values = field(default_factory=dict)
     known: Any = None
-    """The entry of `Repeated` for it."""
+    """The entry of `RequestCache` for it."""
 
 
 class Message:

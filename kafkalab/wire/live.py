@@ -18,7 +18,7 @@ from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
-from kafkalab.wire.spill_file import FileShelf
+from kafkalab.wire.spill_file import TemporarySpillFile
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
 EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
@@ -63,9 +63,9 @@ class RealTime:
             cluster.schedule.advance(self.now_ms)
             cluster.network.latency_min_ms, cluster.network.latency_spread_ms = 0, 1
             cluster.network.breaks_on_drop = True
-            shelf = FileShelf()
+            spill_file = TemporarySpillFile()
             for broker in cluster.brokers.values():
-                broker.state.shelf = shelf
+                broker.state.spill_file = spill_file
             if prepare is not None:
                 prepare(cluster)
 

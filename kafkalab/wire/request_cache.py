@@ -27,7 +27,7 @@ class Known:
     data: bytes = b""
 
 
-class Repeated:
+class RequestCache:
     """The newest requests, without their correlation ids. What names stand for follows from the image: a new one
     forgets all of them."""
 

@@ -21,7 +21,7 @@ from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
 from kafkalab.wire.names import UNKNOWN_ID, Names
 from kafkalab.wire.primitives import BadMessageError
-from kafkalab.wire.request_cache import Repeated
+from kafkalab.wire.request_cache import RequestCache
 from kafkalab.wire.special import all_topics, asked_topics
 
 log = logging.getLogger("kafkalab.wire")
@@ -55,7 +55,7 @@ class Server:
         self.carried_bytes = 0
         """The length of all requests and responses by now."""
         self.names = Names({})
-        self.repeated = Repeated(self.names)
+        self.request_cache = RequestCache(self.names)
         self._listeners = Listeners(lambda broker: Connection(self, broker), live.alive)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 9092, advertised: str = "") -> None:
@@ -72,7 +72,7 @@ class Server:
             await self.close()
             raise
         self.names = Names(addresses, kafka=self.live.cluster.rules.kafka)
-        self.repeated = Repeated(self.names)
+        self.request_cache = RequestCache(self.names)
         self.names.learn(self.live.cluster.controller.metadata)
         self.live.when_ended, self.live.when_started = self.disconnect, self._listeners.open_again
         self.live.start(asyncio.get_running_loop())
@@ -217,7 +217,7 @@ class Connection(asyncio.Protocol):
         names = self.server.names
         names.learn(self.live.cluster.brokers[self.broker].state.metadata)
         try:
-            asked = self.server.repeated.read(data)
+            asked = self.server.request_cache.read(data)
         except (BadMessageError, UnsupportedVersionError) as error:
             kind = "a version that is not offered" if isinstance(error, UnsupportedVersionError) else "bad bytes"
             self.close(f"{kind}: {error}")
@@ -291,7 +291,7 @@ class Connection(asyncio.Protocol):
             self.close(f"{asked.api} {asked.version} has no answer: a frame is lost, or the broker has crashed")
             return
         try:
-            data = self.server.repeated.response(asked, answers)
+            data = self.server.request_cache.response(asked, answers)
         except Exception:  # a mistake of ours must not reach the brokers, in whose midst this runs
             log.exception("%s: the answer to %s %d", self._peer(), asked.api, asked.version)
             self.close("its answer cannot be written")

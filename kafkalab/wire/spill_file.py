@@ -26,7 +26,7 @@ OBJECT_BYTES = 700
 _PLACE_BITS, _SIZE_BITS = 27, 26
 
 
-class FileShelf:
+class TemporarySpillFile:
     """A `SpillFile` for all logs of a server.
 
     A chunk's number says where it is: file, place and size. A file whose chunks are all freed is closed, which gives

@@ -84,7 +84,7 @@ export const HELP = html`<div class="help" role="dialog" aria-label="Help" hidde
 	<li><b class="role txn-coordinator">TC</b> transaction coordinator, <b class="role group-coordinator">GC</b> group
 	coordinator, <b class="role leader">orders-0</b> what a broker leads.</li>
 	<li>Dashed box: not decided; pointed box: marker.</li>
-	<li>What if: each bar says how the run ends if the row's mishap strikes right after a step. Filled: committed;
+	<li>What if: each bar says how the run ends if the row's fault strikes right after a step. Filled: committed;
 	hatched: aborted; empty: nothing was begun, or the record is there once; dashed: left open, or the record is there
 	twice or never; ✕: a promise breaks. What was just sent still arrives;
 	brokers start again after 20 seconds, clients do not. Click a bar to go there.</li>

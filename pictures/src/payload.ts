@@ -60,7 +60,7 @@ export interface Remembered {
 	batches: Array<[number, number, number]>;
 }
 
-// A change of the picture: see `apply` of `Shown`.
+// A change of the picture: see `apply` of `ViewState`.
 export type Op =
 	| ["node", string, NodeState]
 	| ["roles", string, string[]]

@@ -1,4 +1,4 @@
-// What if it broke here? A strip for each mishap over the slider: what becomes of the run if it happens at a stop.
+// What if it broke here? A strip for each fault over the slider: what becomes of the run if it happens at a stop.
 // The kernel has run every one of these futures; model/what_if_strips.py says how, and has at_stops in Python.
 
 import "./what_if.css";

@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from kafkalab import lab03
 from kafkalab.sim.faults import Drop
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.alternatives import NAMES, Alternatives
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
-from kafkalab.widgets.views.neighbours import NAMES, Neighbours
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.share import Share
 from kafkalab.widgets.views.state_chart import StateChart
@@ -27,13 +27,13 @@ from kafkalab.widgets.views.view import View
 from tests.browser.conftest import LAPTOP, SHOW_WITHIN_MS, Jupyter
 from tests.browser.test_lab03 import screen, twin
 from tests.widgets.screens import agree
+from tests.widgets.test_alternatives_in_the_browser import same as compare_machines
 from tests.widgets.test_client_view_in_the_browser import bare
 from tests.widgets.test_client_view_in_the_browser import screen as client_screen
 from tests.widgets.test_client_view_in_the_browser import twin as client_twin
 from tests.widgets.test_compare_in_the_browser import same as compare_compare
 from tests.widgets.test_cost_meter_in_the_browser import compare as compare_costs
 from tests.widgets.test_fault_panel_in_the_browser import compare as compare_faults
-from tests.widgets.test_neighbours_in_the_browser import same as compare_machines
 from tests.widgets.test_predict_in_the_browser import same as compare_card
 from tests.widgets.test_share_in_the_browser import same as compare_share
 from tests.widgets.test_verdict_in_the_browser import compare as compare_verdict
@@ -46,7 +46,7 @@ CELLS = (
     "from kafkalab import *\njourney = Journey(lab03())", "Sequence(journey)", "LogTape(journey)",
     "StateChart(journey)",
     "ClusterMap(journey)", "ClientView(journey)", "FaultPanel(journey)", "Verdict(journey)", "Share(journey)",
-    "Compare(journey, lab03().with_faults(Drop('EndTxn#1')))", "CostMeter(journey)", "Neighbours()", CARD,
+    "Compare(journey, lab03().with_faults(Drop('EndTxn#1')))", "CostMeter(journey)", "Alternatives()", CARD,
 )  # fmt: skip
 LAST = ".klab.predict"
 
@@ -166,8 +166,8 @@ def test_the_cost_meter_counts_up_to_where_the_other_pictures_stand(desk: Desk) 
 
 
 def test_four_machines_walk_and_are_pressed_together(desk: Desk) -> None:
-    view = Neighbours()
-    desk.widget("neighbours")
+    view = Alternatives()
+    desk.widget("alternatives")
     compare_machines(desk.page, view)
     for key, action in (("ArrowRight", "right"), ("ArrowRight", "right"), ("2", NAMES[1]), ("End", "end")):
         desk.page.keyboard.press(key)

@@ -13,7 +13,7 @@ from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.widgets.payload.payload import payload_of
-from kafkalab.widgets.payload.text import Payload, batch_outcome, fold, stops
+from kafkalab.widgets.payload.text import Payload, batch_outcome, replay, stops
 from kafkalab.widgets.payload.tour import walk, with_walk
 from tests.browser.conftest import empty_page
 
@@ -93,7 +93,7 @@ def screen(widget: Locator) -> dict[str, object]:
 
 def twin(payload: Payload, step: int) -> dict[str, object]:
     """The same, from the text twin's fold."""
-    shown = fold(payload, step)
+    shown = replay(payload, step)
     strips = {p: shown.strip(p) for p in payload["partitions"]}
     states = [t["state"] for t in shown.transactions.values()]
     return {

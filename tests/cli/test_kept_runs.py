@@ -58,7 +58,7 @@ def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path) -> None:
     off = (rules.DEDUPLICATION.name,)
     job = Job(scenario=replace(ONE, rules_off=off), find=("duplicate",), kinds=("drop", "crash"))
     with closing(KeptRuns(tmp_path / "runs.sqlite")) as kept:
-        for one in (job, replace(job, mishaps=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
+        for one in (job, replace(job, sequences=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
             trial = attempt(one)
             kept.keep(key_of(one), trial)
             assert kept.known(key_of(one)) == trial

@@ -42,9 +42,9 @@ def test_no_fault_names_a_step_which_is_another_one_in_another_configuration() -
     assert drawn_faults(3, most=0) == ()
 
 
-def test_without_a_mishap_every_input_is_copied_once_by_all() -> None:
+def test_without_a_fault_every_input_is_copied_once_by_all() -> None:
     for clients in ("acks=1", "idempotent", "transactions"):
-        history = history_of_seed(Runs(first=1, last=1, clients=clients, mishaps=0), 1)
+        history = history_of_seed(Runs(first=1, last=1, clients=clients, faults=0), 1)
         reads = Counter((r.isolation_level, r.value) for r in history.reads if r.process.startswith("final-")
                         and r.key.startswith("out-"))  # fmt: skip
         assert len(reads) == 2 * PARTITIONS * INPUTS
@@ -137,8 +137,8 @@ def test_the_table_and_the_chart_are_as_they_were_looked_at() -> None:
         ({"clients": "acks=0"}, "no clients 'acks=0'; there are acks=1, idempotent, transactions"),
         ({"clients": "acks=1", "scenario": "some.klab"}, "give clients or a scenario, not both"),
         ({"cluster_level": 1}, "belong to clients; name a configuration, too"),
-        ({"mishaps": 1}, "belong to clients; name a configuration, too"),
-        ({"clients": "idempotent", "mishaps": 10}, "0 to 9 mishaps at most, not 10"),
+        ({"faults": 1}, "belong to clients; name a configuration, too"),
+        ({"clients": "idempotent", "faults": 10}, "0 to 9 faults at most, not 10"),
         ({"clients": "idempotent", "cluster_level": 3}, "a cluster level is 0, 1 or 2, not 3"),
     ],
 )

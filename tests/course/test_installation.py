@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.course.installation import RECORD, Laid, is_laid, lay, shipped_files
+from kafkalab.course.installation import RECORD, Installed, install, is_installed, shipped_files
 
 LINKS = re.compile(r"\]\((?!https?:|#)([^)\s#]+)")
 LAB, PAGE = "labs/03_a_full_commit.ipynb", "docs/bugs.md"
@@ -48,83 +48,83 @@ def held(folder: Path) -> dict[str, bytes]:
 
 
 def test_an_empty_folder_gets_everything(tmp_path: Path) -> None:
-    laid = lay(course(), tmp_path)
-    assert (laid.added, laid.replaced, laid.beside) == ([LAB, PAGE], [], {})
+    installed = install(course(), tmp_path)
+    assert (installed.added, installed.replaced, installed.beside) == ([LAB, PAGE], [], {})
     assert held(tmp_path) == course()
-    assert is_laid(tmp_path)
+    assert is_installed(tmp_path)
 
 
 def test_a_second_time_nothing_happens(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
-    assert lay(course(), tmp_path) == Laid()
+    install(course(), tmp_path)
+    assert install(course(), tmp_path) == Installed()
 
 
 def test_work_stays_while_the_course_is_the_same(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / LAB).write_bytes(MINE)
-    assert lay(course(), tmp_path) == Laid()
+    assert install(course(), tmp_path) == Installed()
     assert (tmp_path / LAB).read_bytes() == MINE
 
 
 def test_a_newer_lab_replaces_one_that_was_not_changed(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
-    assert lay(course(NEW), tmp_path) == Laid(replaced=[LAB])
+    install(course(), tmp_path)
+    assert install(course(NEW), tmp_path) == Installed(replaced=[LAB])
     assert held(tmp_path) == course(NEW)
 
 
 def test_opening_a_notebook_is_no_change_and_running_it_is(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / LAB).write_bytes(notebook("version = 1", python="3.13"))
-    assert lay(course(NEW), tmp_path).replaced == [LAB]
+    assert install(course(NEW), tmp_path).replaced == [LAB]
     (tmp_path / LAB).write_bytes(notebook("version = 2", output="mine"))
-    assert lay(course(NEWEST), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
+    assert install(course(NEWEST), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
 
 
 def test_a_newer_lab_is_put_beside_work_once(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / LAB).write_bytes(MINE)
     beside = "labs/new_03_a_full_commit.ipynb"
-    assert lay(course(NEW), tmp_path) == Laid(beside={LAB: beside})
+    assert install(course(NEW), tmp_path) == Installed(beside={LAB: beside})
     assert held(tmp_path) == course(MINE) | {beside: NEW}
-    assert lay(course(NEW), tmp_path) == Laid()
+    assert install(course(NEW), tmp_path) == Installed()
 
 
 def test_the_one_beside_is_replaced_by_the_next_unless_somebody_worked_in_it(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / LAB).write_bytes(MINE)
     first, second = "labs/new_03_a_full_commit.ipynb", "labs/new2_03_a_full_commit.ipynb"
-    lay(course(NEW), tmp_path)
-    assert lay(course(NEWEST), tmp_path).beside == {LAB: first}
+    install(course(NEW), tmp_path)
+    assert install(course(NEWEST), tmp_path).beside == {LAB: first}
     (tmp_path / first).write_bytes(notebook("more work"))
-    assert lay(course(OLD), tmp_path).beside == {LAB: second}
+    assert install(course(OLD), tmp_path).beside == {LAB: second}
     assert held(tmp_path) == course(MINE) | {first: notebook("more work"), second: OLD}
 
 
 def test_a_new_lab_is_added_and_one_that_is_gone_from_the_course_stays(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     later = {"labs/07_timeouts.ipynb": NEW, PAGE: b"# Bugs\n"}
-    assert lay(later, tmp_path) == Laid(added=["labs/07_timeouts.ipynb"])
+    assert install(later, tmp_path) == Installed(added=["labs/07_timeouts.ipynb"])
     assert (tmp_path / LAB).read_bytes() == OLD
 
 
 def test_a_deleted_lab_is_copied_again(tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / LAB).unlink()
-    assert lay(course(), tmp_path) == Laid(added=[LAB])
+    assert install(course(), tmp_path) == Installed(added=[LAB])
 
 
 def test_a_file_of_the_same_name_that_nobody_copied_stays(tmp_path: Path) -> None:
     (tmp_path / "labs").mkdir()
     (tmp_path / LAB).write_bytes(MINE)
-    assert lay(course(), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
+    assert install(course(), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
     assert (tmp_path / LAB).read_bytes() == MINE
 
 
 @pytest.mark.parametrize("record", [b"", b"{}", b'{"files": 3}', b"\xff", b"[" * 100_000])
 def test_without_a_readable_record_whatever_differs_is_work(record: bytes, tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / RECORD).write_bytes(record)
-    assert lay(course(NEW), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
+    assert install(course(NEW), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
     assert (tmp_path / LAB).read_bytes() == OLD
 
 
@@ -132,9 +132,9 @@ def test_without_a_readable_record_whatever_differs_is_work(record: bytes, tmp_p
     "text", [b"", b"not JSON", b"[]", b'{"cells": 3}', b'{"cells": [{"cell_type": "code"}]}', b"\xff"]
 )
 def test_a_damaged_notebook_is_work_too(text: bytes, tmp_path: Path) -> None:
-    lay(course(), tmp_path)
+    install(course(), tmp_path)
     (tmp_path / LAB).write_bytes(text)
-    assert lay(course(NEW), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
+    assert install(course(NEW), tmp_path).beside == {LAB: "labs/new_03_a_full_commit.ipynb"}
     assert (tmp_path / LAB).read_bytes() == text
 
 
@@ -148,9 +148,9 @@ def test_what_was_stopped_goes_on_and_leaves_no_half_file(tmp_path: Path, monkey
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space"):
-        lay(files, tmp_path)
+        install(files, tmp_path)
     assert held(tmp_path) == {LAB: OLD}
-    assert lay(files, tmp_path).added == [PAGE, "more"]
+    assert install(files, tmp_path).added == [PAGE, "more"]
     assert held(tmp_path) == files
 
 

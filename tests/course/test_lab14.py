@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from kafkalab.alternatives.matrix import COLUMNS, WORDS, matrix
+from kafkalab.alternatives.presses import MODELS, MOMENTS
 from kafkalab.course.lab14 import exercise_1, exercise_2, exercise_3
 from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.grading.tables import Table
-from kafkalab.neighbours.matrix import COLUMNS, WORDS, matrix
-from kafkalab.neighbours.presses import MODELS, MOMENTS
 from tests.grading.told import told
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")

@@ -163,7 +163,7 @@ def lines_run(scenarios: list[Scenario]) -> Lines:
     for scenario in scenarios:
         base = Job(scenario=scenario, find=named(()), kinds=KINDS)
         follow = attempt(base).follow
-        struck = [replace(base, mishaps=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]]
+        struck = [replace(base, sequences=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]]
         _traced([replace(base, kinds=()), *struck], found)
     return found
 
@@ -302,7 +302,7 @@ def searched(usual: list[Futures]) -> dict[str, float | str]:
             for engine, one in first.items():
                 more = [explore(scenario, (), (), 1, engine, budget, seed).covered.runs for seed in SEEDS[1:]]
                 row[engine] = median([one.covered.runs, *more])
-            kind = shown.mishaps[0].kind if shown.mishaps else "nothing"
+            kind = shown.sequences[0].kind if shown.sequences else "nothing"
             return {**row, "shown": shown.findings[0].anomaly, "kind": kind}
     return {"end": "show in no search"}
 

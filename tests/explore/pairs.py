@@ -1,6 +1,6 @@
 """All sets of two faults of the generic programs in small, with all rules on. It can be stopped, and goes on later.
 
-Each set of one whose run is like no other is extended by every mishap behind it: first by those that strike before the
+Each set of one whose run is like no other is extended by every fault behind it: first by those that strike before the
 run is as usual again, then, in a second round, by the others. What was run is in a file for each program and profile,
 one line for each set of one and round; `table` makes the table of docs/campaign.md of them.
 """
@@ -79,7 +79,7 @@ class Pairs:
     job: Job
     seen: dict[str, None] = field(default_factory=dict)
     alone: dict[object, None] = field(default_factory=dict)
-    """The mishaps that show something without any other."""
+    """The faults that show something without any other."""
 
     def ones(self, base: Trial) -> tuple[list[FaultSequence], Extended]:
         """Run all sets of one fault; return those to be extended, and what came of it."""
@@ -103,7 +103,7 @@ class Pairs:
     def extended(self, number: int, one: FaultSequence, round_: int) -> Extended:
         """Run the sets of two that begin with this fault, those of one round."""
         row, begun = Extended(number, round_), time.process_time()
-        base = attempt(replace(self.job, mishaps=(one,)))
+        base = attempt(replace(self.job, sequences=(one,)))
         row.left_out["without support, or repeated"] = base.left_out
         open_ = list(base.follow)
         for two in open_:  # which grows
@@ -116,8 +116,8 @@ class Pairs:
         row.seconds = time.process_time() - begun
         return row
 
-    def _make(self, row: Extended, mishaps: tuple[FaultSequence, ...]) -> Trial:
-        trial = attempt(replace(self.job, mishaps=mishaps, kinds=()))
+    def _make(self, row: Extended, sequences: tuple[FaultSequence, ...]) -> Trial:
+        trial = attempt(replace(self.job, sequences=sequences, kinds=()))
         row.runs += 1
         if trial.in_vain:
             _count(row, "change nothing")
@@ -125,7 +125,7 @@ class Pairs:
         row.futures.append(trial.future[:12])
         if trial.findings:
             names = " + ".join(dict.fromkeys(one.anomaly for one in trial.findings))
-            row.finds.setdefault(names, []).append(", ".join(map(repr, faults_of(mishaps))))
+            row.finds.setdefault(names, []).append(", ".join(map(repr, faults_of(sequences))))
         elif trial.end != ENDED:
             _count(row, "never come to an end")
         return trial

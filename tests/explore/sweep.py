@@ -21,11 +21,11 @@ from kafkalab.explore.moments import ABSORBED, RECOVERY
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
 
-Mishaps = tuple[FaultSequence, ...]
+Sequences = tuple[FaultSequence, ...]
 Faults = tuple[Fault, ...]
 Class = tuple[str, str]
 FOLLOWERS = 4
-"""By how many mishaps a set of two is extended at most."""
+"""By how many faults a set of two is extended at most."""
 
 
 @dataclass(slots=True)
@@ -41,10 +41,10 @@ class Sweep:
     futures: dict[str, None] = field(default_factory=dict)
     classes: dict[tuple[Class, Class], bool] = field(default_factory=dict)
     """The pairs of classes that can follow each other, and whether one of them was run."""
-    finds: dict[tuple[str, ...], list[Mishaps]] = field(default_factory=dict)
+    finds: dict[tuple[str, ...], list[Sequences]] = field(default_factory=dict)
     alone: dict[Faults, None] = field(default_factory=dict)
-    """The mishaps that show something without any other."""
-    threes: list[tuple[tuple[float, ...], int, Mishaps]] = field(default_factory=list)
+    """The faults that show something without any other."""
+    threes: list[tuple[tuple[float, ...], int, Sequences]] = field(default_factory=list)
     again: int = 0
     kept: int = 0
     extended: int = 0
@@ -98,18 +98,18 @@ class Sweep:
                     heappush(self.threes, (order, len(self.futures), (one, two)))
         self.open_pairs += len(open_) - len(done)
 
-    def _threes(self, pair: Mishaps) -> None:
+    def _threes(self, pair: Sequences) -> None:
         """Extend a set of two by what follows from its faults."""
         follow = (three for three in self._follow(pair) if three.rank.tier == RECOVERY and self._is_open(three))
         for three in islice(follow, FOLLOWERS):
             self._is_new(self._make((*pair, three)), (*pair, three))
 
-    def _follow(self, mishaps: Mishaps) -> tuple[FaultSequence, ...]:
+    def _follow(self, sequences: Sequences) -> tuple[FaultSequence, ...]:
         self.again += 1
-        return attempt(replace(self.job, mishaps=mishaps)).follow
+        return attempt(replace(self.job, sequences=sequences)).follow
 
     def _is_open(self, one: FaultSequence) -> bool:
-        """Return whether a further mishap is to be tried; count why not."""
+        """Return whether a further fault is to be tried; count why not."""
         if one.rank.tier == ABSORBED:
             self.pruned["strike where the run is as usual again"] += 1
         elif one.faults in self.alone:
@@ -118,20 +118,20 @@ class Sweep:
             return True
         return False
 
-    def _make(self, mishaps: Mishaps) -> Trial:
-        self.tried[len(mishaps)] += 1
-        return attempt(replace(self.job, mishaps=mishaps, kinds=()))
+    def _make(self, sequences: Sequences) -> Trial:
+        self.tried[len(sequences)] += 1
+        return attempt(replace(self.job, sequences=sequences, kinds=()))
 
-    def _is_new(self, trial: Trial, mishaps: Mishaps) -> bool:
+    def _is_new(self, trial: Trial, sequences: Sequences) -> bool:
         """Take note of what a run showed; return whether larger sets may begin with its faults."""
         if trial.in_vain:
             self.pruned["change nothing"] += 1
             return False
         if trial.findings:
             names = dict.fromkeys(f.anomaly for f in trial.findings)
-            self.finds.setdefault((*names, *map(_struck, mishaps)), []).append(mishaps)
-            if len(mishaps) == 1:
-                self.alone[mishaps[0].faults] = None
+            self.finds.setdefault((*names, *map(_struck, sequences)), []).append(sequences)
+            if len(sequences) == 1:
+                self.alone[sequences[0].faults] = None
             return False
         self.pruned["never come to an end"] += trial.end != ENDED
         if trial.future in self.futures:
@@ -156,10 +156,10 @@ class Sweep:
                 yield f"  {' + '.join(kind)}: {len(sets)} of these sets, first {first}"
 
 
-def _class(mishap: FaultSequence) -> Class:
-    return mishap.kind, mishap.place
+def _class(sequence: FaultSequence) -> Class:
+    return sequence.kind, sequence.place
 
 
-def _struck(mishap: FaultSequence) -> str:
-    """Return what a mishap strikes, without numbers: "late Produce", "crash", "clock"."""
-    return f"{mishap.kind} {getattr(mishap.faults[0], 'frame', '').partition('#')[0]}".strip()
+def _struck(sequence: FaultSequence) -> str:
+    """Return what a fault strikes, without numbers: "late Produce", "crash", "clock"."""
+    return f"{sequence.kind} {getattr(sequence.faults[0], 'frame', '').partition('#')[0]}".strip()

@@ -1,4 +1,4 @@
-"""The order in which mishaps are tried: each kind in its turn, spread over the run, what decides first."""
+"""The order in which faults are tried: each kind in its turn, spread over the run, what decides first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from kafkalab.explore.anomalies import OTHER, named
 from kafkalab.explore.answers import other_answers
-from kafkalab.explore.candidates import _decides, _spread, mishaps_after
+from kafkalab.explore.candidates import _decides, _spread, sequences_after
 from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.fault_sequence import FAULTS_OF_KIND, KINDS, FaultSequence
 from kafkalab.explore.lineage import absorbed_after, endings_of
@@ -30,8 +30,8 @@ def run() -> Cluster:
 
 
 def crashes(run: Cluster) -> list[FaultSequence]:
-    mishaps, _ = mishaps_after(run, run.start, ("crash",))
-    return [one for one in mishaps if one.rank.tier <= RECOVERY + 1]
+    sequences, _ = sequences_after(run, run.start, ("crash",))
+    return [one for one in sequences if one.rank.tier <= RECOVERY + 1]
 
 
 def test_each_beginning_covers_the_whole_run() -> None:
@@ -52,10 +52,10 @@ def test_a_crash_is_tried_first_where_a_decision_is_written(run: Cluster) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_has_mishaps_of_its_own(kind: str) -> None:
+def test_each_kind_has_faults_of_its_own(kind: str) -> None:
     """A late frame is aimed at by the run without it; alone, it is tried at a few distances."""
     old = ran(two_partition_transactions("1.0"))  # its level can be raised
-    found, _ = mishaps_after(old, old.start, (kind,))
+    found, _ = sequences_after(old, old.start, (kind,))
     assert found
     assert {one.kind for one in found} == {kind}
     assert all(FAULTS_OF_KIND[kind] in {type(fault).__name__ for fault in one.faults} for one in found)
@@ -63,14 +63,14 @@ def test_each_kind_has_mishaps_of_its_own(kind: str) -> None:
 
 def test_a_broker_without_the_others_is_tried_before_every_other_cut(run: Cluster) -> None:
     """Rank a cut that the controller does not see before the others: the broker behind it stays leader."""
-    found, _ = mishaps_after(run, run.start, ("cut",))
+    found, _ = sequences_after(run, run.start, ("cut",))
     cuts = [(one.rank.kind, fault) for one in found for fault in one.faults if isinstance(fault, Cut)]
     assert {("controller" in nodes_of(cut.b), kind) for kind, cut in cuts} == {(False, -1), (True, KINDS.index("cut"))}
 
 
 def test_the_same_run_has_the_same_order(run: Cluster) -> None:
     again = ran(ONE)
-    assert mishaps_after(run, run.start) == mishaps_after(again, again.start)
+    assert sequences_after(run, run.start) == sequences_after(again, again.start)
 
 
 def test_what_both_ends_of_a_late_frame_do_while_it_flies_is_tried_early() -> None:
@@ -126,7 +126,7 @@ def test_a_frame_that_is_sent_again_while_nothing_changes_is_struck_once(run: Cl
     struck = ran(ONE.with_faults(Cut("b3", side, at_step=run.start + 5), Heal("b3", side, at_ms=75_000)))
     asked = [e for e in struck.trace.of("send") if e.name == "InitProducerId"]
     assert len(asked) > 100
-    found, left_out = mishaps_after(struck, struck.start, ("drop",))
+    found, left_out = sequences_after(struck, struck.start, ("drop",))
     dropped = {fault.frame for one in found for fault in one.faults if isinstance(fault, Drop)}
     assert 0 < len(dropped & {e.frame for e in asked}) < 10
     assert asked[0].frame in dropped
@@ -155,7 +155,7 @@ def test_what_strikes_where_a_run_is_as_usual_again_comes_last(run: Cluster) -> 
     doubled = ran(ONE.with_faults(Duplicate("Metadata#1")))
     absorbed = absorbed_after(doubled.trace, usual)
     assert 0 < absorbed < doubled.trace.steps / 2
-    found, _ = mishaps_after(doubled, doubled.start, ("drop", "crash"), absorbed=absorbed)
+    found, _ = sequences_after(doubled, doubled.start, ("drop", "crash"), absorbed=absorbed)
     tiers = [one.rank.tier for one in found]
     assert tiers == sorted(tiers)
     assert all((one.step > absorbed) == (one.rank.tier == ABSORBED) for one in found)
@@ -166,6 +166,6 @@ def test_what_strikes_where_a_run_is_as_usual_again_comes_last(run: Cluster) -> 
     assert absorbed_after(run.trace, {**usual, "gone": [1]}) == run.trace.steps
 
 
-def test_a_mishap_names_what_it_strikes(run: Cluster) -> None:
-    places = {one.place for one in mishaps_after(run, run.start)[0]}
+def test_a_fault_names_what_it_strikes(run: Cluster) -> None:
+    places = {one.place for one in sequences_after(run, run.start)[0]}
     assert {"Produce", "EndTxnResponse", "PrepareCommit", "marker", "records"} <= places

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafkalab.explore.anomalies import named
-from kafkalab.explore.candidates import late_arrivals, mishaps_after
+from kafkalab.explore.candidates import late_arrivals, sequences_after
 from kafkalab.explore.experiment import Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence
 from kafkalab.explore.redundant_faults import given_up_ms
@@ -47,7 +47,7 @@ def acts(scenario: Scenario, *faults: Fault) -> list[tuple[str, str, str]]:
 def test_a_frame_that_is_heard_once_is_not_doubled() -> None:
     scenario = transaction_in_small()
     cluster = run_to_end(scenario)[0]
-    doubled = {one.faults[0] for one in mishaps_after(cluster, cluster.start, ("duplicate",))[0]}
+    doubled = {one.faults[0] for one in sequences_after(cluster, cluster.start, ("duplicate",))[0]}
     frames = [f.id for f in cluster.trace.frames.values() if f.sent_step > cluster.start]
     left = [name for name in frames if Duplicate(name) not in doubled]
     assert 20 < len(left) < len(frames)
@@ -59,7 +59,7 @@ def test_what_nobody_hears_any_more_is_as_good_as_lost() -> None:
     scenario = next_transaction_in_small()
     cluster = run_to_end(scenario)[0]
     count = 0
-    for one in mishaps_after(cluster, cluster.start, ("drop",))[0]:
+    for one in sequences_after(cluster, cluster.start, ("drop",))[0]:
         lost = run_to_end(scenario.with_faults(*one.faults))[0]
         assert isinstance(one.faults[0], Drop)
         frame = lost.trace.frames[one.faults[0].frame]
@@ -102,11 +102,11 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     rows = done(path)
     assert len(rows) == 1 + 2 * first[0].kept
     assert rows[0] == first[0]
-    assert {len(job.mishaps) for job in made} == {0, 1, 2}
+    assert {len(job.sequences) for job in made} == {0, 1, 2}
     assert list(table(tmp_path))[2].endswith("| all |")
     made.clear()
     run(tiny, "4.x/TV2", tmp_path)
-    assert max(len(job.mishaps) for job in made) == 1
+    assert max(len(job.sequences) for job in made) == 1
     path.write_text(path.read_text("utf-8")[:-20], "utf-8")
     assert done(path) == rows[:-1]
     run(tiny, "4.x/TV2", tmp_path)

@@ -25,7 +25,7 @@ def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[FaultS
     """The first sets that a search of the scenario draws."""
     run = Run.of(run_to_end(scenario)[0])
     job = Job(scenario=scenario, find=named(()), kinds=KINDS)
-    return [each.mishaps for each in islice(anything(job, run, most, Random(seed)), COUNT)]
+    return [each.sequences for each in islice(anything(job, run, most, Random(seed)), COUNT)]
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def test_what_is_drawn_are_faults_of_the_scenario(ones: list[FaultSequence]) -> 
     scenario = two_partition_transactions()
     for one in ones:
         scenario.with_faults(*one.faults)
-    for mishaps in drawn(scenario, most=3, seed=2)[:100]:
-        scenario.with_faults(*faults_of(mishaps))
-        assert [one.step for one in mishaps] == sorted(one.step for one in mishaps)
+    for sequences in drawn(scenario, most=3, seed=2)[:100]:
+        scenario.with_faults(*faults_of(sequences))
+        assert [one.step for one in sequences] == sorted(one.step for one in sequences)
 
 
 def test_frames_and_steps_are_those_of_the_whole_run(ones: list[FaultSequence]) -> None:

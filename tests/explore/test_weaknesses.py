@@ -77,11 +77,11 @@ def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() 
     """At version 1 a producer asks every 20 ms, so that the run comes to its limit before the third marker is sent."""
     lost = tuple(FaultSequence("drop", (Drop(name),), 0) for name in ("WriteTxnMarkers#1", "WriteTxnMarkers#3"))
     scenario = two_partition_transactions("4.x/TV1")
-    trial = attempt(Job(scenario=scenario, find=named(()), mishaps=lost))
+    trial = attempt(Job(scenario=scenario, find=named(()), sequences=lost))
     assert (trial.end, trial.findings) == (RUNAWAY, ())
 
 
-def test_of_the_finds_only_those_with_the_fewest_mishaps_are_told() -> None:
+def test_of_the_finds_only_those_with_the_fewest_faults_are_told() -> None:
     sweep = Sweep.of(idempotent_produce(), 1, 1)
     sweep.finds = {("duplicate", "crash"): [()], ("duplicate", "crash", "drop Produce"): [()], ("G1a", "crash"): [()]}
     assert [line.split(":")[0].strip() for line in sweep.told()][-2:] == ["duplicate + crash", "G1a + crash"]

@@ -35,10 +35,10 @@ def test_with_all_rules_on_no_step_is_red(strips: dict[str, list[WhatIf]]) -> No
     assert not any(one.broken for strip in strips.values() for one in strip)
 
 
-@pytest.mark.parametrize("mishap", [CLIENT, COORDINATOR])
-def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]], mishap: str) -> None:
+@pytest.mark.parametrize("kind", [CLIENT, COORDINATOR])
+def test_every_verdict_is_that_of_a_crash_right_there(strips: dict[str, list[WhatIf]], kind: str) -> None:
     checked = 0
-    for one in strips[mishap][5::20]:
+    for one in strips[kind][5::20]:
         crash, *restart = one.faults
         assert isinstance(crash, Crash)
         there = ran(ONE.with_faults(replace(crash, at_step=one.step), *restart))

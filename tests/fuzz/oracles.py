@@ -24,13 +24,13 @@ from kafkalab.sim.faults import Drop
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.alternatives import Alternatives
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
-from kafkalab.widgets.views.neighbours import Neighbours
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
@@ -100,7 +100,7 @@ def widgets() -> list[Any]:
         *(journey, Sequence(journey), LogTape(journey), ClusterMap(journey), StateChart(journey), FaultPanel(journey)),
         *(Verdict(journey), Share(journey), ClientView(journey), Predict("How many?", answer=3)),
         Compare(lab03(), lab03().with_faults(Drop("EndTxn#1"))),
-        *(CostMeter(journey), Neighbours("coordinator"), museum().chooser),
+        *(CostMeter(journey), Alternatives("coordinator"), museum().chooser),
     ]
     for widget in made:
         widget.sent = []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.alternatives.presses import run
 from kafkalab.course.lab14.scenario import lab14
 from kafkalab.grading.builder import SOLUTIONS, read
-from kafkalab.neighbours.presses import run
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.faults import Crash

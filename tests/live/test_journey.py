@@ -17,7 +17,7 @@ from kafkalab.live.journey import NOT_UNDONE, NOTHING_WAITS, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.payload.tour import AT_MOST, LISTS, with_walk
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
@@ -74,7 +74,7 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
             joined[part["tails"][name] :] = part[name]
         assert joined == grown_payload.whole[name]
     last = len(rows) - 1
-    assert fold(grown_payload.whole, last) == fold(whole, last)
+    assert replay(grown_payload.whole, last) == replay(whole, last)
     assert [part["from"] for part in parts] == sorted(part["from"] for part in parts)
     assert all(event["at"] < CALL_S * 1000 for event in grown_payload.whole["events"])
 

@@ -11,7 +11,7 @@ from kafkalab.live.tap import Tap
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.recording import Recording
 from kafkalab.widgets.model.futures import Run, payload_with_actions
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.sequence import Sequence
 from tests.live.conftest import CALL_S, Client
 from tests.live.test_journey import soon
@@ -45,7 +45,7 @@ def test_a_view_grows_as_a_recording_of_the_whole_would_be(tap: Tap, app: Client
     whole = payload_with_actions(Run(cluster=tap.recording()))
     assert view.payload["frames"] == whole["frames"]
     last = len(whole["events"]) - 1
-    assert fold(view.payload, last) == fold(whole, last)
+    assert replay(view.payload, last) == replay(whole, last)
     for name in ("nodes", "partitions", "transactions", "chapters", "ranks", "marks", "profile"):
         assert view.payload[name] == whole[name], name
     assert "begin 2" in view.text()

@@ -34,7 +34,7 @@ def test_a_read_passes_over_a_segment_of_which_nothing_is_left() -> None:
 def test_a_reader_of_a_long_log_of_several_segments_gets_it_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafkalab.log.batch_list.MEMORY_BYTES", 8)
     monkeypatch.setattr("kafkalab.log.partition_log.READ_BYTES", 500)
-    log = PartitionLog("t-0", shelf=Memory())
+    log = PartitionLog("t-0", spill_file=Memory())
     log.batches._most = 8
     for number in range(600):
         log.append(batch(number), 0)

@@ -17,7 +17,7 @@ from kafkalab.history.export import history_of
 from kafkalab.programs.moments import DECIDED, OPEN, REBALANCE, dry_run, moments_of
 from kafkalab.programs.random_cluster import SETTINGS
 from kafkalab.programs.random_faults import lets_a_batch_be_overtaken, outlives_its_retry
-from kafkalab.programs.random_scenarios import Seeded, random_mishap, random_scenario, random_work
+from kafkalab.programs.random_scenarios import Seeded, random_scenario, random_survivable_fault, random_work
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import ABORTED_FILTER
 from kafkalab.sim import faults
@@ -92,7 +92,7 @@ def test_a_missing_rule_is_found_and_shrinks_to_a_scenario_that_can_be_pasted() 
 def drawn_from(work: Scenario, times: int, unclean: bool = False) -> list[faults.Fault]:
     """The faults that so many seeds draw from a run of this work."""
     run = dry_run(work)
-    return [fault for seed in range(times) for fault in random_mishap(Seeded(seed), run, unclean)]
+    return [fault for seed in range(times) for fault in random_survivable_fault(Seeded(seed), run, unclean)]
 
 
 def work(profile: str = "4.x/TV2", **more: Any) -> Scenario:
@@ -134,8 +134,8 @@ def test_most_moments_are_in_a_transaction_or_a_rebalance_and_rare_frames_are_st
 
 
 def test_an_unclean_election_comes_when_the_replica_has_fallen_behind() -> None:
-    found = [random_mishap(Seeded(seed), dry_run(work()), unclean=True) for seed in range(12)]
-    elections = [mishap for mishap in found if isinstance(mishap[-1], faults.ElectLeader) and mishap[-1].unclean]
+    found = [random_survivable_fault(Seeded(seed), dry_run(work()), unclean=True) for seed in range(12)]
+    elections = [drawn for drawn in found if isinstance(drawn[-1], faults.ElectLeader) and drawn[-1].unclean]
     for cut, heal, election in elections:
         assert cut.at_ms < heal.at_ms < election.at_ms  # type: ignore[union-attr]
     assert elections

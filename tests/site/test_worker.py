@@ -18,7 +18,7 @@ from typing import Any
 import ipywidgets
 import pytest
 
-from kafkalab import Cluster, Crash, Drop, Journey, Neighbours, Scenario, Sequence, Share, lab00, lab03
+from kafkalab import Alternatives, Cluster, Crash, Drop, Journey, Scenario, Sequence, Share, lab00, lab03
 from kafkalab.reference.gallery import Exhibit, Gallery
 from kafkalab.sim.codec import code_of
 from kafkalab.site.book import recorder
@@ -194,9 +194,9 @@ def test_a_picture_answers_what_it_is_asked_of_the_run_that_is_shown(talk: Talk)
 
 def test_the_four_machines_are_pressed_without_a_run(talk: Talk) -> None:
     values = {"pressed": "no fault", "again": True, "place": "decided", "size": "laptop", "panels": [], "presses": []}
-    talk.say(kind="view", id="n", part="neighbours", journey="", values=values)
+    talk.say(kind="view", id="n", part="alternatives", journey="", values=values)
     said = talk.ask("n", kind="press", action="coordinator")
-    here = Neighbours(again=True)
+    here = Alternatives(again=True)
     here.press("coordinator")
     assert said[0]["state"] == json.loads(json.dumps(here.get_state(["panels", "pressed"])))
 

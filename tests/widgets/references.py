@@ -22,13 +22,13 @@ from kafkalab.reference.exhibits import museum
 from kafkalab.sim.faults import Crash, Cut, Drop, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
+from kafkalab.widgets.views.alternatives import Alternatives
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
-from kafkalab.widgets.views.neighbours import Neighbours
 from kafkalab.widgets.views.predict import Predict
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
@@ -158,11 +158,11 @@ MADE: dict[str, Callable[[], Picture]] = {
     "verdict": lambda: Verdict(_torn()),
     "cost_meter": _costs,
     "chooser": lambda: museum().chooser,
-    "neighbours": lambda: Neighbours("coordinator", place="told"),
+    "alternatives": lambda: Alternatives("coordinator", place="told"),
     "share": lambda: Share(lab03(seed=7).with_faults(Drop("EndTxn#1"))),
     "predict": _card,
 }
-FEWER = ("across", "fault_panel", "compare", "verdict", "cost_meter", "chooser", "neighbours", "share", "predict")
+FEWER = ("across", "fault_panel", "compare", "verdict", "cost_meter", "chooser", "alternatives", "share", "predict")
 CASES = {
     f"{name}_{mode}": Case(make=make, mode=mode)
     for name, make in MADE.items()

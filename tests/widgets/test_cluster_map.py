@@ -12,7 +12,7 @@ from kafkalab.programs.groups import two_members
 from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Heal, Hold, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.cluster import in_flight, node_words, partition_words, replica_word, walls
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.cluster_map import ClusterMap
 
 DATA = Path(__file__).parents[2] / "data"
@@ -32,7 +32,7 @@ def test_replicas_are_leader_in_sync_or_out_of_sync_as_the_controller_says() -> 
     faults = (Cut("b1", ("b2", "b3"), at_step=100), AdvanceClock(40_000, at_step=150))
     view = ClusterMap(lab03().with_faults(*faults))
     final = view.cluster.controller.metadata
-    shown = fold(view.payload, len(view.payload["events"]) - 1)
+    shown = replay(view.payload, len(view.payload["events"]) - 1)
     for partition in view.payload["partitions"]:
         info = final.partitions[partition]
         words = {b: replica_word(shown, partition, b) for b in info.replicas}
@@ -46,9 +46,9 @@ def test_a_cut_is_a_wall_until_it_is_healed() -> None:
     events = view.payload["events"]
     cut = next(e["step"] for e in events if e["name"] == "Cut")
     heal = next(e["step"] for e in events if e["name"] == "Heal")
-    assert walls(view.payload, fold(view.payload, cut - 1)) == []
-    assert walls(view.payload, fold(view.payload, cut)) == ["b1 | b2", "b1 | controller"]
-    assert walls(view.payload, fold(view.payload, heal)) == ["b1 | controller"]
+    assert walls(view.payload, replay(view.payload, cut - 1)) == []
+    assert walls(view.payload, replay(view.payload, cut)) == ["b1 | b2", "b1 | controller"]
+    assert walls(view.payload, replay(view.payload, heal)) == ["b1 | controller"]
     view.step = cut
     assert "  cut: b1 | b2" in str(view)
     assert view.svg().count(">cut<") == 2
@@ -115,4 +115,4 @@ def test_each_step_has_a_text_and_a_picture(scenario: Scenario) -> None:
         assert ET.fromstring(picture).tag.endswith("svg")
         assert "var(" not in picture
         for node in view.payload["nodes"]:
-            assert node_words(view.payload, fold(view.payload, step), node) in str(view)
+            assert node_words(view.payload, replay(view.payload, step), node) in str(view)

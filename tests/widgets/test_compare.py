@@ -14,7 +14,7 @@ from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.side_by_side import parting
-from kafkalab.widgets.payload.text import fold, stops
+from kafkalab.widgets.payload.text import replay, stops
 from kafkalab.widgets.views.compare import Compare
 
 
@@ -32,7 +32,7 @@ def test_of_a_long_log_the_last_batches_are_shown_and_how_many_were_before() -> 
     compare = Compare(long_run(1), long_run(2))
     compare.press("end")
     line = next(a for a, _ in compare.state() if a.startswith("out-0"))
-    batches = fold(compare.left, len(compare.left["events"]) - 1).strip("out-0")[1]
+    batches = replay(compare.left, len(compare.left["events"]) - 1).strip("out-0")[1]
     assert line.count("[") == 16
     assert f": {len(batches) - 16} earlier … [" in line
 

@@ -24,7 +24,7 @@ from kafkalab.widgets.payload.log_view import (
     record_lines,
     replicas_at,
 )
-from kafkalab.widgets.payload.text import Shown, fold, offsets_of
+from kafkalab.widgets.payload.text import ViewState, offsets_of, replay
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
 
@@ -39,7 +39,7 @@ def test_at_the_end_readers_are_given_what_the_clusters_consumers_read(faults: t
     cluster = Cluster(lab03().with_faults(*faults))
     tape = LogTape(cluster)
     tape.press("end")
-    shown = fold(tape.payload, tape.step)
+    shown = replay(tape.payload, tape.step)
     read_to_the_end(cluster)
     for level in LEVELS:
         polls = [e.data for e in cluster.trace.of("complete", "poll") if e.node == f"final-{level}"]
@@ -55,13 +55,13 @@ def test_at_the_end_readers_are_given_what_the_clusters_consumers_read(faults: t
 def test_what_is_open_waits_what_is_aborted_is_skipped_and_markers_are_never_given() -> None:
     tape = LogTape(lab03().with_faults(Crash("app", at_step=150)))
     tape.press("end")
-    (log, *_) = replicas_at(tape.payload, fold(tape.payload, tape.step), "accounts-0")
+    (log, *_) = replicas_at(tape.payload, replay(tape.payload, tape.step), "accounts-0")
     assert [given(log, b, o, level) for level in LEVELS for b, o, _ in log.cells()] == [
         "gets", "never", "skips", "never",
     ]  # fmt: skip
     assert reading(log, "read_committed") == "gets nothing; skips 0–1"
     tape.step = 140
-    (log, *_) = replicas_at(tape.payload, fold(tape.payload, tape.step), "accounts-0")
+    (log, *_) = replicas_at(tape.payload, replay(tape.payload, tape.step), "accounts-0")
     assert (reading(log, "read_uncommitted"), reading(log, "read_committed")) == (
         "gets 0–1",
         "gets nothing; waits for 0–1",
@@ -73,7 +73,7 @@ def test_an_aborted_record_behind_the_last_stable_offset_is_held_up_and_then_ski
     tape = LogTape(lab05())
     found = []
     for step in tape.journey.stops():
-        (log, *_) = replicas_at(tape.payload, fold(tape.payload, step), "ledger-0")
+        (log, *_) = replicas_at(tape.payload, replay(tape.payload, step), "ledger-0")
         found += [(step, log, b) for b, o, _ in log.cells() if given(log, b, o, LEVELS[1]) == "held"]
     assert found
     step, log, batch = found[0]
@@ -108,7 +108,7 @@ def test_a_consumers_position_and_its_lag_are_shown_as_its_level_has_them_as_lon
     assert "position of" not in str(tape)
     tape.step = step[max(at for at in step if at < 1_700)]
     assert "    position of careful: 2, lag 0 (read_committed)\n    position of eager: 3, lag 0" in str(tape)
-    shown = fold(tape.payload, tape.step)
+    shown = replay(tape.payload, tape.step)
     (log, *_) = replicas_at(tape.payload, shown, "out-0")
     assert (log.last_stable_offset, log.high_watermark) == (2, 3)
     assert [lag_of(log, 1, level) for level in LEVELS] == [2, 1]
@@ -173,7 +173,7 @@ def test_a_batch_is_looked_into_field_by_field(tape: LogTape) -> None:
 def test_internal_entries_are_decoded_with_key_value_and_tombstone() -> None:
     tape = LogTape(lab03())
     tape.press("end")
-    (log, *_) = replicas_at(tape.payload, fold(tape.payload, tape.step), "__transaction_state-22")
+    (log, *_) = replicas_at(tape.payload, replay(tape.payload, tape.step), "__transaction_state-22")
     (line,) = record_lines(log.batches[0])
     assert line.startswith("offset 0, key payments-0: transactional_id payments-0, producer_id 2000")
     gone = {"base": 7, "last": 7, "kind": "data", "records": [["k", ""]], "decoded": "k: removed", "fields": [[]]}
@@ -195,7 +195,7 @@ def test_what_left_a_log_is_shown_with_why() -> None:
 def test_fields_have_meanings_and_only_those_that_apply_are_told(tape: LogTape) -> None:
     tape.press("end")
     for partition in tape.payload["partitions"]:
-        for log in replicas_at(tape.payload, fold(tape.payload, tape.step), partition):
+        for log in replicas_at(tape.payload, replay(tape.payload, tape.step), partition):
             for batch, outcome, _ in log.cells():
                 names = [name for name, _ in batch_fields(log, batch, outcome)]
                 assert names == [name for name in MEANING if name in names]
@@ -249,4 +249,4 @@ def test_the_static_picture_is_an_svg_with_literal_colours(replicas: bool) -> No
 
 
 def test_a_partition_has_no_log_before_its_topic_is_there() -> None:
-    assert replicas_at({"nodes": []}, Shown(), "later-0") == []
+    assert replicas_at({"nodes": []}, ViewState(), "later-0") == []

@@ -11,14 +11,14 @@ import pytest
 from kafkalab import lab03
 from kafkalab.limits import MESSAGE
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.messages import Listening, sentence
+from kafkalab.widgets.model.messages import MessageWidget, sentence
+from kafkalab.widgets.views.alternatives import Alternatives
 from kafkalab.widgets.views.chooser import Chooser
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.cost_meter import CostMeter
 from kafkalab.widgets.views.log_tape import LogTape
-from kafkalab.widgets.views.neighbours import Neighbours
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.state_chart import StateChart
 from tests.fuzz.oracles import widgets
@@ -118,8 +118,8 @@ SET = re.compile(r"""\b(?:model|this)\.set\("(\w+)"|\bthis\.set\(\{\s*(\w+)[:,\s
 
 
 def test_every_trait_that_a_script_sets_may_be_set() -> None:
-    assert {Chooser, CostMeter, Neighbours} <= set(_all(Listening))
-    settable = {name for kind in _all(Listening) for name in kind.SETTABLE}
+    assert {Chooser, CostMeter, Alternatives} <= set(_all(MessageWidget))
+    settable = {name for kind in _all(MessageWidget) for name in kind.SETTABLE}
     found = {a or b for path in SCRIPTS.glob("*.[jt]s") for a, b in SET.findall(path.read_text("utf-8"))}
     assert found - settable == set()
     assert {"row", "revealed", "time", "node", "subject"} <= found

@@ -18,7 +18,7 @@ from kafkalab.sim.faults import AdvanceClock, Crash, Drop, Duplicate, Fault, Pau
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.chapters import chapters_of
 from kafkalab.widgets.payload.payload import CATEGORIES, payload_of
-from kafkalab.widgets.payload.text import Shown, batch_outcome, fold, stops, text_at
+from kafkalab.widgets.payload.text import ViewState, batch_outcome, replay, stops, text_at
 
 SHOWN = ("transaction", "verification")
 FAULTS: list[tuple[Fault, ...]] = [
@@ -41,7 +41,7 @@ def finished(*faults: Fault, profile: str = "4.x/TV2") -> Cluster:
 def test_the_last_picture_shows_what_every_broker_holds(profile: str, faults: tuple[Fault, ...]) -> None:
     cluster = finished(*faults, profile=profile)
     payload = payload_of(cluster)
-    shown = fold(payload, len(cluster.trace) - 1)
+    shown = replay(payload, len(cluster.trace) - 1)
     for name, broker in cluster.brokers.items():
         for partition, log in broker.state.logs.items():
             drawn = shown.logs.get((name, partition), [])
@@ -58,7 +58,7 @@ def test_the_last_picture_shows_what_every_broker_holds(profile: str, faults: tu
 def test_the_last_stable_offset_that_is_drawn_is_the_leaders(faults: tuple[Fault, ...]) -> None:
     cluster = finished(*faults)
     payload = payload_of(cluster)
-    shown = fold(payload, len(cluster.trace) - 1)
+    shown = replay(payload, len(cluster.trace) - 1)
     for partition in ("accounts-0", "accounts-1"):
         log = cluster.log_of(partition)
         _, _, mark, stable = shown.strip(partition)
@@ -105,7 +105,7 @@ def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
 def test_a_crash_greys_the_node_and_its_roles_move() -> None:
     cluster = finished(Crash("b3", at_step=150))
     payload = payload_of(cluster)
-    shown = fold(payload, len(cluster.trace) - 1)
+    shown = replay(payload, len(cluster.trace) - 1)
     assert shown.nodes["b3"] == "down"
     assert "transaction coordinator" in shown.roles["b1"]
     assert "transaction coordinator" not in shown.roles["b3"]
@@ -122,7 +122,7 @@ def test_a_batch_is_open_until_the_next_marker_of_its_producer() -> None:
 
 def test_a_change_that_no_picture_knows_is_an_error() -> None:
     with pytest.raises(AssertionError, match="no picture knows"):
-        Shown().apply(["colour", "red"])
+        ViewState().apply(["colour", "red"])
 
 
 def test_the_payload_is_the_same_whatever_the_hash_seed() -> None:

@@ -26,7 +26,7 @@ from kafkalab.sim.faults import (
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of
-from kafkalab.widgets.payload.text import Shown, fold, offsets_of
+from kafkalab.widgets.payload.text import ViewState, offsets_of, replay
 
 DATA = Path(__file__).parents[2] / "data"
 FILES = sorted(p.relative_to(DATA).as_posix() for p in DATA.rglob("*.klab"))
@@ -41,13 +41,13 @@ WORLDS: dict[str, tuple[Fault, ...]] = {
 }
 
 
-def run(scenario: Scenario) -> tuple[Cluster, Shown]:
+def run(scenario: Scenario) -> tuple[Cluster, ViewState]:
     cluster = Cluster(scenario)
     cluster.run()
-    return cluster, fold(payload_of(cluster), len(cluster.trace) - 1)
+    return cluster, replay(payload_of(cluster), len(cluster.trace) - 1)
 
 
-def check(cluster: Cluster, shown: Shown) -> None:
+def check(cluster: Cluster, shown: ViewState) -> None:
     """The fold's last picture is the brokers' and the controller's last state."""
     for name, broker in cluster.brokers.items():
         for partition, log in broker.state.logs.items():
@@ -131,7 +131,7 @@ def test_an_internal_entry_is_told_field_by_field() -> None:
 
 
 def test_a_truncated_batch_stays_known_until_another_takes_its_place() -> None:
-    shown, batch = Shown(), {"base": 3, "last": 4, "kind": "data", "records": [], "decoded": ""}
+    shown, batch = ViewState(), {"base": 3, "last": 4, "kind": "data", "records": [], "decoded": ""}
     shown.apply(["hw", "b1", "p", 4])
     shown.apply(["batch", "b1", "p", batch])
     shown.apply(["truncate", "b1", "p", 3])

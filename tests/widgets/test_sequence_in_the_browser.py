@@ -13,7 +13,7 @@ from kafkalab.sim.faults import Crash, Duplicate
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of
-from kafkalab.widgets.payload.text import batch_outcome, fold, stops, text_at
+from kafkalab.widgets.payload.text import batch_outcome, replay, stops, text_at
 from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.harness import LOOK, SHOWN, complete, look, page_of, show
 from tests.widgets.sample_payload import sample
@@ -27,7 +27,7 @@ ALL_GROUPS = ("transaction", "verification", "replication", "metadata")
 
 def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
     """Return what `look` should see at a step, from the Python fold."""
-    shown, places = fold(payload, step), stops(payload, groups)
+    shown, places = replay(payload, step), stops(payload, groups)
     touched = [op[1] for e in payload["events"][: step + 1] for op in e["patch"] if op[0] == "txn"]
     known = shown.transactions[touched[-1]] if touched else {"state": "", "pending": ""}
     strips = []

@@ -14,7 +14,7 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.machines import place_at, places, questions
 from kafkalab.widgets.payload.state_machines import machine
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.state_chart import StateChart
 
 
@@ -25,7 +25,7 @@ def test_at_every_step_the_chart_stands_where_the_fold_does(profile: str, faults
     coordinator, producer = machine("coordinator", profile[-3:]), machine("producer")
     found, producers = places(journey.payload, coordinator), places(journey.payload, producer)
     for step in range(0, len(journey.payload["events"]), 7):
-        shown = fold(journey.payload, step)
+        shown = replay(journey.payload, step)
         for tid, known in shown.transactions.items():
             place = place_at(found, step, tid)
             assert place is not None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
-from kafkalab.widgets.payload.text import fold, stops
+from kafkalab.widgets.payload.text import replay, stops
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.static_sequence import draw
 from tests.widgets.sample_payload import sample
@@ -30,7 +30,7 @@ def bold(picture: str) -> list[str]:
 
 def test_each_step_gives_a_picture_with_the_facts_of_that_step(lab_run: dict[str, Any]) -> None:
     for step in stops(lab_run, SHOWN):
-        shown = fold(lab_run, step)
+        shown = replay(lab_run, step)
         seen = texts(draw(lab_run, step, SHOWN))
         for tid, known in shown.transactions.items():
             assert f"{tid}: producer {known['producer_id']}, epoch {known['epoch']}" in seen

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from kafkalab import Compare, lab11
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.payload.payload import payload_of
-from kafkalab.widgets.payload.text import fold, strip_line
+from kafkalab.widgets.payload.text import replay, strip_line
 from tests.widgets.harness import complete, show
 from tests.widgets.live import Live
 from tests.widgets.test_compare_in_the_browser import same
@@ -41,7 +41,7 @@ def test_a_table_shows_which_rows_are_committed(page: Page, console_errors: list
     for step in steps:
         show(page, payload, step)
         found = page.evaluate(STRIP)
-        assert found == {"line": strip_line("table bookings", fold(payload, step)), "bars": 0}
+        assert found == {"line": strip_line("table bookings", replay(payload, step)), "bars": 0}
         seen.append(found["line"].partition(", ")[2])
     assert seen == [
         "committed 0: [0 ann 10 open]",

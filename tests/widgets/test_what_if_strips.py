@@ -1,4 +1,4 @@
-"""What becomes of a run after a mishap at each of its steps: as rows, as text, and in the static picture."""
+"""What becomes of a run after a fault at each of its steps: as rows, as text, and in the static picture."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
 from kafkalab.wire.primitives import BadMessageError, varint_bytes
-from kafkalab.wire.request_cache import Repeated
+from kafkalab.wire.request_cache import RequestCache
 from kafkalab.wire.tap.addresses import with_doors
 from kafkalab.wire.tap.frames import Answer, read_frame
 from tests.wire.messages import NAMES
@@ -116,7 +116,7 @@ HUGE = {
 @pytest.mark.parametrize("data", HUGE.values(), ids=HUGE)
 def test_a_request_of_too_many_rows_or_tagged_fields_is_refused_before_it_is_read(data: bytes) -> None:
     """The slowest of them took four seconds, in which the server answered nobody."""
-    known, began = Repeated(NAMES), time.process_time()
+    known, began = RequestCache(NAMES), time.process_time()
     with pytest.raises(BadMessageError, match="more than 30,000 rows and tagged fields"):
         known.read(data)
     assert time.process_time() - began < 0.2

@@ -202,7 +202,7 @@ def test_an_answer_that_cannot_be_written_closes_its_connection_with_a_log_line(
 ) -> None:
     async def scene(server: Server) -> None:
         client = await Client(server).open()
-        monkeypatch.setattr(server.repeated, "response", lambda asked, answers: 1 // 0)
+        monkeypatch.setattr(server.request_cache, "response", lambda asked, answers: 1 // 0)
         client.send(ApiVersions(), 3)
         assert await client.is_closed()
         monkeypatch.undo()

@@ -18,7 +18,7 @@ from kafkalab.wire import request_cache
 from kafkalab.wire.codec import read_request, read_response, request_bytes, response_bytes
 from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError
-from kafkalab.wire.request_cache import Repeated
+from kafkalab.wire.request_cache import RequestCache
 from tests.wire.messages import NAMES, OFFERED, message
 
 END = EndTxn(transactional_id="pay", producer_id=7, producer_epoch=1, committed=True)
@@ -35,7 +35,7 @@ def sent(body: Any, version: int, correlation_id: int, names: Names) -> bytes:
 
 
 def test_only_the_correlation_id_of_a_request_and_its_answer_is_new(names: Names) -> None:
-    known = Repeated(names)
+    known = RequestCache(names)
     for number, error in ((1, Error.NONE), (-2, Error.NONE), (2**31 - 1, Error.CONCURRENT_TRANSACTIONS)):
         data = sent(END, 1, number, names)
         asked, fresh = known.read(data), read_request(data, names)
@@ -46,7 +46,7 @@ def test_only_the_correlation_id_of_a_request_and_its_answer_is_new(names: Names
 
 
 def test_the_second_time_nothing_is_read_or_written(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Repeated(names)
+    known = RequestCache(names)
     known.response(known.read(sent(END, 1, 1, names)), [EndTxnResponse()])
     monkeypatch.setattr(request_cache, "read_request", None)
     monkeypatch.setattr(request_cache, "response_bytes", None)
@@ -55,7 +55,7 @@ def test_the_second_time_nothing_is_read_or_written(names: Names, monkeypatch: p
 
 
 def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None:
-    known = Repeated(names)
+    known = RequestCache(names)
     learned = Names(names.addresses)
     info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
     image = ClusterMetadata(1, ("b1",), {"late-0": info})
@@ -70,7 +70,7 @@ def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None
 
 
 def test_what_is_kept_is_bounded(names: Names) -> None:
-    known = Repeated(names)
+    known = RequestCache(names)
     for number in range(3 * request_cache.MOST_REQUESTS):
         known.read(sent(replace(END, producer_id=number), 1, 1, names))
     assert len(known._known) <= request_cache.MOST_REQUESTS
@@ -84,7 +84,7 @@ VERSIONS = st.sampled_from(OFFERED["Produce"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), version=VERSIONS)
 def test_produce_is_read_and_answered_as_by_the_codec(data: st.DataObject, version: int) -> None:
-    known = Repeated(NAMES)
+    known = RequestCache(NAMES)
     request = request_bytes("Produce", version, 9, "app", data.draw(message(Produce)), NAMES)[4:]
     asked, fresh = known.read(request), read_request(request, NAMES)
     assert (asked.api, asked.version, asked.correlation_id, asked.client_id, asked.bodies) == (
@@ -101,7 +101,7 @@ def test_a_damaged_produce_is_refused_where_the_codec_refuses_it(data: st.DataOb
     for _ in range(data.draw(st.integers(0, 3))):
         request[data.draw(st.integers(8, len(request) - 1))] = data.draw(st.integers(0, 255))
     damaged = bytes(request[: data.draw(st.integers(8, len(request)))])
-    assert _read(Repeated(NAMES).read, damaged) == _read(lambda data: read_request(data, NAMES), damaged)
+    assert _read(RequestCache(NAMES).read, damaged) == _read(lambda data: read_request(data, NAMES), damaged)
 
 
 def _read(read: Any, data: bytes) -> Any:

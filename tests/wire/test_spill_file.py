@@ -12,7 +12,7 @@ from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
 from kafkalab.wire.batches import ClientBatch, read_batch
 from kafkalab.wire.live import RealTime, scenario_of
-from kafkalab.wire.spill_file import FileShelf
+from kafkalab.wire.spill_file import TemporarySpillFile
 from kafkalab.wire.values import Encoded
 
 
@@ -23,7 +23,7 @@ def client_batch(base: int, value: str = "v") -> Batch:
 
 
 def test_every_kind_of_batch_comes_back() -> None:
-    shelf, encoded = FileShelf(), Encoded(("t", "u"), b"\x00\x01")
+    spill_file, encoded = TemporarySpillFile(), Encoded(("t", "u"), b"\x00\x01")
     put = [
         client_batch(12),
         marker(7, 1, ControlType.COMMIT, 3, 99).placed(15, 5),
@@ -31,8 +31,8 @@ def test_every_kind_of_batch_comes_back() -> None:
         Batch(records=(Record("pay", Txn(transactional_id="pay", producer_id=7)),), base_offset=18, leader_epoch=5),
         CleanedBatch(records=(Record("k", "v"),), base_offset=20, last_offset_delta=4, offset_deltas=(2,)),
     ]
-    number = shelf.put(put)
-    back = shelf.get(number)
+    number = spill_file.put(put)
+    back = spill_file.get(number)
     assert back[1:] == put[1:]
     first = back[0]
     assert isinstance(first, ClientBatch)
@@ -42,14 +42,14 @@ def test_every_kind_of_batch_comes_back() -> None:
 
 
 def test_a_file_that_holds_nothing_any_more_is_closed() -> None:
-    shelf = FileShelf(file_bytes=2_000)
-    numbers = [shelf.put([client_batch(n, "x" * 500)]) for n in range(12)]
-    assert shelf.files >= 3
-    assert [shelf.get(number)[0].base_offset for number in numbers] == list(range(12))
+    spill_file = TemporarySpillFile(file_bytes=2_000)
+    numbers = [spill_file.put([client_batch(n, "x" * 500)]) for n in range(12)]
+    assert spill_file.files >= 3
+    assert [spill_file.get(number)[0].base_offset for number in numbers] == list(range(12))
     for number in numbers:
-        shelf.free(number)
-    assert shelf.files == 1
-    assert shelf.get(shelf.put([client_batch(99)]))[0].base_offset == 99
+        spill_file.free(number)
+    assert spill_file.files == 1
+    assert spill_file.get(spill_file.put([client_batch(99)]))[0].base_offset == 99
 
 
 def test_where_the_disk_takes_nothing_batches_stay_in_memory(
@@ -59,17 +59,17 @@ def test_where_the_disk_takes_nothing_batches_stay_in_memory(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    shelf = FileShelf()
+    spill_file = TemporarySpillFile()
     with caplog.at_level(logging.WARNING):
-        assert [shelf.put([client_batch(n)]) for n in range(3)] == [-1, -1, -1]
+        assert [spill_file.put([client_batch(n)]) for n in range(3)] == [-1, -1, -1]
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["older batches stay in memory"]
 
 
-def test_all_logs_of_a_server_have_one_shelf() -> None:
+def test_all_logs_of_a_server_have_one_spill_file() -> None:
     live = RealTime(scenario_of(2, 3, {"t": 3}, {}))
     live.stop()
-    shelves = [broker.state.log("t-0").batches._shelf for broker in live.cluster.brokers.values()]
-    assert isinstance(shelves[0], FileShelf)
-    assert shelves.count(shelves[0]) == 3
+    spill_files = [broker.state.log("t-0").batches._spill_file for broker in live.cluster.brokers.values()]
+    assert isinstance(spill_files[0], TemporarySpillFile)
+    assert spill_files.count(spill_files[0]) == 3
     logs = [log for broker in live.cluster.brokers.values() for log in broker.state.logs.values()]
-    assert all(log.batches._shelf is shelves[0] for log in logs)
+    assert all(log.batches._spill_file is spill_files[0] for log in logs)

@@ -22,7 +22,7 @@ from kafkalab.wire.batches import read_batch
 from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.capture.source import Source
 from kafkalab.wire.codec import read_request, read_response
-from kafkalab.wire.request_cache import Repeated
+from kafkalab.wire.request_cache import RequestCache
 from kafkalab.wire.tap.frames import Answer, Unread, read_frame
 from tests.kafka.schema import Message
 from tests.wire.messages import NAMES, OFFERED
@@ -62,7 +62,7 @@ def test_a_request_says_with_unknown_tags_what_it_says_without(api: str, version
     tagged, sound = request_without_length(api, version), request_without_length(api, version, Message)
     assert tagged.count(TAGGED) >= 2
     assert read_request(tagged, NAMES) == read_request(sound, NAMES)
-    assert Repeated(NAMES).read(tagged).bodies == read_request(sound, NAMES).bodies
+    assert RequestCache(NAMES).read(tagged).bodies == read_request(sound, NAMES).bodies
     assert read_frame(tagged, NAMES) == read_frame(sound, NAMES)
 
 

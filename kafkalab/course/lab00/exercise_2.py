@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.cluster import Cluster, ran
@@ -68,7 +68,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(case for case, _ in made(of_seed))
 
 
-def shown(response: Row, requests: list[Row]) -> Shown:
+def shown(response: Row, requests: list[Row]) -> Counterexample:
     """The run of this case, where the response arrives."""
     cluster = next(cluster for case, cluster in made(seed()) if case == (response, requests))
     return {"run": cluster, "step": cluster.trace.frames[str(response["id"])].received_step}

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.grading.counterexamples import answer_step
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.log.producer_state.entry import CACHED_BATCHES, CachedBatch, ProducerEntry
@@ -190,7 +190,7 @@ def scenario(state: State, batch: dict[str, int]) -> Scenario:
     return Scenario(title="The leader of the case", topics={TOPIC: 1}, programs=(program,))
 
 
-def shown(state: State, batch: dict[str, int]) -> Shown:
+def shown(state: State, batch: dict[str, int]) -> Counterexample:
     """The run of this case, where the leader's answer arrives."""
     cluster = ran(scenario(state, batch))
     return {"run": cluster, "step": answer_step(cluster.trace, "by hand")}

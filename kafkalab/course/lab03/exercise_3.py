@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
@@ -243,7 +243,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple((moment.facts,) for moment in moments(of_seed))
 
 
-def _run_of(facts: Facts) -> Shown:
+def _run_of(facts: Facts) -> Counterexample:
     return {"run": _moment_of(seed(), facts).scenario}
 
 

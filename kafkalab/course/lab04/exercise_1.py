@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.course.lab05.logs import PARTITION, RECORD, rows, stable_offset
 from kafkalab.course.lab05.picture import STEP_MS, scenario
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program
@@ -123,7 +123,7 @@ MUTANTS = (
 )  # fmt: skip
 
 
-def shown(seen: Seen) -> Shown:
+def shown(seen: Seen) -> Counterexample:
     """The tape of the case's log, at the end of its run."""
     cluster = run_of(seen)
     return {"run": cluster, "step": cluster.trace.steps - 1, "view": "LogTape"}

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from kafkalab.course.lab04.dumps import Row, Story, dump, scenario, story
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
 
@@ -117,7 +117,7 @@ MUTANTS = (
 )  # fmt: skip
 
 
-def shown(rows: list[Row]) -> Shown:
+def shown(rows: list[Row]) -> Counterexample:
     """The tape of the dump's log, before what is open in it was ended."""
     told = next(story_ for known, _, story_ in _list_dumps(seed()) if known == rows)
     cluster = ran(scenario(told))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.course.lab05.logs import ABORT, COMMIT, PARTITION, RECORD, Aborted, Row
-from kafkalab.grading.mutants import Shown
+from kafkalab.grading.mutants import Counterexample
 from kafkalab.programs.steps import Step, later, sleep
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.faults import Fault, Pause
@@ -30,14 +30,14 @@ def scenario(rows: list[Row], high_watermark: int | None = None) -> Scenario:
     return Scenario(title="The log of the case", profile="1.0", topics={topic: 1}, programs=(program,), faults=faults)
 
 
-def shown(rows: list[Row], high_watermark: int | None = None) -> Shown:
+def shown(rows: list[Row], high_watermark: int | None = None) -> Counterexample:
     """The tape of the log right after its last row was written, and copied if it is to be."""
     cluster = ran(scenario(rows, high_watermark))
     end_ms = (len(rows) + 1) * STEP_MS
     return {"run": cluster, "step": _last_step(cluster, end_ms), "view": "LogTape"}
 
 
-def shown_whole(rows: list[Row], aborted: list[Aborted]) -> Shown:
+def shown_whole(rows: list[Row], aborted: list[Aborted]) -> Counterexample:
     """The same for fetched rows; behind them come the markers of transactions that the fetch cut in two."""
     first: dict[int, int] = {}
     for row in rows:

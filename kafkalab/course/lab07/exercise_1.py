@@ -7,7 +7,7 @@ from random import Random
 
 from kafkalab.course.lab07.scenario import cut_off, shelf, told, told_at
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.counting import COUNTER
 from kafkalab.sim.cluster import Cluster, ran
@@ -163,7 +163,7 @@ MUTANTS = (
 )  # fmt: skip
 
 
-def _run_of(settings: Settings) -> Shown:
+def _run_of(settings: Settings) -> Counterexample:
     """The run of the first letter that is violated, else the commit's, where its counter is told how it ended."""
     letter = next(iter(truth(settings)), "D")
     cluster = ran(alone(letter, settings))

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, Shown, against_mutants, hints_of
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.failover import ACCOUNTS, HOUR_MS, LATE_MS
 from kafkalab.protocol.rules import VERIFICATION
@@ -213,7 +213,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(asked.case for asked in moments(of_seed))
 
 
-def _run_of(*case: Any) -> Shown:
+def _run_of(*case: Any) -> Counterexample:
     asked = _moment_of(seed(), case)
     cluster = _run_up_to(asked.scenario, asked.at_ms)
     return {"run": cluster, "step": cluster.trace.steps - 1, "view": "LogTape"}

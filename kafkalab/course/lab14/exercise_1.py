@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.alternatives.matrix import COLUMNS, WORDS, cell
+from kafkalab.alternatives.presses import MODELS
 from kafkalab.course.lab14.tables import table_of
 from kafkalab.grading.exercise import Exercise, WrongType, described
 from kafkalab.grading.predictions import Fact, rows
-from kafkalab.neighbours.matrix import COLUMNS, WORDS, cell
-from kafkalab.neighbours.presses import MODELS
 
 FORM = 'a dict with a dict for each machine, like {"Kafka": {"decided by": "one log", "blocks": ...}, ...}'
 ASKED = {

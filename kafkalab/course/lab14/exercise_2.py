@@ -7,10 +7,10 @@ from functools import cache
 from itertools import combinations, product
 from typing import Any
 
+from kafkalab.alternatives.presses import MOMENTS, WHO, Press, Run, run
 from kafkalab.course.lab14.tables import table_of
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
 from kafkalab.grading.seeds import random_for, seed
-from kafkalab.neighbours.presses import MOMENTS, WHO, Press, Run, run
 
 FORM = 'a list of crashes, each as who and when, like [("other", "written"), ("told", "decided")]'
 MOST = 3

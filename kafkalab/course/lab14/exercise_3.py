@@ -6,11 +6,11 @@ from functools import cache, partial
 from random import Random
 from typing import Any, TypeAlias
 
+from kafkalab.alternatives.mvcc import ABORTED, COMMITTED, IN_PROGRESS, Snapshot, Version, visible
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.grading.tables import Table
-from kafkalab.neighbours.mvcc import ABORTED, COMMITTED, IN_PROGRESS, Snapshot, Version, visible
 
 FORM = "a function visible(version, snapshot, status) that returns True or False"
 CASES = 300
@@ -18,7 +18,7 @@ Facts: TypeAlias = dict[str, Any]
 
 
 def reference(version: Facts, snapshot: Facts, status: dict[int, str]) -> bool:
-    """Return what the table of kafkalab/neighbours/mvcc.py shows."""
+    """Return what the table of kafkalab/alternatives/mvcc.py shows."""
     taken = Snapshot(snapshot["xmax"], tuple(snapshot["running"]), snapshot["own"])
     return visible(Version("row", 0, version["xmin"], version["xmax"]), taken, status)
 

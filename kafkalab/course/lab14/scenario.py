@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.neighbours.presses import kafka_scenario
+from kafkalab.alternatives.presses import kafka_scenario
 from kafkalab.sim.scenario import Scenario
 from kafkalab.sim.scenario_names import named
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kafkalab.alternatives.presses import Run
 from kafkalab.grading.tables import Table
-from kafkalab.neighbours.presses import Run
-from kafkalab.widgets.payload.neighbours import rows_of
+from kafkalab.widgets.payload.alternatives import rows_of
 
 AROUND = 6
 

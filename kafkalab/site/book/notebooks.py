@@ -131,7 +131,7 @@ def _kept_in(data: dict[str, Any]) -> Iterator[Kept]:
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links: Links) -> Notebook:
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
-    before = Shown()
+    before = ViewState()
     copy["cells"] = list(with_boxes(name, shown, copy["cells"], site, partial(write_run, site / FOLDER / name)))
     for cell in copy["cells"]:
         if cell["id"] not in shown:
@@ -153,7 +153,7 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links:
 
 
 @dataclass(slots=True)
-class Shown:
+class ViewState:
     """The things that an article has shown already.
 
     The name of a picture by its data; by its state the short id of a journey, and its futures' files.
@@ -164,13 +164,13 @@ class Shown:
     futures: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown: Shown | None = None) -> str:
+def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown: ViewState | None = None) -> str:
     """Write a picture's data and its static form; return its element, whose id is the name of `place`.
 
     `place` is below the site's folder of runs, and `up` leads from the element's page to the site's folder. A run that
     several pictures have is written once; so is a picture that the article has twice.
     """
-    shown = Shown() if shown is None else shown
+    shown = ViewState() if shown is None else shown
     place.parent.mkdir(parents=True, exist_ok=True)
     for model in kept["models"].values():
         if payload := model["values"].pop("payload", ""):
@@ -195,7 +195,7 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
     )  # fmt: skip
 
 
-def _write_exhibit(folder: Path, shown: Shown, name: str, data: dict[str, Any]) -> str:
+def _write_exhibit(folder: Path, shown: ViewState, name: str, data: dict[str, Any]) -> str:
     return write_picture(folder / name, "../", data[KEPT], data, shown)
 
 

@@ -21,7 +21,7 @@ from kafkalab.sim.scenario import Scenario
 
 SEEDS = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 DEFAULT_PROFILE = "4.x/TV2"
-MISHAPS, MOST_MISHAPS = 3, 9
+FAULTS, MOST_FAULTS = 3, 9
 COMMITTED = "committed offset"
 """The name of the labels that say how far the group of `clients` has committed its inputs."""
 
@@ -30,7 +30,7 @@ COMMITTED = "committed offset"
 class Runs:
     """Simulations, one a seed: of `scenario` (a .klab file), of `clients`, or each drawn by chance.
 
-    `clients` names a configuration of kafkalab.programs.copying: every seed draws one to `mishaps` mishaps, the same
+    `clients` names a configuration of kafkalab.programs.copying: every seed draws one to `faults` faults, the same
     for all configurations. `cluster_level` is the level of `transaction.version` then; below 0 it is the profile's.
     """
 
@@ -41,7 +41,7 @@ class Runs:
     scenario: str = ""
     clients: str = ""
     cluster_level: int = -1
-    mishaps: int = MISHAPS
+    faults: int = FAULTS
 
     def __post_init__(self) -> None:
         if not 0 <= self.first <= self.last:
@@ -51,12 +51,12 @@ class Runs:
             raise ValueError("give clients or a scenario, not both: a scenario has its own programs")
         if self.clients:
             copying(self.clients, 1, self.profile, self.rules_off, self.cluster_level)
-        elif (self.cluster_level, self.mishaps) != (-1, MISHAPS):
-            raise ValueError("a cluster level and a number of mishaps belong to clients; name a configuration, too")
+        elif (self.cluster_level, self.faults) != (-1, FAULTS):
+            raise ValueError("a cluster level and a number of faults belong to clients; name a configuration, too")
         if not -1 <= self.cluster_level <= 2:
             raise ValueError(f"a cluster level is 0, 1 or 2, not {self.cluster_level}")
-        if not 0 <= self.mishaps <= MOST_MISHAPS:
-            raise ValueError(f"a run has 0 to {MOST_MISHAPS} mishaps at most, not {self.mishaps}")
+        if not 0 <= self.faults <= MOST_FAULTS:
+            raise ValueError(f"a run has 0 to {MOST_FAULTS} faults at most, not {self.faults}")
 
     @classmethod
     def of(cls, seeds: str = "1", rules_off: str = "", **others: Any) -> Runs:
@@ -82,7 +82,7 @@ class Runs:
             return Scenario.load(self.scenario).with_seed(seed)
         if self.clients:
             made = copying(self.clients, seed, self.profile, self.rules_off, self.cluster_level)
-            return made.with_faults(*drawn_faults(seed, self.mishaps))
+            return made.with_faults(*drawn_faults(seed, self.faults))
         return random_scenario(Seeded(seed), self.profile, self.rules_off)
 
 

@@ -2,7 +2,7 @@
 
 Options: table ("log" if not given; "arrivals" for what streaming audits take, "bundle" for all tables packed), seeds
 ("1-1000"), profile, rulesOff (names separated by semicolons), scenario (a .klab file), or clients (a configuration of
-kafkalab.programs.copying) with clusterLevel and mishaps; partitions (as many as there are seeds, at most 8, if not
+kafkalab.programs.copying) with clusterLevel and faults; partitions (as many as there are seeds, at most 8, if not
 given). As a stream, `seedsPerBatch` new ones each time.
 """
 
@@ -28,7 +28,7 @@ from kafkalab.spark.streaming.schema import SCHEMA as ARRIVALS_SCHEMA
 from kafkalab.spark.streaming.schema import arrow_arrivals
 
 ARGUMENTS = {"rulesOff": "rules_off", "clusterLevel": "cluster_level"} | {
-    name: name for name in ("seeds", "profile", "scenario", "clients", "mishaps")
+    name: name for name in ("seeds", "profile", "scenario", "clients", "faults")
 }
 """The options that say what is simulated, and which argument of `Runs.of` each is."""
 OPTIONS = ("table", *ARGUMENTS, "partitions", "seedsPerBatch")
@@ -69,7 +69,7 @@ class KafkalabSource(DataSource):
 
     def _runs(self) -> Runs:
         given: dict[str, Any] = {name: self.options[name] for name in ARGUMENTS if self.options.get(name)}
-        given |= {name: self._number(name, 0) for name in ("clusterLevel", "mishaps") if name in given}
+        given |= {name: self._number(name, 0) for name in ("clusterLevel", "faults") if name in given}
         return Runs.of(**{ARGUMENTS[name]: value for name, value in given.items()})
 
     def _number(self, option: str, default: int) -> int:

@@ -64,7 +64,7 @@ class Histories:
 
         `given` is profile, rules_off (names with semicolons between), and what all seeds run: `scenario`, a .klab file;
         or two members of a group that copy records in the configuration `clients` (such as "acks=1", "idempotent",
-        "transactions"), at this `cluster_level`, under one to `mishaps` drawn mishaps; without both, each seed draws
+        "transactions"), at this `cluster_level`, under one to `faults` drawn faults; without both, each seed draws
         its own scenario. ValueError for what no simulation can be.
         """
         if Runs.of(seeds, **given).scenario:

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.history.history import FRAME_NAMES, REPLY
-from kafkalab.limits import Limit, quoted, told
+from kafkalab.limits import Limit, quoted, truncated
 from kafkalab.spark.storage.bucket_writer import WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.parquet_frames import read_files
@@ -214,7 +214,7 @@ def read_list(path: Where) -> tuple[int, list[File]]:
     except (FileNotFoundError, NotADirectoryError):
         raise HistoryError(_without_list(folder)) from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise HistoryError(f"{index} is damaged or cut off ({told(error)})") from None
+        raise HistoryError(f"{index} is damaged or cut off ({truncated(error)})") from None
     for name, count in rows.items():
         listed = sum(file.rows for file in files if file.table == name)
         if listed != count:

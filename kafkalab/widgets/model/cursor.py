@@ -9,12 +9,12 @@ import traitlets
 from ipywidgets._version import __jupyter_widgets_base_version__
 
 from kafkalab.widgets.model.jumps import find, jump
-from kafkalab.widgets.model.messages import Listening
+from kafkalab.widgets.model.messages import MessageWidget
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.payload.tour import steps_in, walk
 
 
-class Walking(Listening):
+class Cursor(MessageWidget):
     """A cursor on a run, and what of the run is shown and folded: see `Journey`."""
 
     # It is never displayed itself. So its model in the browser is the plain one: anywidget's would be deaf for good if

@@ -14,7 +14,7 @@ from kafkalab.sim.faults import TimedFault
 from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
-from kafkalab.widgets.model.cursor import Walking
+from kafkalab.widgets.model.cursor import Cursor
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
@@ -50,7 +50,7 @@ CHECKED_AT_ONCE = 5_000
 """Events of a run that a text or a static picture waits for the checks of: below a second."""
 
 
-class Journey(Walking):
+class Journey(Cursor):
     """The runs that presses have made, which of them is shown, and the step at which the cursor stands.
 
     Views are pictures of a journey; all views of one share its cursor: `j = Journey(lab03()); Sequence(j)`. `step` is

@@ -14,14 +14,14 @@ import traitlets
 from ipywidgets.widgets.widget import JUPYTER_WIDGETS_ECHO
 from traitlets import TraitError
 
-from kafkalab.limits import quoted, told
+from kafkalab.limits import quoted, truncated
 from kafkalab.saved_data import check_plain
 
 Content = dict[str, Any]
 OF_IPYWIDGETS = ("_view_count", "_dom_classes", "layout", "tabbable", "tooltip")
 
 
-class Listening(anywidget.AnyWidget):
+class MessageWidget(anywidget.AnyWidget):
     """A widget that the browser may send messages and values.
 
     `SETTABLE` names the traits that the browser may set; it gets the kernel's value back for any other, and for a value
@@ -77,7 +77,7 @@ class Listening(anywidget.AnyWidget):
         except Exception as error:
             expected = isinstance(error, ValueError | RuntimeError | TraitError)
             note = self.log.debug if expected else self.log.error
-            note("%s: %s", type(self).__name__, told(error), exc_info=not expected)
+            note("%s: %s", type(self).__name__, truncated(error), exc_info=not expected)
             with suppress(Exception):  # nobody listens any more
                 self.send({"kind": "error", "text": sentence(error)})
             return False
@@ -161,6 +161,6 @@ def _raise(text: str) -> NoReturn:
 
 def sentence(error: Exception) -> str:
     """Return the first line of an error's message as a sentence."""
-    text = told(str(error) or type(error).__name__)
+    text = truncated(str(error) or type(error).__name__)
     begin = text[:1] if re.match(r"\w*\d", text) else text[:1].upper()  # b2 stays b2
     return begin + text[1:] + ("" if text.endswith((".", "?", "…")) else ".")

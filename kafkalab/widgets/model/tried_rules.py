@@ -10,10 +10,10 @@ import traitlets
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.widgets.model.futures import idle_rule
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.messages import Content, Listening
+from kafkalab.widgets.model.messages import Content, MessageWidget
 
 
-class TriedRules(Listening):
+class TriedRules(MessageWidget):
     """A widget of a journey with `reasons`, which a browser gets by a message of the kind "rules"."""
 
     journey: Journey

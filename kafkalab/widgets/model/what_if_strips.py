@@ -1,4 +1,4 @@
-"""Strips of "What if it broke here?": the outcome of each of four mishaps at each step of the run shown."""
+"""Strips of "What if it broke here?": the outcome of each of four faults at each step of the run shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import traitlets
 from kafkalab.explore.what_if import CLIENT, COORDINATOR, FRAME, LEADER, WhatIf, what_if
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.messages import Content, Listening
+from kafkalab.widgets.model.messages import Content, MessageWidget
 
 MOST = 1_000
 """Events of the longest run that is tried: the time grows with their square; 300 take some seconds."""
@@ -25,12 +25,12 @@ NO_TARGET = "nothing to strike"
 Row = dict[str, Any]
 
 
-class WhatIfStrips(Listening):
+class WhatIfStrips(MessageWidget):
     """A widget of a journey that shows `strips` while `what_if` is on.
 
     `strips` has "place", the number of the run that it is about, and one of "rows", what was found; "tried", how many
-    futures have been run so far; "why", the reason why none can be. A row has "name", the mishap, and "runs", a list of
-    [first step, fate, target, anomalies]: after each step from that one on, up to that of the next entry, the mishap to
+    futures have been run so far; "why", the reason why none can be. A row has "name", the fault, and "runs", a list of
+    [first step, fate, target, anomalies]: after each step from that one on, up to that of the next entry, the fault to
     the target has this fate: the outcome of `WhatIf`, "broken" where a promise breaks, "none" where nothing is to
     strike. The anomalies are those that break it, or those that Kafka allows. A browser asks for them by a message of
     the kind "what_if"; they are computed beside its presses.
@@ -93,7 +93,7 @@ class WhatIfStrips(Listening):
                 found = what_if(self.journey.run_at(place)[1].scenario, stop)
                 if asked and asked[-1]:
                     return []
-                self._known[place] = [row_of(mishap, entries) for mishap, entries in found.items()]
+                self._known[place] = [row_of(kind, entries) for kind, entries in found.items()]
             self.strips = {"place": place, "rows": self._known[place]}
             return self._known[place]
 
@@ -106,11 +106,11 @@ def why_no_strips(payload: dict[str, Any]) -> str:
     return f"this run has {count:,} events; up to {MOST:,} can be tried" if count > MOST else ""
 
 
-def row_of(mishap: str, entries: Sequence[WhatIf]) -> Row:
-    """Return the row of a mishap, with one entry for all neighbours that are alike."""
+def row_of(kind: str, entries: Sequence[WhatIf]) -> Row:
+    """Return the row of a fault, with one entry for all neighbours that are alike."""
     runs = [(entry.step, *_describe(entry)) for entry in entries]
     alike = groupby(runs, key=lambda run: run[1:])
-    return {"name": NAMES[mishap], "runs": [list(next(group)) for _, group in alike]}
+    return {"name": NAMES[kind], "runs": [list(next(group)) for _, group in alike]}
 
 
 def _describe(entry: WhatIf) -> tuple[str, str, str]:

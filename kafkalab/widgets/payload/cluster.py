@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.widgets.payload.text import Payload, Shown, fold
+from kafkalab.widgets.payload.text import Payload, ViewState, replay
 
 LIFE = {"up": "up", "paused": "paused", "down": "crashed"}
 
@@ -16,7 +16,7 @@ def labels_of(payload: Payload) -> dict[str, str]:
     return {n["id"]: n["label"] for n in payload["nodes"]}
 
 
-def coordinated(payload: Payload, shown: Shown, node: str) -> list[str]:
+def coordinated(payload: Payload, shown: ViewState, node: str) -> list[str]:
     """Return what a broker coordinates of what clients have asked about by now: "payments-0", "group payments"."""
     homes = payload["homes"]
     asked = {*shown.transactions, *(tid for _, tid in shown.producers)}
@@ -27,7 +27,7 @@ def coordinated(payload: Payload, shown: Shown, node: str) -> list[str]:
     return found
 
 
-def node_words(payload: Payload, shown: Shown, node: dict[str, str]) -> str:
+def node_words(payload: Payload, shown: ViewState, node: dict[str, str]) -> str:
     """ "b3: up; leads out-1; coordinates payments-0"."""
     name = node["id"]
     parts = [f"{node['label']}: {LIFE[shown.nodes.get(name, 'up')]}"]
@@ -43,7 +43,7 @@ def node_words(payload: Payload, shown: Shown, node: dict[str, str]) -> str:
     return "; ".join(parts)
 
 
-def replica_word(shown: Shown, partition: str, node: str) -> str:
+def replica_word(shown: ViewState, partition: str, node: str) -> str:
     """Return what a broker is to a partition: leader, in sync, out of sync, or "–"."""
     if shown.leaders.get(partition) == node:
         return "leader"
@@ -52,14 +52,14 @@ def replica_word(shown: Shown, partition: str, node: str) -> str:
     return "in sync" if node in shown.in_sync.get(partition, []) else "out of sync"
 
 
-def end_of(shown: Shown, partition: str, node: str) -> int:
+def end_of(shown: ViewState, partition: str, node: str) -> int:
     """Return the end of a replica's log, as far as the picture knows."""
     batches = shown.logs.get((node, partition), [])
     floor = max(shown.marks.get((which, node, partition), 0) for which in ("start", "hw"))
     return max(floor, int(batches[-1]["last"]) + 1 if batches else 0)
 
 
-def partition_words(payload: Payload, shown: Shown, partition: str) -> str:
+def partition_words(payload: Payload, shown: ViewState, partition: str) -> str:
     """ "accounts-0: b1 leader, end 3; b2 in sync, end 3; b3 out of sync, end 2"."""
     brokers = [n["id"] for n in payload["nodes"] if n["kind"] == "broker"]
     words = [(b, replica_word(shown, partition, b)) for b in brokers]
@@ -68,7 +68,7 @@ def partition_words(payload: Payload, shown: Shown, partition: str) -> str:
     return f"{partition}: {leader}{'; '.join(parts)}"
 
 
-def walls(payload: Payload, shown: Shown) -> list[str]:
+def walls(payload: Payload, shown: ViewState) -> list[str]:
     """ "b1 | b2" for each pair between which no frame gets through."""
     labels = labels_of(payload)
     return [f"{labels[a]} | {labels[b]}" for (a, b), yes in sorted(shown.cuts.items()) if yes]
@@ -82,7 +82,7 @@ def in_flight(payload: Payload, step: int, groups: Iterable[str], hidden: Iterab
     return [f for f in flying if not hidden & {f["name"].removesuffix("Response"), f["from"], f["to"]}]
 
 
-def flight_words(payload: Payload, shown: Shown, frame: dict[str, Any]) -> str:
+def flight_words(payload: Payload, shown: ViewState, frame: dict[str, Any]) -> str:
     """ "Produce#1: app → b1"; a frame that is kept on its way: "…, held"."""
     labels = labels_of(payload)
     kept = ", held" if shown.held.get(frame["copy_of"] or frame["id"]) else ""
@@ -91,7 +91,7 @@ def flight_words(payload: Payload, shown: Shown, frame: dict[str, Any]) -> str:
 
 def cluster_text(payload: Payload, step: int, flying: list[dict[str, Any]], node: str) -> list[str]:
     """The map in lines: nodes (">" before the chosen one), partitions, walls, frames in flight."""
-    shown = fold(payload, step)
+    shown = replay(payload, step)
     lines = [f"{'> ' if n['id'] == node else '  '}{node_words(payload, shown, n)}" for n in payload["nodes"]]
     lines += [f"  {partition_words(payload, shown, p)}" for p in payload["partitions"]]
     lines += [f"  cut: {wall}" for wall in walls(payload, shown)]

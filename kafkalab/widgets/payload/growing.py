@@ -11,7 +11,7 @@ from kafkalab.trace import Event, Frame
 from kafkalab.widgets.payload.changes import InSync, homes_of
 from kafkalab.widgets.payload.marks import FRAMES, mark_of
 from kafkalab.widgets.payload.payload import Op, PayloadMaker, internal_order, meanings_of
-from kafkalab.widgets.payload.text import Shown
+from kafkalab.widgets.payload.text import ViewState
 from kafkalab.widgets.payload.tour import LISTS, GrowingWalk
 from kafkalab.widgets.payload.transactions import Transactions
 
@@ -35,7 +35,7 @@ class GrowingPayload(PayloadMaker):
         self.partitions: list[str] = []
         self._transactions = Transactions(cluster.trace)
         self.frame_txns, self.event_txns = self._transactions.frames, self._transactions.events
-        self._drawn = Shown()
+        self._drawn = ViewState()
         self.flying: dict[str, Frame] = {}
         """The frames that were on their way at the last look."""
         self._crashes: dict[str, list[int]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.widgets.payload.marks import span
-from kafkalab.widgets.payload.text import Payload, Shown, batch_outcome, fold, offsets_of
+from kafkalab.widgets.payload.text import Payload, ViewState, batch_outcome, offsets_of, replay
 
 LEVELS = ("read_uncommitted", "read_committed")
 Batch = dict[str, Any]
@@ -65,7 +65,7 @@ class Replica:
         return sorted(shown, key=lambda cell: (int(cell[0]["base"]), cell[2] == ""))
 
 
-def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]:
+def replicas_at(payload: Payload, shown: ViewState, partition: str) -> list[Replica]:
     """The partition's logs, the leader's first; without a leader that of the first replica in sync comes first."""
     leader = shown.leaders.get(partition, "")
     in_sync, nodes = shown.in_sync.get(partition, []), shown.replicas.get(partition, [])
@@ -82,7 +82,7 @@ def replicas_at(payload: Payload, shown: Shown, partition: str) -> list[Replica]
     return found
 
 
-def positions_at(payload: Payload, shown: Shown, partition: str) -> list[tuple[str, int, str]]:
+def positions_at(payload: Payload, shown: ViewState, partition: str) -> list[tuple[str, int, str]]:
     """Return each client's position in the partition: its name, the offset that it reads next, its level."""
     known = shown.positions.get(partition, {})
     return [(n["label"], *known[n["id"]]) for n in payload["nodes"] if n["id"] in known]
@@ -184,7 +184,7 @@ def record_lines(batch: Batch) -> Iterator[str]:
 
 def log_text(payload: Payload, step: int, partition: str, offset: int, replicas: bool) -> list[str]:
     """The tapes in lines: each partition, its batches, its readers; followers if `replicas`; the batch at `offset`."""
-    shown, lines = fold(payload, step), []
+    shown, lines = replay(payload, step), []
     for name in payload["partitions"]:
         logs = replicas_at(payload, shown, name)
         for log in logs if replicas else logs[:1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.widgets.payload.database import SAYS, statement_of
-from kafkalab.widgets.payload.text import Payload, Shown
+from kafkalab.widgets.payload.text import Payload, ViewState
 
 FRAMES = ("send", "receive")
 
@@ -17,7 +17,7 @@ def with_marks(payload: Payload) -> Payload:
 
 def marks_of(payload: Payload) -> dict[str, str]:
     """By step, as text: "append out-0 @0–1", "Ongoing → PrepareCommit", "out-0: HW 0→2 · LSO 0"; not for frames."""
-    shown, marks = Shown(), {}
+    shown, marks = ViewState(), {}
     for op in payload["initial"]:
         shown.apply(op)
     for event in payload["events"]:
@@ -56,7 +56,7 @@ def _is_down(payload: Payload, node: str, step: int, crashes: dict[str, list[int
     return next(ups, None) is None
 
 
-def mark_of(event: dict[str, Any], shown: Shown) -> str:
+def mark_of(event: dict[str, Any], shown: ViewState) -> str:
     """Return the mark of an event, whose changes are not applied to `shown` yet."""
     if event["name"] == "database":
         return statement_of(event["text"].partition(SAYS)[2].rstrip("."))
@@ -77,7 +77,7 @@ def _without_node(text: str) -> str:
     return text.rstrip(".").partition(" ")[2]
 
 
-def _words(op: list[Any], patch: list[list[Any]], shown: Shown) -> str:
+def _words(op: list[Any], patch: list[list[Any]], shown: ViewState) -> str:
     match op:
         case ["batch", _, partition, batch]:
             offsets = span(batch["base"], batch["last"])

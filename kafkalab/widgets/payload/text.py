@@ -15,7 +15,7 @@ INVITATION = "Press → to begin."
 
 
 @dataclass(slots=True)
-class Shown:
+class ViewState:
     """Everything that a picture shows after some step."""
 
     nodes: dict[str, str] = field(default_factory=dict)
@@ -110,9 +110,9 @@ def head_of(payload: Payload) -> str:
     return f"{payload['title']} · {payload['profile']} · {seed}"
 
 
-def fold(payload: Payload, step: int) -> Shown:
+def replay(payload: Payload, step: int) -> ViewState:
     """Return what is shown at `step`: the initial changes and those of events 0 to `step`."""
-    shown = Shown()
+    shown = ViewState()
     for op in payload["initial"]:
         shown.apply(op)
     for event in payload["events"][: step + 1]:
@@ -198,7 +198,7 @@ def text_at(
 
     `places` are the stops of the walk if some are folded, `walked` the lines about it.
     """
-    event, shown = payload["events"][step], fold(payload, step)
+    event, shown = payload["events"][step], replay(payload, step)
     places = places or stops(payload, groups, hidden)
     place = sum(1 for s in places if s <= step)
     lines = [head_of(payload)]
@@ -237,7 +237,7 @@ def _frame_lines(frame: dict[str, Any]) -> list[str]:
     return [f"  {frame['about']}", way + arrives, *(f"    {name} = {value}" for name, value in frame["fields"])]
 
 
-def _node_line(node: dict[str, str], shown: Shown) -> str:
+def _node_line(node: dict[str, str], shown: ViewState) -> str:
     state = shown.nodes.get(node["id"], "up")
     roles = ", ".join(shown.roles.get(node["id"], [])) or "no role shown"
     return f"{node['label']}: {roles}" if state == "up" else f"{node['label']}: {state.upper()} ({roles})"
@@ -261,7 +261,7 @@ def group_line(name: str, known: dict[str, Any]) -> str:
     return f"group {name}: {known['state']}, generation {known['generation']}: {'; '.join(members) or 'no members'}"
 
 
-def memory_lines(partition: str, shown: Shown) -> list[str]:
+def memory_lines(partition: str, shown: ViewState) -> list[str]:
     """Return what a partition's leader remembers of each producer, a line each; none where transactions are held."""
     known = {} if shown.transactions else shown.memory.get((shown.leaders.get(partition, ""), partition), {})
     what = f"{partition} remembers of producer"
@@ -276,7 +276,7 @@ def sequences(batch: list[int]) -> str:
     return f"{batch[0]}" if batch[0] == batch[1] else f"{batch[0]}-{batch[1]}"
 
 
-def strip_line(partition: str, shown: Shown, last: int = 0) -> str:
+def strip_line(partition: str, shown: ViewState, last: int = 0) -> str:
     """A partition in a line: where it is led, high watermark, last stable offset, its batches or the `last` of them.
 
     Of a table: where it is, how many rows are committed, its rows.

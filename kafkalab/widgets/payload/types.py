@@ -88,7 +88,7 @@ Op: TypeAlias = (
     | tuple[Literal["cut"], str, str, bool]
     | tuple[Literal["held"], str, bool]
 )
-"""A change of the picture: see `apply` of `Shown`."""
+"""A change of the picture: see `apply` of `ViewState`."""
 
 
 class RunEvent(TypedDict):

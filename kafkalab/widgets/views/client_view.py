@@ -10,7 +10,7 @@ import traitlets
 from kafkalab.limits import quoted
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import MOVES, checked, moved
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.static_client_view import draw
 from kafkalab.widgets.views.view import Source, View
 
@@ -45,7 +45,7 @@ def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) ->
             waits = event["name"] if event["kind"] == "invoke" and event["name"] not in AT_ONCE else ""
         elif event["step"] in visible:
             meanwhile[-1].append(event)
-    alive = fold(payload, step).nodes.get(node, "up") != "down"
+    alive = replay(payload, step).nodes.get(node, "up") != "down"
     return Known(
         moments=moments, meanwhile=meanwhile, waits=waits if alive else "", clock_ms=events[step]["at"], alive=alive
     )

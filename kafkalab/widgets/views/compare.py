@@ -17,7 +17,7 @@ from kafkalab.widgets.model.futures import finished, payload_with_actions, rule_
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
-from kafkalab.widgets.payload.text import fold, strip_line, transaction_line
+from kafkalab.widgets.payload.text import replay, strip_line, transaction_line
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture, View
 
@@ -233,6 +233,6 @@ def _line(payload: dict[str, Any], step: int) -> str:
 
 
 def _state(payload: dict[str, Any], step: int) -> dict[str, str]:
-    shown = fold(payload, step)
+    shown = replay(payload, step)
     lines = {tid: transaction_line(tid, known) for tid, known in shown.transactions.items()}
     return {**lines, **{p: strip_line(p, shown, BATCHES) for p in payload["partitions"]}}

@@ -7,7 +7,7 @@ from typing import Any
 from kafkalab.widgets.model.fork_tree import tree_lines
 from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, why
 from kafkalab.widgets.model.tried_rules import TriedRules
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.view import View
 
@@ -115,7 +115,7 @@ def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]
         rows.append((node["label"], [(a.split()[0], node["id"], SENT if "sent" in a else {}) for a in actions]))
     rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
     rows.append(("Cluster", [("upgrade", "", {})]))
-    shown = fold(payload, max(step, payload["actions"]["start"]))
+    shown = replay(payload, max(step, payload["actions"]["start"]))
     for partition in payload["partitions"]:
         replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])
         if not replicas:

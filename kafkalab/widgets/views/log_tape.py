@@ -9,7 +9,7 @@ import traitlets
 from kafkalab.limits import quoted, whole_number
 from kafkalab.widgets.model.presses import checked
 from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
-from kafkalab.widgets.payload.text import fold
+from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.static_log_tape import draw
 from kafkalab.widgets.views.view import Source, View, beside
 
@@ -68,7 +68,7 @@ class LogTape(View):
         self.partition, self.offset = beside(self.payload["partitions"], self._here(), by, "partition"), -1
 
     def _bases(self) -> list[int]:
-        logs = replicas_at(self.payload, fold(self.payload, self.step), self._here())
+        logs = replicas_at(self.payload, replay(self.payload, self.step), self._here())
         return sorted({int(b["base"]) for b, _, _ in logs[0].cells()}) if logs else []
 
     def _batch(self, way: str) -> None:
@@ -87,7 +87,7 @@ class LogTape(View):
         if not offset:
             self.partition, self.offset = partition, -1
             return
-        logs = replicas_at(self.payload, fold(self.payload, self.step), partition)
+        logs = replicas_at(self.payload, replay(self.payload, self.step), partition)
         batches = [b for b, _, _ in logs[0].cells()] if logs and whole_number(offset) >= 0 else []
         found = next((b for b in batches if b["base"] <= int(offset) <= b["last"]), None)
         if found is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafkalab.widgets.payload.cluster import coordinated, end_of, home_of, replica_word
-from kafkalab.widgets.payload.text import Payload, Shown, fold
+from kafkalab.widgets.payload.text import Payload, ViewState, replay
 from kafkalab.widgets.views.palette import (
     BOLD,
     CATEGORY_COLOUR,
@@ -33,7 +33,7 @@ def draw(payload: Payload, step: int, places: Sequence[int], flying: list[dict[s
     """An SVG of the cluster at a step, with these frames in flight."""
     canvas = StaticFrame(payload, step, places, "Cluster")
     canvas.rule()
-    picture = _Map(canvas, payload, fold(payload, step))
+    picture = _Map(canvas, payload, replay(payload, step))
     picture.flights(flying)
     picture.walls()
     picture.cards()
@@ -55,7 +55,7 @@ def places_of(nodes: list[dict[str, str]]) -> dict[str, Point]:
 
 
 class _Map:
-    def __init__(self, canvas: StaticFrame, payload: Payload, shown: Shown) -> None:
+    def __init__(self, canvas: StaticFrame, payload: Payload, shown: ViewState) -> None:
         self.canvas, self.payload, self.shown = canvas, payload, shown
         wide = WIDTH - 2 * MARGIN
         self.at = {n: (MARGIN + x * wide, canvas.y + y * HEIGHT) for n, (x, y) in places_of(payload["nodes"]).items()}

@@ -18,7 +18,7 @@ from kafkalab.widgets.payload.log_view import (
     values_of,
 )
 from kafkalab.widgets.payload.marks import span
-from kafkalab.widgets.payload.text import Payload, fold
+from kafkalab.widgets.payload.text import Payload, replay
 from kafkalab.widgets.views.palette import (
     AMBER,
     BLUE,
@@ -52,7 +52,7 @@ READ = {
 def draw(payload: Payload, step: int, places: Sequence[int], replicas: bool) -> str:
     """An SVG of the logs at a step, followers too if `replicas`: the newest batches of each."""
     canvas = StaticFrame(payload, step, places, "Logs")
-    shown = fold(payload, step)
+    shown = replay(payload, step)
     for partition in payload["partitions"]:
         logs = replicas_at(payload, shown, partition)
         canvas.rule()

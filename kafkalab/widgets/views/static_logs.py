@@ -8,7 +8,7 @@ from kafkalab.checks.check import FORBIDDEN
 from kafkalab.widgets.model.findings_in_logs import LOST
 from kafkalab.widgets.payload.log_view import producer_of
 from kafkalab.widgets.payload.marks import span
-from kafkalab.widgets.payload.text import TABLE, Payload, Shown, outcome_in
+from kafkalab.widgets.payload.text import TABLE, Payload, ViewState, outcome_in
 from kafkalab.widgets.views.palette import (
     AMBER,
     BOLD,
@@ -34,7 +34,7 @@ FATE = {"open": AMBER, "committed": GREEN, "aborted": RED, "": RULE, "COMMIT": G
 class LogStrips(Canvas):
     """A canvas for the state `shown` of a payload."""
 
-    def __init__(self, payload: Payload, shown: Shown, y: float) -> None:
+    def __init__(self, payload: Payload, shown: ViewState, y: float) -> None:
         super().__init__(y=y)
         self.payload, self.shown = payload, shown
         self.wrong: dict[tuple[str, int], dict[str, Any]] = {}

@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
-from kafkalab.widgets.payload.text import ALWAYS, Payload, fold, group_line, head_of, is_shown, memory_lines, stops
+from kafkalab.widgets.payload.text import ALWAYS, Payload, group_line, head_of, is_shown, memory_lines, replay, stops
 from kafkalab.widgets.payload.tour import fold_at
 from kafkalab.widgets.views import static_rail, static_strips
 from kafkalab.widgets.views.palette import (
@@ -81,7 +81,7 @@ class _Row:
 
 class _Picture(LogStrips):
     def __init__(self, payload: Payload, step: int, groups: tuple[str, ...], hidden: Sequence[str]) -> None:
-        super().__init__(payload, fold(payload, step), MARGIN)
+        super().__init__(payload, replay(payload, step), MARGIN)
         self.step, self.groups, self.hidden = step, groups, hidden
         self.until = step
         self.lanes: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The outcomes of a run after a mishap at each stop, as strips in a static picture."""
+"""The outcomes of a run after a fault at each stop, as strips in a static picture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOLID, DASHED = ("committed", "torn", BROKEN, "once"), ("open", "twice")
 
 
 def draw(canvas: Canvas, rows: Sequence[dict[str, Any]], places: Sequence[int], step: int) -> None:
-    """Draw a row for each mishap: its fate stop by stop, and in words at `step`."""
+    """Draw a row for each fault: its fate stop by stop, and in words at `step`."""
     left, wide = MARGIN + NAME, WIDTH - 2 * MARGIN - NAME - WORDS
     part = wide / max(1, len(places))
     here = max((i for i, place in enumerate(places) if place <= step), default=0)

@@ -12,14 +12,14 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.messages import Listening
+from kafkalab.widgets.model.messages import MessageWidget
 from kafkalab.widgets.views.heading import head_lines
 from kafkalab.widgets.views.parts import LOADER, Part, parts_of
 
 SIZES = ("laptop", "projector")
 
 
-class Picture(Listening):
+class Picture(MessageWidget):
     """A widget with a text twin and a static SVG, in a `size`. To be written: `part`, `text` and `svg`.
 
     `part` names the module of `pictures/src/` that draws it in the browser.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.limits import told
+from kafkalab.limits import truncated
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_producers import DescribeProducers, PartitionProducers
@@ -63,7 +63,7 @@ class Source:
                 if broken is not None:
                     broken.close()
                 if attempt == TRIES or isinstance(error, EOFError):
-                    what = f"{type(body).__name__}: {told(error) or type(error).__name__}"
+                    what = f"{type(body).__name__}: {truncated(error) or type(error).__name__}"
                     raise CaptureError(f"{place[0]}:{place[1]} does not answer {what}") from None
         raise AssertionError("not reached")
 
@@ -118,11 +118,11 @@ class Source:
     def transactions(self) -> list[DescribedTransaction] | None:
         """Return all transactions as their coordinators know them; None if no broker says."""
         found: list[DescribedTransaction] = []
-        told = False
+        is_answered = False
         for node in self.metadata.alive:
             try:
                 listed = self.ask(node, ListTransactions())
-                told = told or listed.error is Error.NONE
+                is_answered = is_answered or listed.error is Error.NONE
                 ids = [row.transactional_id for row in listed.transactions]
                 for first in range(0, len(ids), IDS_AT_ONCE):
                     asked = DescribeTransactions(transactional_ids=tuple(ids[first : first + IDS_AT_ONCE]))
@@ -130,4 +130,4 @@ class Source:
                     found += [replace(r, partitions=tuple(sorted(r.partitions))) for r in rows if r.error is Error.NONE]
             except CaptureError:
                 continue
-        return found if told else None
+        return found if is_answered else None

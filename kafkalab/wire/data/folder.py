@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import quoted, told
+from kafkalab.limits import quoted, truncated
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
@@ -186,7 +186,7 @@ class DataFolder:
         try:
             _fill(found, stored.base, stored.batches, shared)
         except (CorruptBatchError, UnknownRecordError) as error:
-            raise ValueError(f"{stored.path} has a batch that cannot be read ({told(error)})") from None
+            raise ValueError(f"{stored.path} has a batch that cannot be read ({truncated(error)})") from None
         found.raise_log_start(min(start, found.log_end_offset))
         found.advance(high_watermark)
         state.logs[partition] = found.reloaded(time.time_ns() // 1_000_000)

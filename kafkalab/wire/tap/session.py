@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from kafkalab.limits import FILE_OF_A_SESSION, quoted, told
+from kafkalab.limits import FILE_OF_A_SESSION, quoted, truncated
 from kafkalab.saved_data import json_lines
 from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.sim.recording import Recording
@@ -117,7 +117,7 @@ def load_tap(path: str | Path, most_events: int = 100_000) -> SavedSession:
             try:
                 _again(session, exchanges, row)
             except (KeyError, IndexError, TypeError, ValueError, BadMessageError) as error:
-                raise ValueError(f"{path}: line {number} is no row of a session ({told(str(error))})") from None
+                raise ValueError(f"{path}: line {number} is no row of a session ({truncated(str(error))})") from None
             if session.recorder.full:
                 break
     return SavedSession(session.recorder)

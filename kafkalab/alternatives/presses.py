@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
-from kafkalab.neighbours.broadcast import SERVERS, broadcast
-from kafkalab.neighbours.broadcast import Server as ZabServer
-from kafkalab.neighbours.mvcc import Server, mvcc
-from kafkalab.neighbours.two_phase_commit import DECISIONS, Participant, two_phase_commit
-from kafkalab.neighbours.world import Entry, Strike, World
+from kafkalab.alternatives.broadcast import SERVERS, broadcast
+from kafkalab.alternatives.broadcast import Server as ZabServer
+from kafkalab.alternatives.mvcc import Server, mvcc
+from kafkalab.alternatives.two_phase_commit import DECISIONS, Participant, two_phase_commit
+from kafkalab.alternatives.world import Entry, Strike, World
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Restart

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkalab.neighbours.presses import MODELS, MOMENTS, SHARED, pressed
-from kafkalab.widgets.payload.neighbours import END, PLACES, panel_of
-from kafkalab.widgets.views.neighbours import LAST_ROWS, Neighbours
+from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, pressed
+from kafkalab.widgets.payload.alternatives import END, PLACES, panel_of
+from kafkalab.widgets.views.alternatives import LAST_ROWS, Alternatives
 
 PRESSES = [one.name for one in SHARED]
 
@@ -19,7 +19,7 @@ PRESSES = [one.name for one in SHARED]
 @pytest.mark.parametrize("press", PRESSES)
 @pytest.mark.parametrize("again", [False, True])
 def test_panels_are_plain_data_and_their_places_go_forward(press: str, again: bool) -> None:
-    for panel in Neighbours(press, again).panels:
+    for panel in Alternatives(press, again).panels:
         assert json.loads(json.dumps(panel))["model"] == panel["model"]
         steps = [panel["places"][place][0] for place in PLACES]
         assert steps[:-1] == sorted(steps[:-1])
@@ -28,7 +28,7 @@ def test_panels_are_plain_data_and_their_places_go_forward(press: str, again: bo
 
 
 def test_a_moment_that_never_comes_is_said_so() -> None:
-    view = Neighbours("coordinator", place="decided")
+    view = Alternatives("coordinator", place="decided")
     assert "two-phase commit: “decided” never comes" in view.text()
     assert "Kafka\n" in view.text()
     assert "“decided” never comes" in view.svg()
@@ -94,7 +94,7 @@ def test_a_row_has_its_time_kind_nodes_label_fate_and_a_sentence(model: str) -> 
 
 
 def test_the_logs_are_those_of_the_run() -> None:
-    view = Neighbours("coordinator and participant", place=END)
+    view = Alternatives("coordinator and participant", place=END)
     two_phase = view.panels[MODELS.index("two-phase commit")]["logs"][END]
     assert [[name, [text for text, _ in cells]] for name, cells in two_phase] == [
         ["p1", ["100 → 90 ✓", "prepared", "commit"]], ["p2", ["100 → 110", "prepared"]], ["tc", ["begin", "commit"]],
@@ -107,7 +107,7 @@ def test_the_logs_are_those_of_the_run() -> None:
 @pytest.mark.parametrize("again", [False, True])
 def test_a_record_has_the_state_of_its_part(press: str, again: bool) -> None:
     kinds = {"commit": "committed", "abort": "aborted", "open": "in doubt"}
-    for panel in Neighbours(press, again).panels:
+    for panel in Alternatives(press, again).panels:
         logs = dict(panel["logs"][END])
         for text, state in panel["parts"]:
             part = text.partition(" ")[0]
@@ -118,7 +118,7 @@ def test_a_record_has_the_state_of_its_part(press: str, again: bool) -> None:
 
 
 def test_a_record_is_open_until_its_log_has_the_decision() -> None:
-    view = Neighbours()
+    view = Alternatives()
     seen = {place: dict(view.panels[0]["logs"][place])["accounts-0"] for place in PLACES}
     assert seen["decided"] == [["-10", "open"]]
     assert seen[END] == [["-10 ✓", "commit"], ["COMMIT", "commit"]]
@@ -136,7 +136,7 @@ def test_a_client_that_tries_again_is_not_drawn_each_time() -> None:
 @pytest.mark.parametrize("press", PRESSES)
 @pytest.mark.parametrize("place", PLACES)
 def test_text_and_svg_show_the_same_moment(press: str, place: str) -> None:
-    view = Neighbours(press, place=place)
+    view = Alternatives(press, place=place)
     texts = "".join(ET.fromstring(view.svg()).itertext())
     for panel in view.panels:
         step, _ = panel["places"][place]
@@ -149,7 +149,7 @@ def test_text_and_svg_show_the_same_moment(press: str, place: str) -> None:
 
 
 def test_presses_and_moves() -> None:
-    view = Neighbours()
+    view = Alternatives()
     for place in PLACES[1:]:
         view.press("right")
         assert view.place == place
@@ -162,17 +162,17 @@ def test_presses_and_moves() -> None:
     view.press("again")
     assert (view.pressed, view.again) == ("coordinator", True)
     assert view.run("two-phase commit").parts == {"p1": "aborted", "p2": "aborted"}
-    assert repr(view) == "<Neighbours 'coordinator', again, told>"
+    assert repr(view) == "<Alternatives 'coordinator', again, told>"
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Neighbours("fire"), "no press 'fire'"),
-        (lambda: Neighbours(place="noon"), "no moment 'noon'"),
-        (lambda: Neighbours().press("fire"), "no action 'fire'"),
-        (lambda: Neighbours().press("left"), "this is the first moment"),
-        (lambda: Neighbours().press("goto", "noon"), "no moment 'noon'"),
+        (lambda: Alternatives("fire"), "no press 'fire'"),
+        (lambda: Alternatives(place="noon"), "no moment 'noon'"),
+        (lambda: Alternatives().press("fire"), "no action 'fire'"),
+        (lambda: Alternatives().press("left"), "this is the first moment"),
+        (lambda: Alternatives().press("goto", "noon"), "no moment 'noon'"),
     ],
 )
 def test_what_does_not_exist_is_named(make: Callable[[], object], says: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.neighbours.presses import MOMENTS, SHARED, Run, pressed
-from kafkalab.neighbours.world import Entry
+from kafkalab.alternatives.presses import MOMENTS, SHARED, Run, pressed
+from kafkalab.alternatives.world import Entry
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.trace import Event
 from kafkalab.widgets.payload.payload import payload_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from kafkalab.neighbours.presses import MODELS, Run, crashed_at, pressed, run
-from kafkalab.neighbours.world import Entry
+from kafkalab.alternatives.presses import MODELS, Run, crashed_at, pressed, run
+from kafkalab.alternatives.world import Entry
 
 COLUMNS = ("decided by", "blocks", "survivors finish", "undo")
 WORDS = {

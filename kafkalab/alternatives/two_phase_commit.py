@@ -9,7 +9,7 @@ values from the participant's log (undo).
 
 from __future__ import annotations
 
-from kafkalab.neighbours.world import Process, World
+from kafkalab.alternatives.world import Process, World
 from kafkalab.trace import Frame
 
 VOTES_MS, UNASKED_MS, DOUBT_MS = 5_000, 10_000, 2_000

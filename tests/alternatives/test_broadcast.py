@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from kafkalab.neighbours.broadcast import SERVERS, Client, Server, broadcast
-from kafkalab.neighbours.presses import run
-from kafkalab.neighbours.world import World
+from kafkalab.alternatives.broadcast import SERVERS, Client, Server, broadcast
+from kafkalab.alternatives.presses import run
+from kafkalab.alternatives.world import World
 from kafkalab.sim.faults import Crash, Restart
 
 SEEDS = range(1, 6)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.neighbours.matrix import COLUMNS, WORDS, cell, deciding_step, matrix
-from kafkalab.neighbours.presses import MODELS, MOMENTS, SHARED, pressed, run
+from kafkalab.alternatives.matrix import COLUMNS, WORDS, cell, deciding_step, matrix
+from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, pressed, run
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("press", [one.name for one in SHARED])
 def test_the_same_press_and_seed_give_the_same_trace(model: str, press: str) -> None:
-    from kafkalab.neighbours import presses
+    from kafkalab.alternatives import presses
 
     once = pressed(model, press, seed=3).trace.digest()
     presses._run.cache_clear()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafkalab.neighbours.world import Process, World
+from kafkalab.alternatives.world import Process, World
 from kafkalab.trace import Frame
 
 FIRST_XID, START_XID = 100, 1

@@ -6,9 +6,9 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.alternatives.presses import MODELS, SHARED, pressed
 from kafkalab.limits import quoted, whole_number
-from kafkalab.neighbours.presses import MODELS, SHARED, pressed
-from kafkalab.widgets.payload.neighbours import END, PLACES, Panel, panel_of, words_of
+from kafkalab.widgets.payload.alternatives import END, PLACES, Panel, panel_of, words_of
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
 
@@ -19,14 +19,14 @@ COLOUR = {"committed": GREEN, "aborted": RED, "in doubt": AMBER, "down": DIM}
 SIGN = {"committed": "✓", "aborted": "✕", "in doubt": "…", "down": "✕"}
 
 
-class Neighbours(Picture):
-    """Four machines with one transfer: `Neighbours()`, `Neighbours("coordinator and participant", again=True)`.
+class Alternatives(Picture):
+    """Four machines with one transfer: `Alternatives()`, `Alternatives("coordinator and participant", again=True)`.
 
     `press("coordinator")` crashes the same process on all four; `press("again")` starts what has crashed again after
     two minutes, or no longer. `place` is the moment that all four show, one of `PLACES`; the arrows move it.
     """
 
-    part = "neighbours"
+    part = "alternatives"
 
     SETTABLE = ("place",)
 
@@ -51,7 +51,7 @@ class Neighbours(Picture):
         return str(proposal["value"])
 
     def run(self, model: str) -> Any:
-        """Return the run of one machine that is shown, with its trace: see `Run` in kafkalab/neighbours/presses.py."""
+        """Return the run of one machine, with its trace: see `Run` in kafkalab/alternatives/presses.py."""
         return pressed(model, self.pressed, self.again)
 
     def press(self, action: str, target: str = "") -> None:
@@ -132,7 +132,7 @@ class Neighbours(Picture):
         return y
 
     def __repr__(self) -> str:
-        return f"<Neighbours {self.pressed!r}{', again' if self.again else ''}, {self.place}>"
+        return f"<Alternatives {self.pressed!r}{', again' if self.again else ''}, {self.place}>"
 
 
 def _panels(name: str, again: bool) -> list[Panel]:

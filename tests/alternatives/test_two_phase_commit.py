@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from kafkalab.neighbours.presses import run
-from kafkalab.neighbours.two_phase_commit import Participant, two_phase_commit
-from kafkalab.neighbours.world import World
+from kafkalab.alternatives.presses import run
+from kafkalab.alternatives.two_phase_commit import Participant, two_phase_commit
+from kafkalab.alternatives.world import World
 from kafkalab.sim.faults import Crash, Restart
 
 SEEDS = range(1, 6)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from kafkalab.neighbours.world import Process, World
+from kafkalab.alternatives.world import Process, World
 from kafkalab.trace import Frame
 
 SERVERS = ("s1", "s2", "s3")

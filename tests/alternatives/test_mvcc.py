@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from kafkalab.neighbours.mvcc import Reader, Server, Snapshot, Version, mvcc, visible
-from kafkalab.neighbours.presses import run
-from kafkalab.neighbours.world import World
+from kafkalab.alternatives.mvcc import Reader, Server, Snapshot, Version, mvcc, visible
+from kafkalab.alternatives.presses import run
+from kafkalab.alternatives.world import World
 from kafkalab.sim.faults import Crash, Restart
 
 OLD, NEW = {"accounts-0": 100, "accounts-1": 100}, {"accounts-0": 90, "accounts-1": 110}

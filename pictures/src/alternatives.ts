@@ -2,7 +2,7 @@
 //
 // How each ends, its logs, its newest frames; all frames of one machine on demand.
 
-import "./neighbours.css";
+import "./alternatives.css";
 import { html, nothing, repeat, svg } from "./lit";
 import { type Keys, Panel, type PanelValues, shows } from "./panel";
 
@@ -75,8 +75,8 @@ function signOfRow({ kind, dashed, fate }: Row, from = -LANE, to = from) {
 	return svg`<path class="arrow ${dashed ? "answer" : ""}" d=${arrow(from, to)} />${fate === "lost" ? cross : ""}`;
 }
 
-class Neighbours extends Panel<Values> {
-	readonly name = "neighbours";
+class Alternatives extends Panel<Values> {
+	readonly name = "alternatives";
 	readonly title = "Four machines";
 	override readonly traits = ["panels", "pressed", "again", "place"] as const;
 	override readonly keys: Keys = {
@@ -208,4 +208,4 @@ class Neighbours extends Panel<Values> {
 	}
 }
 
-export default shows(Neighbours);
+export default shows(Alternatives);

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.widgets.payload.neighbours import END, PLACES
-from kafkalab.widgets.views.neighbours import NAMES, Neighbours
+from kafkalab.widgets.payload.alternatives import END, PLACES
+from kafkalab.widgets.views.alternatives import NAMES, Alternatives
 from tests.widgets.frames import fit
 from tests.widgets.live import Live
 
 pytestmark = pytest.mark.browser
-SEEN = """() => [...document.querySelectorAll(".neighbours section")].map((s) => ({
+SEEN = """() => [...document.querySelectorAll(".alternatives section")].map((s) => ({
   model: s.getAttribute("aria-label"),
   steps: [...s.querySelectorAll("[data-step]")].map((g) => Number(g.dataset.step)).sort((a, b) => a - b),
   logs: [...s.querySelectorAll(".log")].map((l) => [l.querySelector("b").textContent,
@@ -29,11 +29,11 @@ def drawn_as(text: str, kind: str) -> str:
     return "open" if kind == "open" else ""
 
 
-def same(page: Page, view: Neighbours) -> None:
+def same(page: Page, view: Alternatives) -> None:
     """Assert that the screen shows what the panels say at the moment."""
-    expect(page.locator(".neighbours")).to_have_attribute("data-place", view.place)
-    expect(page.locator(".neighbours")).to_have_attribute("data-pressed", view.pressed)
-    expect(page.locator(".neighbours .now")).to_have_text(view.head())
+    expect(page.locator(".alternatives")).to_have_attribute("data-place", view.place)
+    expect(page.locator(".alternatives")).to_have_attribute("data-pressed", view.pressed)
+    expect(page.locator(".alternatives .now")).to_have_text(view.head())
     for seen, panel in zip(page.evaluate(SEEN), view.panels, strict=True):
         step, _ = panel["places"][view.place]
         assert seen["model"] == panel["model"]
@@ -49,9 +49,9 @@ def same(page: Page, view: Neighbours) -> None:
 def test_keys_walk_through_the_moments_and_press_on_all_four(
     page: Page, size: str, console_errors: list[str]
 ) -> None:
-    view = Neighbours(size=size)
+    view = Alternatives(size=size)
     Live(page, view)
-    page.locator(".neighbours").focus()
+    page.locator(".alternatives").focus()
     same(page, view)
     for _ in PLACES[1:]:
         page.keyboard.press("ArrowRight")
@@ -60,7 +60,7 @@ def test_keys_walk_through_the_moments_and_press_on_all_four(
     assert view.place == END
     for number, name in enumerate(NAMES, 1):
         page.keyboard.press(str(number))
-        expect(page.locator(".neighbours")).to_have_attribute("data-pressed", name)
+        expect(page.locator(".alternatives")).to_have_attribute("data-pressed", name)
         same(page, view)
     page.keyboard.press("2")
     page.get_by_role("button", name="restart").click()
@@ -73,10 +73,10 @@ def test_keys_walk_through_the_moments_and_press_on_all_four(
 
 
 ROWS = """() => ({
-  scrolls: [...document.querySelectorAll(".neighbours *")].filter((e) =>
+  scrolls: [...document.querySelectorAll(".alternatives *")].filter((e) =>
     /auto|scroll/.test(getComputedStyle(e).overflow) &&
     (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)).map((e) => e.className),
-  whole: [...document.querySelectorAll(".neighbours .rows")].map((rows) => {
+  whole: [...document.querySelectorAll(".alternatives .rows")].map((rows) => {
     const room = rows.getBoundingClientRect(), boxes = [...rows.children].map((row) => row.getBoundingClientRect());
     return boxes.filter((b) => b.left < room.right && b.top >= room.top - 1 && b.bottom <= room.bottom + 1).length;
   }),
@@ -90,12 +90,12 @@ def test_at_1280_by_800_no_scroll_bar_and_the_newest_frames_of_each_machine(
     page: Page, press: str, again: bool
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
-    view = Neighbours(press, again)
+    view = Alternatives(press, again)
     Live(page, view)
     fit(page, 848, "#w0")
     for place in PLACES:
         page.get_by_role("button", name=place, exact=True).click()
-        expect(page.locator(".neighbours")).to_have_attribute("data-place", place)
+        expect(page.locator(".alternatives")).to_have_attribute("data-place", place)
         seen = page.evaluate(ROWS)
         assert seen["scrolls"] == []
         shown = [sum(row["step"] <= panel["places"][place][0] for row in panel["rows"]) for panel in view.panels]
@@ -104,20 +104,20 @@ def test_at_1280_by_800_no_scroll_bar_and_the_newest_frames_of_each_machine(
 
 def test_all_frames_of_one_machine_are_shown_on_demand(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
-    view = Neighbours("coordinator", place=END)
+    view = Alternatives("coordinator", place=END)
     Live(page, view)
     fit(page, 848, "#w0")
-    page.locator(".neighbours").focus()
+    page.locator(".alternatives").focus()
     page.keyboard.press("f")
-    expect(page.locator(".neighbours section:visible")).to_have_attribute("aria-label", view.panels[0]["model"])
+    expect(page.locator(".alternatives section:visible")).to_have_attribute("aria-label", view.panels[0]["model"])
     assert page.evaluate(ROWS)["whole"][0] == len(view.panels[0]["rows"])
     same(page, view)
     page.get_by_role("button", name="all four").click()
-    expect(page.locator(".neighbours section:visible")).to_have_count(4)
+    expect(page.locator(".alternatives section:visible")).to_have_count(4)
 
 
 def test_a_lost_message_is_drawn_as_lost_and_a_dead_process_is_crossed_out(page: Page) -> None:
-    Live(page, Neighbours("coordinator", place=END))
+    Live(page, Alternatives("coordinator", place=END))
     two = page.locator('[aria-label="two-phase commit"]')
     expect(two.locator(".lane.down")).to_contain_text("✕tc")
     assert two.locator(".cross").count() > 0
