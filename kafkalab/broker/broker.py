@@ -307,8 +307,8 @@ class Broker:
         """Ask the controller to be let in, until it answers; what was asked before is not repeated."""
         number = self._registrations = self._registrations + 1
 
-        def answered(response: Any, step: int) -> None:
+        def on_response(response: Any, step: int) -> None:
             if response is None and self._registrations == number:
                 self.register(step)
 
-        self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)
+        self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), on_response, cause)

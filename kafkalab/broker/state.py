@@ -280,7 +280,7 @@ class BrokerState:
 
     def forget(self) -> None:
         """A crash: all that is not in a log is gone."""
-        self.logs = {p: log.reloaded() for p, log in self.logs.items()}
+        self.logs = {p: log.reload() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.newest_offsets, self.offsets_loading = {}, {}, []
         self.groups, self.held = {}, {}

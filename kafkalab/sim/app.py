@@ -9,7 +9,7 @@ from kafkalab.broker.controller import Controller
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.admin.admin import Admin, AdminConfig
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.config.config_def import configured
+from kafkalab.client.config.config_def import configure
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
@@ -146,7 +146,7 @@ class App:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
         node = self.port.kernel.nodes[self.name]
         node.consumers += 1
-        consumer = Consumer(self.port, configured(ConsumerConfig, config))
+        consumer = Consumer(self.port, configure(ConsumerConfig, config))
         consumer.name = f"{self.name}/consumer-{node.consumers}"
         return consumer
 

@@ -32,7 +32,7 @@ class BrokerSessions:
 
         def over() -> None:
             if self._silent.get(name) == since:
-                self.controller.lost(name, since)
+                self.controller.fence_broker(name, since)
 
         if since == cause:
             self.kernel.schedule.at(self.kernel.now + SESSION_TIMEOUT_MS, Controller.name, -1, over)

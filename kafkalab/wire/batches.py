@@ -97,7 +97,7 @@ class ClientBatch(Batch):
         found: int = _TIMES.unpack_from(self.data, _TIMES_AT)[0]
         return found
 
-    def validated(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
+    def validate(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
         """Return the batch with the largest timestamp of its records, or why it is refused, in Kafka's order.
 
         `UnifiedLog.analyzeAndValidateRecords`, then `LogValidator`.

@@ -59,13 +59,13 @@ def test_partitions_begin_at_a_broker_that_the_name_chooses_and_go_round() -> No
 def test_only_live_brokers_are_in_sync_and_lead() -> None:
     _w, c = cluster()
     dead = BROKERS[ord("t") % 3]
-    c.lost(dead, 1)
+    c.fence_broker(dead, 1)
     found = c.place("t", 1)["t-0"]
     assert found.replicas[0] == dead
     assert dead not in found.isr
     assert found.leader == found.isr[0]
     for name in BROKERS:
-        c.lost(name, 1)
+        c.fence_broker(name, 1)
     assert c.place("t", 1)["t-0"].leader == ""
 
 
@@ -90,7 +90,7 @@ def test_a_controller_without_rules_elects_cleanly() -> None:
 
 def test_a_lost_broker_is_fenced_and_the_next_in_sync_replica_leads() -> None:
     w, c = cluster(t_0=info("b1", 3), u_0=info("b2", 1), v_0=info("b2", 1, ("b2", "b3")), w_0=info("b1", 2, ("b1",)))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     found = c.metadata.partitions
     assert found["t-0"] == info("b2", 4, ("b2", "b3"))
     assert found["u-0"] == info("b2", 1, ("b2", "b3")), "a follower's loss is no election"
@@ -112,15 +112,15 @@ def test_a_lost_broker_is_fenced_and_the_next_in_sync_replica_leads() -> None:
 
 def test_a_broker_is_lost_once() -> None:
     _w, c = cluster(t_0=info("b1"))
-    c.lost("b1", 8)
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.version == 2
 
 
 def test_an_in_sync_replica_that_is_not_alive_is_not_elected() -> None:
     _, c = cluster(t_0=info("b1", 0, ("b1", "b2")), u_0=info("b1"))
     c.metadata = c.metadata.with_partitions({}, ("b1", "b3"))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions["t-0"] == info("", 1, ("b2",))
     assert c.metadata.partitions["u-0"] == info("b3", 1, ("b2", "b3"))
 
@@ -139,20 +139,20 @@ def test_an_unclean_election_is_allowed_by_the_setting_and_never_for_transaction
     _, c = cluster(off)
     c.metadata = c.metadata.with_partitions({partition: info("b1", 4, ("b1",))}, BROKERS)
     assert c.can_lead(partition, "b2") == bool(leader)
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions[partition] == info(leader, 5, isr)
 
 
 def test_a_clean_election_comes_before_an_unclean_one() -> None:
     _, c = cluster((CLEAN_ELECTION.name,), t_0=info("b1", 0, ("b1", "b3")))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions["t-0"] == info("b3", 1, ("b3",))
 
 
 def test_with_no_live_replica_nobody_leads_whatever_the_setting() -> None:
     _, c = cluster((CLEAN_ELECTION.name,), t_0=info("b1", 0, ("b1",), ("b1", "b2")))
     c.metadata = c.metadata.with_partitions({}, ("b1", "b3"))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions["t-0"] == info("", 1, ("b1",), ("b1", "b2"))
 
 
@@ -229,7 +229,7 @@ def test_only_the_leader_of_this_epoch_changes_the_in_sync_set(
 
 def test_a_fenced_broker_does_not_come_back_into_the_in_sync_set() -> None:
     w, c = cluster(t_0=info("b1", 2, ("b1",)))
-    c.lost("b3", 1)
+    c.fence_broker("b3", 1)
     ask(w, "b1", AlterPartition(partition="t-0", leader_epoch=2, isr=BROKERS))
     assert c.metadata.partitions["t-0"].isr == ("b1", "b2")
 
@@ -337,7 +337,7 @@ def test_a_topic_that_is_only_validated_is_not_made() -> None:
 def test_without_a_live_broker_no_topic_is_made(factor: int) -> None:
     w, c = cluster()
     for name in BROKERS:
-        c.lost(name, 1)
+        c.fence_broker(name, 1)
     response = ask(w, "b1", CreateTopics(topics=(NewTopic(name="a", replication_factor=factor),)))
     assert response.errors["a"] is Error.INVALID_REPLICATION_FACTOR  # type: ignore[attr-defined]
     assert c.metadata.partitions == {}
@@ -369,7 +369,7 @@ def test_an_older_image_or_one_for_a_fenced_broker_is_not_sent_again() -> None:
     w, c = cluster(t_0=info("b1"))
     c.elect("t-0", "b2", 9)
     old = w.waiting(UpdateMetadata)
-    c.lost("b3", 9)
+    c.fence_broker("b3", 9)
     w.answer(old[0], None)
     assert w.timers == []
     c.tell_if_alive("b3", 4)
@@ -421,7 +421,7 @@ def test_after_a_whole_cluster_was_down_the_first_in_sync_replica_leads_under_th
     kept: int, version: int
 ) -> None:
     w, c = cluster(t_0=info("b1", 0), new_0=info("b3", 0))
-    c.lost("b2", 1)
+    c.fence_broker("b2", 1)
     for sent in w.waiting(UpdateMetadata):
         w.answer(sent, UpdateMetadataResponse())
     image = ClusterMetadata(kept, ("b3",), {"t-0": info("b3", 6, ("b2", "b3")), "u-0": info("", 2, ("b3",))})

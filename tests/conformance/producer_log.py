@@ -67,7 +67,7 @@ class Fed:
             if batch.base_offset < 0:
                 fields = {n: getattr(batch, n) for n in Batch.__dataclass_fields__}
                 batch = Batch(**fields | {"base_offset": self.states.map_end_offset})
-            done = self.states.applied(batch)
+            done = self.states.apply(batch)
             if done is not None:
                 self.completed.append(done)
         return self

@@ -23,7 +23,7 @@ class Logs(Traced):
 
     def append(self, epoch: int, offset: int, *nodes: str) -> None:
         """Each of the nodes appends the record of this leader epoch at this offset."""
-        batch = Batch(records=(Record(None, f"{offset}/{epoch}"),)).placed(offset, epoch)
+        batch = Batch(records=(Record(None, f"{offset}/{epoch}"),)).place(offset, epoch)
         for node in nodes:
             self.note(node, "append", "out-0", batch)
 
@@ -147,7 +147,7 @@ def test_what_is_gone_from_the_log_of_a_cluster_was_deleted_below_its_start_and_
 
 def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() -> None:
     logs = Logs()
-    batch = Batch(records=(Record("t", None),)).placed(7, 2)
+    batch = Batch(records=(Record("t", None),)).place(7, 2)
     logs.note("b1", "append", "__transaction_state-3", batch)
     assert history_of(logs.trace).transactions == (
         TxnEntry(
@@ -162,7 +162,7 @@ def test_a_record_names_the_frame_that_led_to_it_and_its_own_key() -> None:
     request = logs.arrive(Frame("Produce#1", "Produce", "request", "p", "b1", "transaction", None, 11, 1))
     other = logs.note("b1", "timer", "expiry", None, frame="Produce#1")
     for step, key, cause in ((2, "a/", request), (3, "b", other), (4, "c", -1)):
-        batch = Batch(records=(Record(key, "x"),)).placed(step, 0)
+        batch = Batch(records=(Record(key, "x"),)).place(step, 0)
         assert logs.note("b1", "append", "out-0", batch, cause) == step
     logs.arrive(Frame("Produce#2", "Produce", "request", "p", "b1", "transaction", None, 11, 2))
     rows = history_of(logs.trace).log
@@ -172,7 +172,7 @@ def test_a_record_names_the_frame_that_led_to_it_and_its_own_key() -> None:
 def test_the_tombstone_of_a_group_has_no_key_and_that_of_an_offset_has() -> None:
     logs = Logs()
     records = tuple(Record(key, None) for key in ("g/", "g/in-0", None))
-    logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).placed(0, 0))
+    logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).place(0, 0))
     assert [r.record_key for r in history_of(logs.trace).log] == [None, "g/in-0", None]
 
 
@@ -184,7 +184,7 @@ def test_a_group_in_the_offsets_topic_is_told_by_its_generation_and_members() ->
         members = tuple(MemberEntry(member_id=m, subscription=(), assignment=(), **member) for m in names)
         entry = GroupEntry(generation=generation, current_state_timestamp_ms=0, members=members, **same)
         batch = Batch(records=(Record("g/", entry),))
-        logs.note("b1", "append", "__consumer_offsets-1", batch.placed(generation, 0))
+        logs.note("b1", "append", "__consumer_offsets-1", batch.place(generation, 0))
     assert [(r.record_key, r.value) for r in history_of(logs.trace).log] == [
         (None, "group g, generation 3: m1, m2"),
         (None, "group g, generation 4: nobody"),
@@ -237,7 +237,7 @@ def test_a_leader_is_a_row_when_it_changes_and_a_watermark_says_who_led() -> Non
 def test_records_are_in_the_order_of_keys_then_of_appending() -> None:
     logs = Logs()
     for key, offset in (("b-0", 1), ("a-0", 5), ("a-0", 3), ("b-0", 0)):
-        logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).placed(offset, 0))
+        logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).place(offset, 0))
     assert [(r.key, r.offset) for r in history_of(logs.trace).log] == [("a-0", 5), ("a-0", 3), ("b-0", 1), ("b-0", 0)]
 
 

@@ -265,7 +265,7 @@ def test_a_merged_segment_keeps_the_newest_file_time_even_if_it_is_not_the_last(
 def test_segments_whose_snapshots_a_restart_has_deleted_are_merged() -> None:
     w = segments_of_one_record(3)
     w.log.raise_log_start(1)
-    w.log = w.log.reloaded()
+    w.log = w.log.reload()
     assert sorted(w.log.producers.snapshots) == [2, 3]
     w.clean(roll=False)
     assert (w.log.segments, sorted(w.log.producers.snapshots)) == ([0, 3], [3])

@@ -82,7 +82,7 @@ def test_damaged_compressed_records_are_corrupt(kind: int) -> None:
 
 
 def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only() -> None:
-    placed = read_batch(SENT).placed(41, 5)
+    placed = read_batch(SENT).place(41, 5)
     data = batch_bytes_of(placed)
     assert (data[8:12], data[16:]) == (SENT[8:12], SENT[16:])
     (back,) = read_batches(data)
@@ -90,7 +90,7 @@ def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only() -> None:
 
 
 def test_markers_are_read_as_markers_and_a_batch_that_is_cut_off_is_left_out() -> None:
-    commit = marker(7, 1, ControlType.COMMIT, 3, 1_000).placed(9, 2)
+    commit = marker(7, 1, ControlType.COMMIT, 3, 1_000).place(9, 2)
     data = bytes_of((read_batch(SENT), commit))
     assert [b.control for b in read_batches(data)] == [None, ControlType.COMMIT]
     assert read_batches(data[:-1]) == read_batches(data)[:1]
@@ -140,7 +140,7 @@ def test_what_is_not_exactly_one_batch(data: bytes | None, expected: OtherRecord
 
 def validated(data: bytes, most_bytes: int = 1_000, now: int = 0, after_max_ms: int = 10) -> Batch | Error:
     """Return what a leader makes of the batch in these bytes."""
-    return read_produced(data).validated(most_bytes, now, after_max_ms)
+    return read_produced(data).validate(most_bytes, now, after_max_ms)
 
 
 @pytest.mark.parametrize(

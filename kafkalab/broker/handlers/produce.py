@@ -182,7 +182,7 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
     if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
     config = broker.config
-    validated = batch.validated(config.message_max_bytes, broker.now, config.message_timestamp_after_max_ms)
+    validated = batch.validate(config.message_max_bytes, broker.now, config.message_timestamp_after_max_ms)
     if isinstance(validated, Error):
         return _invalid_record(broker) if validated is Error.INVALID_RECORD else validated
     work.validated[partition] = validated

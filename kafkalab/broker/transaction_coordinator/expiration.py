@@ -49,12 +49,12 @@ def remove_expired(broker: BrokerState) -> Effects[None]:
     Its next InitProducerId begins with a new producer id and epoch 0 (`removeExpiredTransactionalIds`).
     """
     for partition, owned in list(broker.transactions.items()):
-        expired = [t for t in owned.txns.values() if _expired(broker, owned, t)]
+        expired = [t for t in owned.txns.values() if _is_expired(broker, owned, t)]
         for txns in _batches(expired, broker.config.transaction_state_log_max_message_bytes):
             yield Spawn(_remove(broker, partition, owned, txns))
 
 
-def _expired(broker: BrokerState, owned: TxnPartition, txn: Txn) -> bool:
+def _is_expired(broker: BrokerState, owned: TxnPartition, txn: Txn) -> bool:
     if txn.transactional_id in owned.pending or txn.state not in AT_REST:
         return False
     return txn.update_ms <= broker.now - broker.config.transactional_id_expiration_ms

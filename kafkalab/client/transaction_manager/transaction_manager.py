@@ -222,7 +222,7 @@ class TransactionManager:
         self.started = True
         self.partitions.update(dict.fromkeys(partitions))
 
-    def initialised(self) -> None:
+    def finish_init(self) -> None:
         """Take the cluster's transaction version: `initTransactions` has succeeded."""
         self.transaction_version = self.port.transaction_version
 

@@ -189,7 +189,7 @@ class DataFolder:
             raise ValueError(f"{stored.path} has a batch that cannot be read ({truncated(error)})") from None
         found.raise_log_start(min(start, found.log_end_offset))
         found.advance(high_watermark)
-        state.logs[partition] = found.reloaded(time.time_ns() // 1_000_000)
+        state.logs[partition] = found.reload(time.time_ns() // 1_000_000)
         if torn := stored.torn_bytes:
             log.warning("%s %s: %d torn bytes behind offset %d are cut", name, partition, torn, found.log_end_offset)
 

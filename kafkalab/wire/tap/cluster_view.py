@@ -93,7 +93,7 @@ class Knowledge:
                 written.append(partition)
                 info = self.metadata.partitions.get(partition)
                 epoch = info.leader_epoch if info else -1
-                placed = batch.placed(produced.base_offset, epoch)
+                placed = batch.place(produced.base_offset, epoch)
                 self._append(request.receiver, placed, partition, request)
                 self._acknowledged(request, partition, placed)
         tid = request.body.transactional_id

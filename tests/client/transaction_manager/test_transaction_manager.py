@@ -29,7 +29,7 @@ def in_transaction(version: int = 2, woken: list[str] | None = None) -> Transact
     manager = manager_of(version, woken=woken)
     manager.apply_call(Call.INIT)
     manager.apply_event(Happening.INITIALIZED)
-    manager.initialised()
+    manager.finish_init()
     manager.apply_call(Call.BEGIN)
     return manager
 
@@ -39,7 +39,7 @@ def used(manager: TransactionManager) -> ProducerBatch:
     batch = ProducerBatch("t-0", 0)
     batch.add(Record(None, "v"), Promise(lambda p: False))
     manager.sequences.number(batch, manager.identity)
-    manager.sequences.acked(batch, 5)
+    manager.sequences.note_ack(batch, 5)
     manager.sequences.leave_open(batch)
     return batch
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.config.config_def import configured
+from kafkalab.client.config.config_def import configure
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError, java_name
@@ -106,7 +106,7 @@ class Simulated:
     def _client(self) -> Producer | Consumer:
         if self.script.client == "producer":
             return Producer(self.port, producer_config(self.port.profile, **self.script.config))
-        return Consumer(self.port, configured(ConsumerConfig, self.script.config))
+        return Consumer(self.port, configure(ConsumerConfig, self.script.config))
 
     def sleep(self, delay_ms: int) -> Promise[None]:
         """Return a promise that is done after `delay_ms`."""

@@ -31,7 +31,7 @@ def client_batch(offset: int, values: tuple[str, ...] = ("v",), epoch: int = 0, 
 
 
 def end_of(offset: int, at_ms: int, epoch: int = 0, pid: int = 7) -> Batch:
-    return marker(pid, epoch, COMMIT, 0, at_ms).placed(offset, 0)
+    return marker(pid, epoch, COMMIT, 0, at_ms).place(offset, 0)
 
 
 def logged(*batches: Batch, decisions: dict[Any, int] | None = None) -> list[LogRecord]:
@@ -57,14 +57,14 @@ def test_a_marker_follows_a_decision_of_a_clock_that_is_a_little_ahead(late_ms: 
 def test_records_that_compaction_left_keep_their_offsets_and_sequences() -> None:
     left = record_bytes(b"a", 1) + record_bytes(b"b", 4)
     data = batch_bytes(left, 2, 5, TRANSACTIONAL, 4, (7, 0, 20))
-    rows = logged(read_batch(data).placed(10, 3))
+    rows = logged(read_batch(data).place(10, 3))
     assert [(row.offset, row.sequence, row.value) for row in rows] == [(11, 21, "a"), (14, 24, "b")]
 
 
 def test_each_record_has_the_time_that_its_producer_set() -> None:
     """They are relative to the first one; the header has the largest as well."""
     sent = batch_of({"values": ["a", "b", "c"], "timestamp_ms": 100, "later_ms": [0, 7, 3]})
-    assert [row.at_ms for row in logged(read_batch(sent).placed(10, 3))] == [100, 107, 103]
+    assert [row.at_ms for row in logged(read_batch(sent).place(10, 3))] == [100, 107, 103]
 
 
 class Behind:
