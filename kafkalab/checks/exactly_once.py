@@ -265,5 +265,5 @@ def exactly_once(check: Check, view: View) -> Examined:
             text += f", {row.expected} expected" if row.expected != 1 else ""
             text += f"; nobody has committed an offset of {row.key}" if row.verdict == UNKNOWN else ""
             steps = [view.at[row.key, row.offset].step, *row.steps]
-            found.append(check.found(text, steps, [row.key], [row.offset], NOT_CERTAIN.get(row.verdict, policy)))
+            found.append(check.make_finding(text, steps, [row.key], [row.offset], NOT_CERTAIN.get(row.verdict, policy)))
     return sum(row.verdict not in NOT_CERTAIN for row in rows), found

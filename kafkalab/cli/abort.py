@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, Text, integer
-from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated, with_admin
+from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulate, with_admin
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.limits import QUOTE, listed, truncated
@@ -51,7 +51,7 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     before = _marks(cluster, partition)
     arguments = {"at_ms": asked_ms, **asdict(_spec(cluster, partition, node, options))}
     added = with_admin(scenario, node, "abort_transaction", arguments)
-    again = simulated(added)
+    again = simulate(added)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")

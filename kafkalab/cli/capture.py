@@ -45,7 +45,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Read what is missing, and write the list of files last. CommandLineError for what cannot be read."""
     try:
         from kafkalab.spark.storage.chunks import write_index
-        from kafkalab.wire.capture.capture import captured
+        from kafkalab.wire.capture.capture import capture
         from kafkalab.wire.capture.source import CaptureError, Source
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire,spark]'") from None
@@ -65,7 +65,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
             state = _state(folder, source, topics, start)
             if options.follow:
                 _follow(folder, source, (topics, start), options.follow, say)
-            _read(folder, source, state, captured, _known(folder), say)
+            _read(folder, source, state, capture, _collect_known(folder), say)
             write_index(folder, state.buckets)
     except CaptureError as error:
         raise CommandLineError(f"{error}; what was read stays, and the same command goes on from there") from None
@@ -131,7 +131,7 @@ def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: in
         try:
             if state is None:
                 state = _state(folder, source, *asked)
-                known = _known(folder)
+                known = _collect_known(folder)
             _read(folder, source, state, read_round, known, say)
             said = ""
         except CaptureError as error:
@@ -158,7 +158,7 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
         _save(folder, state)
 
 
-def _known(folder: Path) -> Any:
+def _collect_known(folder: Path) -> Any:
     """Return what the entries of the transaction log that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
     from kafkalab.wire.capture.reading import Known

@@ -53,14 +53,14 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _stopped)
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _stopped(number: int, frame: object) -> NoReturn:
+def _stop(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 

@@ -22,7 +22,7 @@ def history_place(text: str) -> Path | Place:
         from kafkalab.spark.storage.places import place_of
 
         place = place_of(text)
-        place.opened()
+        place.resolve()
         return place.local or place
     except ImportError:
         raise CommandLineError(NO_PYSPARK.format(python=sys.prefix)) from None

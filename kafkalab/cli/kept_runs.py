@@ -75,13 +75,13 @@ class KeptRuns:
         """Return how many runs the file has."""
         return int(self._ask("SELECT count(*) FROM runs")[0][0])
 
-    def known(self, key: str) -> Trial | None:
+    def find_trial(self, key: str) -> Trial | None:
         """Return what the run showed, None if it was never made. ValueError if that cannot be read."""
         rows = self._ask("SELECT trial FROM runs WHERE job = ?", key)
         if not rows:
             return None
         try:
-            text = _inflated(rows[0][0])
+            text = _inflate(rows[0][0])
             return _trial(json.loads(text))
         except (zlib.error, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise ValueError(f"{self.name} holds a run that cannot be read; remove the file, or name another") from None
@@ -94,9 +94,9 @@ class KeptRuns:
     def around(self, mapper: Mapper) -> Mapper:
         """Return a mapper that takes runs from the file, and makes the others with `mapper` and keeps them."""
 
-        def mapped(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
+        def map_missing(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
             keys = [key_of(job) for job in jobs]
-            found = {key: trial for key in keys if (trial := self.known(key)) is not None}
+            found = {key: trial for key in keys if (trial := self.find_trial(key)) is not None}
             made = iter(mapper(make, [job for job, key in zip(jobs, keys, strict=True) if key not in found]))
             try:
                 for number, key in enumerate(keys, 1):
@@ -112,7 +112,7 @@ class KeptRuns:
             finally:
                 self._commit()
 
-        return mapped
+        return map_missing
 
     def close(self) -> None:
         """Close the file; it can be opened again."""
@@ -161,7 +161,7 @@ def _own_code() -> str:
     return sha.hexdigest()
 
 
-def _inflated(data: bytes) -> bytes:
+def _inflate(data: bytes) -> bytes:
     """Return compressed bytes as they were. ValueError if they are more than a run can have."""
     stream = zlib.decompressobj()
     text = stream.decompress(data, TRIAL.most)

@@ -50,11 +50,11 @@ def explore(
     shown = _in_a_notebook() if progress is None else progress
     with processes(jobs) as mapper, kept_runs(keep, mapper) as kept, _bar(runs, shown) as show:
 
-        def asked(covered: Coverage) -> str:
+        def show_and_ask(covered: Coverage) -> str:
             show(covered)
             return (stop(covered) if stop is not None else "") or over(covered)
 
-        return search(scenario, find, rules_off, most_faults, engine, runs, seed, kinds, read, asked, kept)
+        return search(scenario, find, rules_off, most_faults, engine, runs, seed, kinds, read, show_and_ask, kept)
 
 
 def _in_a_notebook() -> bool:

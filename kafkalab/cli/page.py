@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.cli.saved_scenarios import loaded, simulated
+from kafkalab.cli.saved_scenarios import load_scenario, simulate
 from kafkalab.limits import OPENED, quoted, truncated
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
@@ -24,7 +24,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     path = Path(options.out)
     if path.suffix != ".html":
         raise CommandLineError(f"a page's name ends with .html, not {quoted(path.name)}")
-    cluster = simulated(loaded(options.file), limit=OPENED.most)
+    cluster = simulate(load_scenario(options.file), limit=OPENED.most)
     try:
         journey = Journey(cluster)
         if options.at:

@@ -25,7 +25,7 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     moment.add_argument("--after-ms", type=milliseconds, default=0, help="ask this long after the run has ended")
 
 
-def loaded(path: str) -> Scenario:
+def load_scenario(path: str) -> Scenario:
     """Load the scenario; CommandLineError for anything else."""
     try:
         return Scenario.load(path)
@@ -36,7 +36,7 @@ def loaded(path: str) -> Scenario:
         raise CommandLineError(str(error)) from None
 
 
-def simulated(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, limit: int = RUN.most) -> Cluster:
+def simulate(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, limit: int = RUN.most) -> Cluster:
     """Run the scenario and return the cluster at that moment: `at_ms`, or `after_ms` after everything has ended.
 
     CommandLineError if it cannot be run, or not within `limit` entries of the schedule.

@@ -13,7 +13,7 @@ from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.course.map_svg import Tile, draw, linked
 from kafkalab.grading import progress as kept
-from kafkalab.grading.exercise import EXERCISES, wrapped
+from kafkalab.grading.exercise import EXERCISES, wrap
 
 TRACKS: dict[str, tuple[int, ...]] = {
     "A demo in 90 minutes": (0, 3, 5, 9),
@@ -58,7 +58,7 @@ class CourseMap:
         for tile in self._ready:
             dots = "".join(signs[state] for state in tile.states)
             lines.append(f"  L{tile.number:<3}{tile.title:<36}{dots}{'  done' if tile.done else ''}".rstrip())
-        return "\n".join([*lines, *filter(None, [self._planned, wrapped(self.message)])])
+        return "\n".join([*lines, *filter(None, [self._planned, wrap(self.message)])])
 
     @property
     def _ready(self) -> tuple[Tile, ...]:

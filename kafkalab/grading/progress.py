@@ -67,7 +67,7 @@ def note(exercise_id: str, solved: bool) -> None:
 
 def keep(path: Path, exercise_id: str, solved: bool) -> None:
     """Count one more try of the exercise in the file; what was solved stays solved. OSError if it cannot be written."""
-    with _locked(path.parent):
+    with _lock(path.parent):
         record = _set_aside(path).record
         before = record.get(exercise_id, Done())
         if before.solved:
@@ -82,14 +82,14 @@ def load(path: Path) -> Read:
 
     OSError if it is there and cannot be opened.
     """
-    with _locked(path.parent):
+    with _lock(path.parent):
         return _set_aside(path)
 
 
 def merge(path: Path, other: Path) -> Read:
     """Add to the file what `other` holds, such as one downloaded from a machine that is gone."""
-    found = parsed(file_bytes(other))
-    with _locked(path.parent):
+    found = parse_record(file_bytes(other))
+    with _lock(path.parent):
         record = _set_aside(path).record
         for name, done in found.record.items():
             if not record.get(name, Done()).solved:
@@ -98,7 +98,7 @@ def merge(path: Path, other: Path) -> Read:
     return Read(record=record, message=found.message)
 
 
-def parsed(data: bytes) -> Read:
+def parse_record(data: bytes) -> Read:
     """The record in a file's bytes, as far as it can be read."""
     try:
         row = json.loads(data.decode("utf-8"))
@@ -134,7 +134,7 @@ def _readable(exercises: dict[str, Any]) -> Record:
 
 def _set_aside(path: Path) -> Read:
     try:
-        found = parsed(file_bytes(path))
+        found = parse_record(file_bytes(path))
     except FileNotFoundError:
         return Read(record={})
     except ValueError:
@@ -168,7 +168,7 @@ def _write(path: Path, record: Record) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Hold a lock on the folder; where the system has no such lock, hold none."""
     try:
         from fcntl import LOCK_EX, flock  # in a browser the module is there, but not its functions

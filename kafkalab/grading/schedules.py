@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, described
-from kafkalab.grading.progress_line import counted
+from kafkalab.grading.exercise import WrongAnswer, WrongType, describe
+from kafkalab.grading.progress_line import show_progress
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError, UnawaitedCallError
 from kafkalab.sim.scenario import Scenario
@@ -35,7 +35,7 @@ def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[
     WrongAnswer carries the shortest run that breaks; WrongType if the answer is no `async def` function.
     """
     if not inspect.iscoroutinefunction(answer):
-        raise WrongType(f"Give {form}: a function defined with `async def`, not {described(answer)}.")
+        raise WrongType(f"Give {form}: a function defined with `async def`, not {describe(answer)}.")
     return over_scenarios((with_program(scenario, answer) for scenario in scenarios), audits)
 
 
@@ -47,9 +47,9 @@ def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit], count
     """
     least: tuple[Broken, Cluster] | None = None
     fine = total = 0
-    for scenario in counted(scenarios, count, "schedules"):
+    for scenario in show_progress(scenarios, count, "schedules"):
         total += 1
-        cluster, broken = _audited(scenario, audits)
+        cluster, broken = _audit(scenario, audits)
         fine += broken is None
         if broken is not None and (
             least is None or (broken.miss == least[0].miss and _length(broken, cluster) < _length(*least))
@@ -84,7 +84,7 @@ def _length(broken: Broken, cluster: Cluster) -> int:
     return broken.step if broken.step >= 0 else cluster.trace.steps
 
 
-def _audited(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Broken | None]:
+def _audit(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Broken | None]:
     cluster = Cluster(scenario)
     try:
         cluster.run()

@@ -74,7 +74,7 @@ class LiveCluster:
         self._struck: list[Struck] = []
         self._waking = False
         self._arrived = threading.Condition()
-        self.cluster.kernel.watch = self._noted
+        self.cluster.kernel.watch = self._on_event
         self.loop = EventLoopThread()
         self._watchers = Watchers(self.loop.later)
         if hold:
@@ -293,14 +293,14 @@ class LiveCluster:
         """Call `action` in the cluster's thread after changes, at most ten times a second."""
         self._watchers.add(action)
 
-    def _noted(self) -> None:
+    def _on_event(self) -> None:
         """After each event: plan that those who wait, and those who watch, look again."""
         if not self.trace.full:
             self._limit()
         if not self._waking:
             self._waking = True
             self.loop.later(0.0, self._wake)
-        self._watchers.changed()
+        self._watchers.on_change()
 
     def _limit(self) -> None:
         """Stop recording when there is no more room; the last event says so."""

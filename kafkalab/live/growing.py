@@ -67,7 +67,7 @@ class GrowingJourney(Journey):
         payload = {**self._growing.whole, "actions": source.do(self._actions)}
         self._begin(Run(cluster=source.cluster), payload, groups, 0)
         self.step = self._newest()
-        source.watch(self._changed)
+        source.watch(self._on_change)
 
     def _handlers(self) -> dict[str, Callable[[Content], None]]:
         return {**super()._handlers(), "more": self._send_since}
@@ -95,10 +95,10 @@ class GrowingJourney(Journey):
 
     # growing
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         """In the run's thread: grow, unless a press is under way, which does so itself."""
         if not self._lock.acquire(blocking=False):
-            self.source.later(RETRY_S, self._changed)
+            self.source.later(RETRY_S, self._on_change)
             return
         try:
             self._grow()
@@ -189,15 +189,15 @@ class GrowingJourney(Journey):
     def _check_now(self, snapshot: Cluster) -> None:
         """In a thread of its own: check the snapshot, and send what is found."""
         began_s = time.thread_time()
-        found = self._judged(snapshot)
+        found = self._judge(snapshot)
         self._checks_took_s = time.thread_time() - began_s
 
-        def told() -> None:
+        def take_verdict() -> None:
             self._check_planned, self._checked_s = False, time.monotonic()
             self.verdict = self._reports[0] = found
             self._plan_check()
 
-        self.source.do(told)
+        self.source.do(take_verdict)
 
     def _snapshot(self) -> Cluster:
         """In the run's thread: show what has happened, and return the cluster with a trace that does not grow."""
@@ -207,14 +207,14 @@ class GrowingJourney(Journey):
         cluster.trace = Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)
         return cluster
 
-    def _judged(self, snapshot: Cluster) -> dict[str, Any]:
+    def _judge(self, snapshot: Cluster) -> dict[str, Any]:
         return {"place": 0, "steps": snapshot.trace.steps, **report_of(snapshot)}
 
     def report(self) -> dict[str, Any]:
         """Return what all checks say of the run so far, with "place"; checked anew when events have come."""
         self._watched = True
         if self._reports.get(0, {}).get("steps") != self.source.cluster.trace.steps:
-            self._reports[0] = self._judged(self.source.do(self._snapshot))
+            self._reports[0] = self._judge(self.source.do(self._snapshot))
         self.verdict = self._reports[0]
         return self.verdict
 

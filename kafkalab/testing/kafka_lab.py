@@ -175,7 +175,7 @@ class KafkaLab(LiveCluster):
                 for topic in (pipeline.source, pipeline.target):
                     if topic not in known:
                         raise ValueError(f"pipeline: no topic {quoted(topic)}; there are {listed(known)}")
-                found = pipeline.declared(found, self.records)
+                found = pipeline.declare_inputs(found, self.records)
             return with_reader(found, self.cluster, self._partitions())
 
         return self.do(act)

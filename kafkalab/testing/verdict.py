@@ -96,7 +96,7 @@ def _of_aborted_inputs(view: View) -> Iterator[Finding]:
                 if view.outcomes.get(place) == ABORTED:
                     text = f"{record.value!r} at offset {record.offset} of {key} was made of {source}, {ABORTED_INPUT}"
                     steps = [view.at[place].step, view.markers[place].step, record.step]
-                    yield check.found(text, steps, [key], [record.offset])
+                    yield check.make_finding(text, steps, [key], [record.offset])
 
 
 def _lines(found: Sequence[Finding], view: View, trace: Trace, began_ms: int) -> Iterator[str]:

@@ -117,7 +117,7 @@ def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
         sink += b"\0"
     if asked.bodies:
         sink.answers, sink.asked = tuple(zip(asked.bodies, answers, strict=False)), asked.bodies[0]
-        spoken.write(sink, _joined(asked, answers))
+        spoken.write(sink, _join(asked, answers))
     elif asked.api == "ApiVersions":
         spoken.write(sink, ApiVersionsResponse(error=Error.UNSUPPORTED_VERSION))
     else:
@@ -126,7 +126,7 @@ def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
     return bytes(sink)
 
 
-def _joined(asked: Asked, answers: Sequence[Any]) -> Any:
+def _join(asked: Asked, answers: Sequence[Any]) -> Any:
     """Return one of our messages for what all answers say, as far as it is not in rows of one for each of them."""
     if isinstance(answers[0], FetchResponse):
         return within_limits(answers[0], asked.bodies[0])

@@ -22,7 +22,7 @@ from typing import ClassVar
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from kafkalab.site.build import SITE
-from kafkalab.site.serve import HOST, Handler, served
+from kafkalab.site.serve import HOST, Handler, serve_folder
 from tests.browser.conftest import CHROMIUM_ARGS, LAPTOP, SHOW_WITHIN_MS
 from tests.programs_found import found
 
@@ -159,7 +159,7 @@ def main(named: list[str]) -> None:
     site = Path(named[0]) if named else ROOT / SITE
     if not found("browser") or not (site / "labs").is_dir():
         return print("  not measured: there is no Chromium, or no site; run `make site`")
-    with served(site) as address, sync_playwright() as playwright:
+    with serve_folder(site) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
         measure_python(browser, site)
         for lab in LABS:

@@ -67,7 +67,7 @@ KNOWN = (
     "broker.transaction_coordinator.guards.x__end_v2__mutmut_2",
     "broker.transaction_coordinator.guards.x_end_version__mutmut_6",
     "log.producer_state.append.x__marker_epoch_fits__mutmut_15",
-    "log.producer_state.state.xǁProducerStatesǁ_ended__mutmut_7",
+    "log.producer_state.state.xǁProducerStatesǁ_end_transaction__mutmut_7",
     "broker.controller.xǁControllerǁ_alter__mutmut_21", "broker.in_sync_sets.xǁInSyncSetsǁ_alter__mutmut_46",
     "broker.effects.x_all_of__mutmut_1", "broker.state.xǁBrokerStateǁunpark__mutmut_5",
     "broker.in_sync_sets.xǁInSyncSetsǁmaybe_expand__mutmut_35",
@@ -75,7 +75,7 @@ KNOWN = (
     "broker.handlers.produce.x__append_one__mutmut_11", "log.producer_state.append.x__leader_error__mutmut_9",
     "log.producer_state.append.x_marker_error__mutmut_6",
     "log.producer_state.entry.xǁProducerEntryǁremember__mutmut_11",
-    "log.producer_state.snapshot.x__unpacked__mutmut_14", "log.producer_state.snapshot.x_encode__mutmut_13",
+    "log.producer_state.snapshot.x__unpack__mutmut_14", "log.producer_state.snapshot.x_encode__mutmut_13",
     "log.producer_state.state.xǁProducerStatesǁanalyze__mutmut_11",
 )  # fmt: skip
 """Mutants that earlier campaigns found, in the numbering of mutmut: one a function, but for two of `handle`."""

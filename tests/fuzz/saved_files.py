@@ -77,10 +77,10 @@ def samples() -> dict[str, bytes]:
         cluster.trace.save(folder / "trace")
         with (folder / "tap").open("w") as file:
             session = Session(Recorder("a tap", 100), file)
-            exchange = session.asked(0, "b1", struct.pack(">hhih3s", 18, 0, 1, 3, b"app"))
-            session.arrived(1, exchange)
-            session.answered(2, exchange, struct.pack(">ihi", 1, 0, 0))
-            session.arrived(3, exchange)
+            exchange = session.on_request(0, "b1", struct.pack(">hhih3s", 18, 0, 1, 3, b"app"))
+            session.on_arrival(1, exchange)
+            session.on_response(2, exchange, struct.pack(">ihi", 1, 0, 0))
+            session.on_arrival(3, exchange)
         with closing(KeptRuns(folder / "runs")) as kept:
             kept.keep(key_of(JOB), attempt(JOB))
             kept.file.commit()
@@ -150,7 +150,7 @@ def _progress(path: Path) -> str:
 
 def _runs(path: Path) -> object:
     with closing(KeptRuns(path)) as kept:
-        return len(kept), kept.known(key_of(JOB))
+        return len(kept), kept.find_trial(key_of(JOB))
 
 
 def _folder_is_met(kind: str, data: bytes, folder: Path) -> str:

@@ -13,9 +13,9 @@ from kafkalab.checks.all import check_all
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue
-from kafkalab.grading.mutants import Mutant, against_mutants, judged
-from kafkalab.grading.predictions import Fact, predicted, table
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed
+from kafkalab.grading.mutants import Mutant, against_mutants, judge_tests
+from kafkalab.grading.predictions import Fact, judge_predictions, table
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of
 from kafkalab.grading.schedules import Broken, over_schedules
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
@@ -100,11 +100,11 @@ def test_a_test_must_find_every_mutant_and_nothing_else() -> None:
     def wrong(last: int, sequence: int, said: str) -> bool:
         return leader(last, sequence) != said
 
-    assert judged(wrong, fine, cases, "f") == "2 of 2 mutants found"
-    error = told(lambda: judged(lambda last, s, said: s > last + 1 and said == "NONE", fine, cases, "f"))
+    assert judge_tests(wrong, fine, cases, "f") == "2 of 2 mutants found"
+    error = told(lambda: judge_tests(lambda last, s, said: s > last + 1 and said == "NONE", fine, cases, "f"))
     assert (error.miss, error.part) == ("no duplicates", 0.5)
-    assert "finds fault where nothing is wrong" in str(told(lambda: judged(lambda *a: True, fine, cases, "f")))
-    assert "still blank" in str(told(lambda: judged(lambda *a: None, fine, cases, "f")))
+    assert "finds fault where nothing is wrong" in str(told(lambda: judge_tests(lambda *a: True, fine, cases, "f")))
+    assert "still blank" in str(told(lambda: judge_tests(lambda *a: None, fine, cases, "f")))
 
 
 # presses
@@ -128,27 +128,27 @@ GOAL = Goal(
 
 
 def test_presses_are_replayed_and_counted() -> None:
-    assert replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, the fewest there are"
-    error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
+    assert judge_presses([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, the fewest there are"
+    error = told(lambda: judge_presses([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
     assert "shows no record twice in the log yet" in str(error)
     assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
     many = [Drop("ProduceResponse#1"), Drop("MetadataResponse#1")]
-    assert "can you do it in 1?" in str(told(lambda: replayed(many, NO_DEDUP, GOAL, most=1, par=1)))
+    assert "can you do it in 1?" in str(told(lambda: judge_presses(many, NO_DEDUP, GOAL, most=1, par=1)))
 
 
 def test_a_press_without_effect_or_of_another_form_is_named() -> None:
     useless = [Drop("ProduceResponse#1"), Drop("EndTxn#1")]
-    assert "nothing came of Drop(frame='EndTxn#1')" in str(told(lambda: replayed(useless, NO_DEDUP, GOAL, 2, 1)))
-    assert "still blank" in str(told(lambda: replayed([], NO_DEDUP, GOAL, most=2, par=1)))
+    assert "nothing came of Drop(frame='EndTxn#1')" in str(told(lambda: judge_presses(useless, NO_DEDUP, GOAL, 2, 1)))
+    assert "still blank" in str(told(lambda: judge_presses([], NO_DEDUP, GOAL, most=2, par=1)))
     with pytest.raises(WrongType, match="In the list stands str 'drop', which is no fault"):
-        replayed(["drop"], NO_DEDUP, GOAL, most=2, par=1)
+        judge_presses(["drop"], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongType, match="Give the presses as a list of faults"):
-        replayed(7, NO_DEDUP, GOAL, most=2, par=1)
+        judge_presses(7, NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongValue, match=r"'b9' is no node|b9"):
-        replayed([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
+        judge_presses([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongValue, match="may not be pressed here; there are Duplicate"):
-        replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
+        judge_presses([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
 
 
 def test_the_widget_in_which_was_pressed_is_an_answer_and_that_of_another_scenario_is_not() -> None:
@@ -229,13 +229,13 @@ def test_a_table_names_the_first_wrong_row_with_its_run_and_its_misconception() 
 
 def test_predictions_may_be_a_list_or_a_function() -> None:
     facts = [Fact(name=n, says=f"{n} squared", truth=n * n) for n in range(4)]
-    assert predicted([0, 1, 4, 9], range(4), facts, "f") == "4 of 4 predictions"
-    assert predicted(lambda n: n * n, range(4), facts, "f") == "4 of 4 predictions"
-    assert "3 of 4 predictions are right" in str(told(lambda: predicted([0, 1, 4, 8], range(4), facts, "f")))
-    assert "still blank" in str(told(lambda: predicted(..., range(4), facts, "f")))
-    assert "still blank" in str(told(lambda: predicted(lambda n: None, range(4), facts, "f")))
+    assert judge_predictions([0, 1, 4, 9], range(4), facts, "f") == "4 of 4 predictions"
+    assert judge_predictions(lambda n: n * n, range(4), facts, "f") == "4 of 4 predictions"
+    assert "3 of 4 predictions are right" in str(told(lambda: judge_predictions([0, 1, 4, 8], range(4), facts, "f")))
+    assert "still blank" in str(told(lambda: judge_predictions(..., range(4), facts, "f")))
+    assert "still blank" in str(told(lambda: judge_predictions(lambda n: None, range(4), facts, "f")))
     with pytest.raises(WrongValue, match="There are 3 predictions for 4 inputs"):
-        predicted([0, 1, 4], range(4), facts, "f")
+        judge_predictions([0, 1, 4], range(4), facts, "f")
 
 
 # seeds, hints and counterexamples
@@ -266,7 +266,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
         facts = [
             Fact(name=n, says="a square", truth=n * n, misses={2 * n: "doubled", n: "same"}, run=lab03) for n in numbers
         ]
-        return predicted(answer, numbers, facts, "a list")
+        return judge_predictions(answer, numbers, facts, "a list")
 
     misses: dict[str, int | str] = {"doubled": 1, "same": "Once is not enough."}
     exercise = Exercise("L99.E1", compare, ("one", "two", "three"), misses=misses, question=inputs)
@@ -324,8 +324,8 @@ def test_the_checks_of_histories_can_be_goals() -> None:
 
     goal = Goal(says="duplicate", reached=duplicated)
     for press in (Drop("ProduceResponse#1"), Duplicate("Produce#1")):
-        assert replayed([press], NO_DEDUP, goal, most=1, par=1) == "1 press, the fewest there are"
-    error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, goal, most=1, par=1))
+        assert judge_presses([press], NO_DEDUP, goal, most=1, par=1) == "1 press, the fewest there are"
+    error = told(lambda: judge_presses([Drop("MetadataResponse#1")], NO_DEDUP, goal, most=1, par=1))
     assert "shows no duplicate yet" in str(error)
 
 

@@ -15,17 +15,8 @@ from hypothesis import strategies as st
 from kafkalab import Crash, Drop, Sequence, lab03
 from kafkalab.client.exceptions import KafkaError, ProducerFencedError
 from kafkalab.client.results import GroupMetadata
-from kafkalab.grading.objects import ANSWERS, Foreign, described_answer, error_row, raised
-from kafkalab.grading.values import (
-    BITS_MAX,
-    DEPTH_MAX,
-    PARTS_MAX,
-    Reader,
-    UnreadableError,
-    encoded,
-    message_of,
-    text_of,
-)
+from kafkalab.grading.objects import ANSWERS, Foreign, described_answer, error_row, rebuild_error
+from kafkalab.grading.values import BITS_MAX, DEPTH_MAX, PARTS_MAX, Reader, UnreadableError, encode, message_of, text_of
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.faults import Fault
 
@@ -43,7 +34,7 @@ class Odd(dict[str, int]):
 
 def crossed(value: Any) -> Any:
     """The value as the grader gets it."""
-    row = json.loads(json.dumps(encoded(value, described_answer)))
+    row = json.loads(json.dumps(encode(value, described_answer)))
     return Reader(ANSWERS).read(row)
 
 
@@ -144,17 +135,17 @@ def test_depth_is_limited_on_both_sides() -> None:
     with pytest.raises(UnreadableError, match="nested more than"):
         Reader({}).read(deep)
     with pytest.raises(UnreadableError, match="nested more than"):
-        encoded(deep, described_answer)
+        encode(deep, described_answer)
 
 
 def test_an_error_of_a_client_is_itself_and_any_other_only_has_its_name() -> None:
-    error = raised(error_row(ProducerFencedError("late", Error.PRODUCER_FENCED)))
+    error = rebuild_error(error_row(ProducerFencedError("late", Error.PRODUCER_FENCED)))
     assert (type(error), str(error), getattr(error, "error", None)) == (
         ProducerFencedError, "late", Error.PRODUCER_FENCED,
     )  # fmt: skip
-    other = raised(["WrongAnswer", "right", ""])
+    other = rebuild_error(["WrongAnswer", "right", ""])
     assert (type(other).__name__, type(other).__mro__[1], str(other)) == ("WrongAnswer", Exception, "right")
-    assert not isinstance(raised(7), KafkaError)
+    assert not isinstance(rebuild_error(7), KafkaError)
 
 
 def test_a_text_for_the_report_has_nothing_that_no_report_can_hold() -> None:

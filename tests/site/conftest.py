@@ -12,7 +12,7 @@ import pytest
 
 from kafkalab.site.build import build
 from kafkalab.site.runtime import CACHE, CannotBuildError, download, node
-from kafkalab.site.serve import served
+from kafkalab.site.serve import serve_folder
 from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
 from tests.programs_found import give_up
 from tests.site.lite import solved
@@ -57,7 +57,7 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """Return where the site is served, as it is."""
-    with served(site) as address:
+    with serve_folder(site) as address:
         yield address
 
 

@@ -113,7 +113,7 @@ def test_node_compiles_by_a_script_of_the_package(tmp_path: Path, monkeypatch: p
             (Path(place) / name).write_text(name)
 
     monkeypatch.setattr(build, "compile_by_node", compile_by_node)
-    packed = build._compiled(Path("pyodide"), tmp_path, ["node"])
+    packed = build._compile(Path("pyodide"), tmp_path, ["node"])
     assert [gzip.decompress(data) for data in packed] == [b"python_stdlib.zip", b"kafkalab.zip"]
 
 

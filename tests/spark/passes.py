@@ -25,7 +25,7 @@ from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.per_key_audits.files import FEW_TEXTS, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover
 from kafkalab.spark.per_key_audits.key_pass import ONE_KEY, bucket_rows
-from kafkalab.spark.per_key_audits.splits import NAMED, joined, links_in
+from kafkalab.spark.per_key_audits.splits import NAMED, join_links, links_in
 from kafkalab.spark.storage.bucket_writer import parts_by_key
 from kafkalab.spark.storage.history_files import BY_KEY
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch
@@ -48,7 +48,7 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
         files[name] = str(folder / f"{name}.parquet")
         pq.write_table(whole[name], files[name])
     links = [row for name in NAMED for row in links_in(name, files[name], folder, 0).to_pylist()]
-    found = joined(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
+    found = join_links(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
     into = Handover(folder, found)
     labels = {run: history.labels for run, history in runs}
     into.write_entries(files["transactions"], 0)

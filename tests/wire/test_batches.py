@@ -22,7 +22,7 @@ from kafkalab.wire.batches import (
     ClientBatch,
     batch_bytes_of,
     bytes_of,
-    decoded,
+    decode,
     fitting,
     read_batch,
     read_batches,
@@ -69,16 +69,16 @@ def test_without_cramjam_gzip_is_decoded_and_another_compression_names_the_extra
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cramjam", None)
-    assert decoded(compressed(1, gzip.compress(SENT[61:], mtime=0))) == RECORDS
+    assert decode(compressed(1, gzip.compress(SENT[61:], mtime=0))) == RECORDS
     with pytest.raises(ModuleNotFoundError, match=r"need cramjam: pip install 'kafkalab-course\[wire\]'"):
-        decoded(compressed(4, b"zstd"))
+        decode(compressed(4, b"zstd"))
 
 
 @pytest.mark.parametrize("kind", range(1, 8))
 def test_damaged_compressed_records_are_corrupt(kind: int) -> None:
     for body in (b"no records", gzip.compress(SENT[61:], mtime=0)[:10] + b"\xff" * 30):
         with pytest.raises(batch_bytes.CorruptBatchError):
-            decoded(compressed(kind, body))
+            decode(compressed(kind, body))
 
 
 def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only() -> None:
@@ -209,9 +209,9 @@ def test_what_gzip_packs_too_small_takes_no_more_memory_than_the_limit(monkeypat
 def test_records_that_are_no_records_are_found_when_somebody_looks() -> None:
     for body in (b"\xff" * 30, b""):
         with pytest.raises(batch_bytes.CorruptBatchError):
-            decoded(compressed(0, body))
+            decode(compressed(0, body))
     with pytest.raises(batch_bytes.CorruptBatchError):
-        decoded(compressed(4, b"not zstd"))
+        decode(compressed(4, b"not zstd"))
 
 
 def test_a_picture_of_records_that_cannot_be_decoded_says_so() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.course.lab00.scenario import lab00
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.presses import Goal, Miss, judge_presses
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
@@ -62,7 +62,7 @@ ALLOWED = ("Drop", "Delay", "Pause", "Resume")
 
 EXERCISE = Exercise(
     "L0.E1",
-    lambda answer: replayed(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
     (
         "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
         "takes one press.",

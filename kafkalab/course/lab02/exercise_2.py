@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from kafkalab.course.lab02.scenario import lab02
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
 from kafkalab.grading.forms import Order
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
@@ -39,7 +39,7 @@ def check(answer: Any) -> str:
     if is_blank(answer) or (isinstance(answer, (list, tuple)) and not [a for a in answer if not is_blank(a)]):
         raise BlankAnswer(f"The list is still blank. Give {FORM}.")
     if not isinstance(answer, (list, tuple)):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     given = [str(name).partition("#")[0].strip() for name in answer if not is_blank(name)]
     unknown = [name for name in given if name not in NINE]
     if unknown:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kafkalab.course.lab05.logs import ABORT, COMMIT, PARTITION, RECORD, Row, aborted_of, delivered, rows, stable_offset
 from kafkalab.course.lab05.picture import STEP_MS, scenario
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
 from kafkalab.grading.schedules import Broken, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.steps import Step, later, sleep
@@ -117,7 +117,7 @@ def audit(night: Night, cluster: Cluster) -> Broken | None:
     if isinstance(given, Exception):
         return Broken(says=f"Your function stops with {type(given).__name__}: {given}.", miss="stops")
     if not isinstance(given, list) or any(not isinstance(value, str) for value in given):
-        return Broken(says=f"Your function returns {described(given)}, not a list of values.", miss="form")
+        return Broken(says=f"Your function returns {describe(given)}, not a list of values.", miss="form")
     start = cluster.log_of(PARTITION).log_start_offset
     wanted = [value for value in wanted if int(value[1:]) >= start]
     later = [value for value in given if value.startswith("late-")]
@@ -146,7 +146,7 @@ def check(answer: Any) -> str:
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not inspect.iscoroutinefunction(answer):
-        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {describe(answer)}.")
     every = nights(seed())
     first = Cluster(run_of(every[0], answer))
     with suppress(Exception):  # it is run again below, where its errors are told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkalab.course.lab05.scenario import two_accounts
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.presses import Goal, Miss, judge_presses
 from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Drop
@@ -48,7 +48,7 @@ ALLOWED = ("Drop", "Delay", "Hold", "Duplicate")
 
 EXERCISE = Exercise(
     "L5.E3",
-    lambda answer: replayed(answer, two_accounts(seed()), GOAL, most=2, par=1, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, two_accounts(seed()), GOAL, most=2, par=1, allowed=ALLOWED),
     (
         "What is it that makes records visible in a partition, and how does it get there?",
         "There is one marker for each partition, and each travels in a frame of its own. Nobody waits for the other.",

@@ -9,8 +9,8 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.counterexamples import answer_step
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.mutants import called
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.mutants import call_with_copy
 from kafkalab.grading.schedules import Broken, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.billing import CHARGES, ORDERS, REPLACED_MS
@@ -154,17 +154,17 @@ def _still_hidden(cluster: Cluster) -> int:
 def check(answer: Any) -> str:
     """ "200 of 200 schedules" if the names never do harm; WrongAnswer carries the first run in which they do."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     every = scenarios(seed(), partial(_named, answer))
     return over_scenarios(every, (audit,), SCHEDULES * len(DEPLOYMENTS))
 
 
 def _named(answer: Callable[..., Any], facts: Facts) -> str:
-    name = called(answer, (facts,))
+    name = call_with_copy(answer, (facts,))
     if is_blank(name):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
     if not isinstance(name, str):
-        raise WrongValue(f"For {facts} the function returns {described(name)}, which is no string. Give {FORM}.")
+        raise WrongValue(f"For {facts} the function returns {describe(name)}, which is no string. Give {FORM}.")
     return name
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab06.scenario import lab06
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
@@ -76,7 +76,7 @@ ALLOWED = ("Pause", "Resume", "Crash")
 
 EXERCISE = Exercise(
     "L6.E2",
-    lambda answer: replayed(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
     (
         "till-1 must fall asleep in the middle of a transaction, and wake up in the middle of one of till-2's.",
         "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: when it is answered, only the "

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafkalab.course.lab08.scenario import late_batch
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.failover import ACCOUNTS
 from kafkalab.programs.hanging_writer import abort_transaction
@@ -70,15 +70,15 @@ GOAL = Goal(
 def check(answer: Any) -> str:
     """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and an abort ends it."""
     if not isinstance(answer, Mapping) or set(answer) != {"presses", *FOUND}:
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     presses, found = answer["presses"], {name: answer[name] for name in FOUND}
     for name, value in found.items():
         if not is_blank(value) and (type(value) is not int or value < 0):
-            raise WrongValue(f'"{name}" is a number from 0 on, not {described(value)}. Give {FORM}.')
+            raise WrongValue(f'"{name}" is a number from 0 on, not {describe(value)}. Give {FORM}.')
     blank = [name for name, value in found.items() if is_blank(value)]
     if len(blank) == len(FOUND) and not presses_of(presses, scenario(seed()), GOAL.form):
         raise BlankAnswer(f"Presses and ids are still blank. Give {FORM}.")
-    pressed = replayed(presses, scenario(seed()), GOAL, most=2, par=1, allowed=ALLOWED)
+    pressed = judge_presses(presses, scenario(seed()), GOAL, most=2, par=1, allowed=ALLOWED)
     cluster = sixteen_minutes_later(presses)
     if blank:
         raise _wrong(cluster, f"{_marks(cluster)}. Still blank: {', '.join(blank)}", "not found")

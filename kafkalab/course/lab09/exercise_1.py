@@ -9,8 +9,8 @@ from kafkalab.checks.check import VIOLATED
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import view_of
 from kafkalab.course.lab09.scenario import lab09
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.presses import Goal, Miss, judge_presses
 from kafkalab.grading.seeds import seed
 from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster
@@ -138,7 +138,7 @@ GOALS = {name: _goal(name) for name in NAMED}
 def check(answer: Any) -> str:
     """ "3 of 3 found, in 3 presses" if each list of presses shows its anomaly; WrongAnswer is about the first."""
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     for name in answer:
         if name not in NAMED:
             raise WrongValue(f"There is no {name!r} here. Give {FORM}.")
@@ -148,7 +148,7 @@ def check(answer: Any) -> str:
     found, presses = 0, 0
     for name, value in given.items():
         try:
-            replayed(value, scenario(seed()), GOALS[name], MOST, PAR, ALLOWED)
+            judge_presses(value, scenario(seed()), GOALS[name], MOST, PAR, ALLOWED)
         except WrongAnswer as error:
             raise WrongAnswer(
                 f"{found} of {len(NAMED)} are found. {name}: {error}",

@@ -14,7 +14,7 @@ from kafkalab.checks.view import view_of
 from kafkalab.client.connection import REQUEST_TIMEOUT_MS
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab09.scenario import TOPICS
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
 from kafkalab.grading.schedules import LEARNER, Broken, over_scenarios, with_program
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.history.export import history_of
@@ -157,7 +157,7 @@ def check(answer: Any) -> str:
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not inspect.iscoroutinefunction(answer):
-        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {describe(answer)}.")
     every = [with_program(scenario, answer) for scenario in scenarios(seed())]
     if _is_blank(every[0]):
         raise BlankAnswer(f"The function is still blank: it sends nothing. Give {FORM}.")

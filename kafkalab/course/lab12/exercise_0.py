@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
 
@@ -28,7 +28,7 @@ def check(answer: Any) -> str:
     from kafkalab.course.lab12.tasks import TABLES
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     for number, seeds in enumerate(_sets()):
         tables = copied(seeds)
         truth = fates_of(tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 
@@ -25,7 +25,7 @@ def check(answer: Any) -> str:
     from kafkalab.course.lab12.tasks import FUNCTION
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     seeds = (seed(), seed() + OTHER)
     for number, one in enumerate(seeds):
         shape = one_torn(one, SIZE)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
@@ -93,7 +93,7 @@ def topic(random: Random) -> tuple[list[tuple[str, int, int, int]], list[str]]:
 def check(answer: Any) -> str:
     """Both functions do what they should; WrongAnswer shows the first case in which one does not."""
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     if set(answer) != {"sent", "once"}:
         raise WrongValue(f"Give {FORM}; yours has the names {', '.join(map(str, answer)) or 'none'}.")
     random = random_for("L12.E3")
@@ -112,7 +112,7 @@ def _check_once(function: Any, random: Random) -> None:
     from kafkalab.course.lab12.tasks import TOPIC
 
     if not callable(function):
-        raise WrongType(f"Give {ONCE}, not {described(function)}.")
+        raise WrongType(f"Give {ONCE}, not {describe(function)}.")
     rows, values = topic(random)
     truth = [(value,) for value in values]
     answer = perform(TOPIC, function, rows, ("value",), most_of(truth))

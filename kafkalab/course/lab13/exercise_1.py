@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.course.lab13.close import number
 from kafkalab.course.lab13.scenario import lab13
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe, is_blank
 from kafkalab.grading.mutants import called_each
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
@@ -57,7 +57,7 @@ def shown(case: Case) -> tuple[Any, ...]:
 def check(answer: Any) -> str:
     """ "6 of 6 cases" if each size meets both targets in a run, and None is said where no size can."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     asked = cases(seed())
     given = called_each(answer, [shown(case) for case in asked])
     if all(is_blank(value) for value in given):

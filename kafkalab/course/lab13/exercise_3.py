@@ -17,7 +17,7 @@ from kafkalab.course.lab13.incidents import (
     place_of,
     without,
 )  # fmt: skip
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
 from kafkalab.grading.mutants import called_each
 from kafkalab.grading.seeds import seed
 from kafkalab.protocol.rules import REGISTRY, Rule
@@ -36,7 +36,7 @@ def _by_name() -> dict[str, Rule]:
 def check(answer: Any) -> str:
     """ "3 of 3 incidents" if all fields of each report are right; WrongAnswer is about the first that is not."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     of_seed = seed()
     incidents, truths = given(of_seed), drawn(of_seed)
     reports = called_each(answer, [(dict(incident),) for incident in incidents])
@@ -105,7 +105,7 @@ def _wrong_rule(name: str, incident: Incident, rule: Rule, scenario: Scenario) -
 
 def _fields(report: Any) -> Report:
     if not isinstance(report, dict) or sorted(report) != sorted(FIELDS):
-        raise WrongType(f"Give {FORM}, not {described(report)}.")
+        raise WrongType(f"Give {FORM}, not {describe(report)}.")
     said = {name: "" if is_blank(report[name]) else report[name] for name in FIELDS}
     if said["fix"] not in ("", *PLACES):
         raise WrongValue(f"fix is one of {', '.join(map(repr, PLACES))}, not {said['fix']!r}.")

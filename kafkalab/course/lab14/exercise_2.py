@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkalab.alternatives.presses import MOMENTS, WHO, Press, Run, run
 from kafkalab.course.lab14.tables import table_of
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.seeds import random_for, seed
 
 FORM = 'a list of crashes, each as who and when, like [("other", "written"), ("told", "decided")]'
@@ -57,11 +57,11 @@ def presses_of(answer: Any, of_seed: int) -> list[Press]:
     if answer is ... or answer is None or answer == []:
         raise BlankAnswer(f"The list is still blank. Give {FORM}.")
     if not isinstance(answer, (list, tuple)):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     found = []
     for press in answer:
         if not isinstance(press, (list, tuple)) or len(press) != 2:
-            raise WrongType(f"A crash is who and when, not {described(press)}. Give {FORM}.")
+            raise WrongType(f"A crash is who and when, not {describe(press)}. Give {FORM}.")
         who, moment = press
         if who not in WHO or moment not in MOMENTS:
             raise WrongValue(f"No crash {press!r}: who is {', '.join(WHO)}, and when is {', '.join(MOMENTS)}.")

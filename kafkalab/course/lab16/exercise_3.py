@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from kafkalab.course.lab16.feed import COLUMNS, STOPS, Row, count_by_batch, folder_of, make_feed
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.mutants import Mutant, hints_of
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
@@ -27,7 +27,7 @@ def check(answer: Any) -> str:
     from kafkalab.course.lab16.tasks import STREAM
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     batches = make_feed(seed())
     truth = [row for batch in batches for row in batch]
     given = perform(STREAM, answer, folder_of(seed()), STOPS, COLUMNS, most_of(truth))

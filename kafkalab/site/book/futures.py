@@ -92,7 +92,7 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
 
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
-        if press.key not in found and (struck := _struck(journey, press)):
+        if press.key not in found and (struck := _strike(journey, press)):
             run, row = struck
             future_of = future(payload_with_actions(run), run.cluster, spend=not run.ending)
             found[press.key] = {**future_of, "step": row["landed"], "row": row}
@@ -102,7 +102,7 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
     return found
 
 
-def _struck(journey: Journey, press: Press) -> tuple[Run, dict[str, Any]] | None:
+def _strike(journey: Journey, press: Press) -> tuple[Run, dict[str, Any]] | None:
     """Return the run that a press makes, and its row in the tree; None if nothing changes, or it does not soon end."""
     try:
         at, fault = fault_of(journey.payload, press.step, press.action, press.target, **press.details)

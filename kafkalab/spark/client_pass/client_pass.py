@@ -21,9 +21,9 @@ from kafkalab.checks.view import END_MS
 from kafkalab.history.schema import TOO_FEW_IN_SYNC
 from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
-from kafkalab.spark.client_pass.early_reads import partly_visible, precommitted, told_aborted
+from kafkalab.spark.client_pass.early_reads import judge_precommitted, partly_visible, told_aborted
 from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
-from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
+from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, judge_torn, markers
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
 from kafkalab.spark.client_pass.split import Labels, Split
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 JUDGES: dict[str, Callable[[Split], Judged]] = {
     "G1a": told_aborted,
-    "precommitted-read": precommitted,
-    "torn transaction": torn,
+    "precommitted-read": judge_precommitted,
+    "torn transaction": judge_torn,
     "partial visibility": partly_visible,
     "zombie write": zombies,
     "hanging transaction": hanging,

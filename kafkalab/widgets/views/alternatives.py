@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.alternatives.presses import MODELS, SHARED, pressed
+from kafkalab.alternatives.presses import MODELS, SHARED, run_shared_press
 from kafkalab.limits import quoted, whole_number
 from kafkalab.widgets.payload.alternatives import END, PLACES, Panel, panel_of, words_of
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
@@ -52,7 +52,7 @@ class Alternatives(Picture):
 
     def run(self, model: str) -> Any:
         """Return the run of one machine, with its trace: see `Run` in kafkalab/alternatives/presses.py."""
-        return pressed(model, self.pressed, self.again)
+        return run_shared_press(model, self.pressed, self.again)
 
     def press(self, action: str, target: str = "") -> None:
         """Press one of `NAMES` on all four; again; left, right, home, end; goto with the name of a moment.

@@ -84,7 +84,7 @@ def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
     )
 
 
-def captured(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
+def capture(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
     """Yield the rows that are missing, chunk by chunk; `state` says how far it is whenever a chunk is yielded.
 
     The caller adds each chunk's entries of the transaction log to `known` before it asks for the next chunk.
@@ -103,7 +103,7 @@ def captured(source: Source, state: CaptureState, known: Known) -> Iterator[Chun
 
 
 def read_round(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
-    """Yield what has come since the last round, and the watermarks; `known` is kept as `captured` wants it.
+    """Yield what has come since the last round, and the watermarks; `known` is kept as `capture` wants it.
 
     The order is that of a whole capture: the ends of the data, then the transaction log, then the data up to these
     ends. So a round has the decisions of all its markers, and one that was broken off is taken up by the next.

@@ -177,7 +177,7 @@ class Crossing:
             if writer is not None:
                 writer.transport.abort() if self.waiting else writer.close()
         for exchange in self.waiting:
-            self.proxy.session.lost(self.proxy.now(), exchange)
+            self.proxy.session.on_loss(self.proxy.now(), exchange)
         self.waiting.clear()
 
     async def _requests(self) -> str:
@@ -191,16 +191,16 @@ class Crossing:
                 return "a client speaks TLS; the tap reads only plain text" if head[:2] == TLS else f"{size} bytes"
             data = await self.client.readexactly(size)
             try:
-                exchange = session.asked(proxy.now(), f"b{self.node_id}", data)
+                exchange = session.on_request(proxy.now(), f"b{self.node_id}", data)
             except BadMessageError as error:
                 return str(error)
             body = exchange.asked.bodies[0]
             if not (isinstance(body, Produce) and body.acks == 0):
                 self.waiting.append(exchange)
             if not await proxy.gate.meet(session, exchange, proxy.now):
-                session.lost(proxy.now(), exchange, "dropped")
+                session.on_loss(proxy.now(), exchange, "dropped")
                 return f"{exchange.frames[0].id} is dropped"
-            session.arrived(proxy.now(), exchange)
+            session.on_arrival(proxy.now(), exchange)
             self.to_broker.write(head + data)
             await self.to_broker.drain()
 
@@ -215,9 +215,9 @@ class Crossing:
             if not self.waiting:
                 return "the broker answers what was not asked"
             exchange = self.waiting[0]
-            answer = session.answered(proxy.now(), exchange, data)
+            answer = session.on_response(proxy.now(), exchange, data)
             if not await proxy.gate.meet(session, exchange, proxy.now):
-                session.lost(proxy.now(), exchange, "dropped")
+                session.on_loss(proxy.now(), exchange, "dropped")
                 self.waiting.popleft()
                 return f"{exchange.answers[0].id} is dropped"
             try:
@@ -225,7 +225,7 @@ class Crossing:
                 data = with_doors(answer, proxy.door_of)
             except (UnreadAddressError, TapError) as error:
                 return str(error)
-            session.arrived(proxy.now(), exchange)
+            session.on_arrival(proxy.now(), exchange)
             self.waiting.popleft()
             self.to_client.write(len(data).to_bytes(4, "big") + data)
             await self.to_client.drain()
