@@ -11,7 +11,7 @@ from typing import Any
 
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
-from kafkalab.course.map_svg import Tile, draw, linked
+from kafkalab.course.map_svg import Tile, draw, link_cards
 from kafkalab.grading import progress as kept
 from kafkalab.grading.exercise import EXERCISES, wrap
 
@@ -95,7 +95,7 @@ class CourseMap:
         bundle = {"image/svg+xml": self.svg(), "text/plain": str(self)}
         if self.live:
             button = f"<div>{self.download()}</div>" if os.environ.get(BINDER) or sys.platform == BROWSER else ""
-            bundle["text/html"] = f"{linked(self.svg(), self._ready)}{button}"
+            bundle["text/html"] = f"{link_cards(self.svg(), self._ready)}{button}"
         return bundle
 
 

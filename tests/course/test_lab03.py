@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalab.course.lab03 import exercise_3 as lab03_e3
-from kafkalab.course.lab03.exercise_3 import EXERCISE, MUTANTS, cases, decided, moments
+from kafkalab.course.lab03.exercise_3 import EXERCISE, MUTANTS, cases, decide, moments
 from kafkalab.grading.check import check, hint, question
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
@@ -37,7 +37,7 @@ def test_the_model_answer_passes_under_every_seed(seed: str, monkeypatch: pytest
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_no_rule_switched_the_function_says_what_the_runs_show(seed: int) -> None:
     assert len(moments(seed)) >= 30
-    assert [m.facts for m in moments(seed) if decided(m.facts) != m.truth or fate(m.facts) != m.truth] == []
+    assert [m.facts for m in moments(seed) if decide(m.facts) != m.truth or fate(m.facts) != m.truth] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -218,7 +218,7 @@ def test_every_mutant_of_the_judgement_is_named_and_opens_its_run(
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_the_judgement_is_that_of_the_tool_at_every_moment(seed: int) -> None:
     asked = lab08_e4.moments(seed)
-    assert [lab08_e4.judged(*one.case) for one in asked] == [one.truth for one in asked]
+    assert [lab08_e4.judge(*one.case) for one in asked] == [one.truth for one in asked]
     assert {bool(one.truth) for one in asked} == {True, False}
 
 

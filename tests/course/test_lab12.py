@@ -85,7 +85,7 @@ def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
     assert f"That is as if {mutant.says}" in message
     checks._session.misses["L12.E3"] = mutant.name
     assert hint("L12.E3").startswith("Hint ")
-    assert any(mutant.function(*case) != lab12_e3.sent(*case) for case in lab12_e3.cases(random_for("L12.E3")))
+    assert any(mutant.function(*case) != lab12_e3.count_sent(*case) for case in lab12_e3.cases(random_for("L12.E3")))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
         ("L12.E3", 3, WrongType, 'Give a dict {"sent"'),
         ("L12.E3", {"sent": blank}, WrongValue, "yours has the names sent"),
         ("L12.E3", {"sent": blank, "once": blank}, WrongAnswer, "still blank"),
-        ("L12.E3", {"sent": written(lab12_e3.sent), "once": 3}, WrongType, "Give a function once\\(topic\\)"),
+        ("L12.E3", {"sent": written(lab12_e3.count_sent), "once": 3}, WrongType, "Give a function once\\(topic\\)"),
     ],
 )
 def test_what_has_another_form_is_told_what_to_give(

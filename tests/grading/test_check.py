@@ -285,7 +285,7 @@ def test_cells_knows_the_nearest_name() -> None:
 
 
 def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
-    from kafkalab.course.lab05.exercise_2 import filtered
+    from kafkalab.course.lab05.exercise_2 import filter_values
     from kafkalab.protocol.partitions import partition_for
 
 
@@ -301,7 +301,7 @@ def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
         with pytest.raises(WrongType, match=r"L2\.E1: \w+ is kafkalab's own\. Write the function in this notebook"):
             check("L2.E1", answer)
     with pytest.raises(WrongType, match=r"filtered is kafkalab's own"):
-        check("L5.E2", filtered)
+        check("L5.E2", filter_values)
 
 
 BLANKS = {"L3.E1": dict.fromkeys(E1, ""), "L0.E1": [], "L5.E1": lambda *case: ...}

@@ -11,7 +11,7 @@ import pytest
 from kafkalab.course.lab12 import exercise_0 as lab12_e0
 from kafkalab.course.lab12 import exercise_1 as lab12_e1
 from kafkalab.course.lab12 import exercise_3 as lab12_e3
-from kafkalab.course.lab12.configurations import CONFIGURATIONS, copied
+from kafkalab.course.lab12.configurations import CONFIGURATIONS, simulate_copies
 from kafkalab.course.lab12.guarantee import open_doubled, tables_of
 from kafkalab.course.lab12.rates import rates
 from kafkalab.grading import check as checks
@@ -50,7 +50,7 @@ def test_executors_make_the_tables_that_the_grader_makes(spark: SparkSession) ->
 
     options: dict[str, dict[str, Any]] = {**CONFIGURATIONS}
     workloads = {name: Histories.simulated(spark, "2-4", **some) for name, some in options.items()}
-    graded: tuple[Any, ...] = copied("2-4")
+    graded: tuple[Any, ...] = simulate_copies("2-4")
     for frame, rows in zip(tables_of(workloads), graded, strict=True):
         assert sorted(tuple(row) for row in frame.select(*rows[0]._fields).collect()) == sorted(map(tuple, rows))
 
@@ -162,6 +162,6 @@ def test_every_row_is_there_once(spark: SparkSession) -> None:
 def test_a_wrong_way_to_once_gets_the_hint_that_fits(
     spark: SparkSession, once: Callable[[DataFrame], DataFrame], said: str
 ) -> None:
-    message = told("L12.E3", {"sent": written(lab12_e3.sent), "once": once})
+    message = told("L12.E3", {"sent": written(lab12_e3.count_sent), "once": once})
     assert message.startswith("L12.E3: sent is right. once is not yet, on a topic made anew:")
     assert said in hint("L12.E3")

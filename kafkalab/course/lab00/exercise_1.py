@@ -18,7 +18,7 @@ def copies(cluster: Cluster) -> int:
     return [r.value for b in cluster.log_of(PARTITION).batches for r in b.records].count(ORDER)
 
 
-def served(cluster: Cluster) -> int:
+def count_orders(cluster: Cluster) -> int:
     """Return how often the kitchen was given the order."""
     result = cluster.results.get("kitchen")
     return result.count(ORDER) if isinstance(result, list) else 0
@@ -37,7 +37,7 @@ def second_copy(cluster: Cluster) -> int:
 
 GOAL = Goal(
     says="soup that the kitchen was given twice",
-    reached=lambda cluster: served(cluster) > 1,
+    reached=lambda cluster: count_orders(cluster) > 1,
     example=(Drop("Fetch#1"), Pause("shop", at_ms=50)),
     misses=(
         Miss(

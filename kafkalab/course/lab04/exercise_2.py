@@ -9,7 +9,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from kafkalab.course.lab05.logs import ABORT, COMMIT, PARTITION, RECORD, Row, aborted_of, delivered, rows, stable_offset
+from kafkalab.course.lab05.logs import (
+    ABORT,
+    COMMIT,
+    PARTITION,
+    RECORD,
+    Row,
+    aborted_of,
+    deliver_values,
+    rows,
+    stable_offset,
+)
 from kafkalab.course.lab05.picture import STEP_MS, scenario
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
 from kafkalab.grading.schedules import Broken, over_scenarios
@@ -41,7 +51,7 @@ class Night:
     faults: tuple[Fault, ...]
 
 
-def _ended(log: list[Row], end: str) -> list[Row]:
+def _end_log(log: list[Row], end: str) -> list[Row]:
     """The log with its last row as `end` says."""
     offset = len(log)
     if end in (COMMIT, ABORT, "open"):
@@ -60,7 +70,7 @@ def nights(of_seed: int) -> tuple[Night, ...]:
     random, found = random_for("L4.E2", of_seed), []
     for number in range(LOGS):
         end = ENDS[number % len(ENDS)]
-        log = [] if end == "nothing" else _ended(rows(random, random.randint(1, 7), all_end=True), end)
+        log = [] if end == "nothing" else _end_log(rows(random, random.randint(1, 7), all_end=True), end)
         begin_ms = (len(log) + 5) * STEP_MS
         patience_ms = BUSY_MS if end == "busy" else PATIENCE_MS
         faults: tuple[Fault, ...] = (Crash(TOOL, at_ms=begin_ms + patience_ms),)
@@ -77,18 +87,18 @@ def nights(of_seed: int) -> tuple[Night, ...]:
 def readable(night: Night) -> list[str]:
     """Return what a read_committed consumer can read when the tool begins, of a log with its first segment."""
     upper = stable_offset(night.log, len(night.log))
-    return delivered(night.log[:upper], aborted_of(night.log, 0, upper))
+    return deliver_values(night.log[:upper], aborted_of(night.log, 0, upper))
 
 
 def run_of(night: Night, answer: Drained) -> Scenario:
     """The run: the log is written by hand, then the tool begins; a busy till goes on writing if there is one."""
 
-    async def started(app: App) -> Any:
+    async def start_late(app: App) -> Any:
         await app.sleep(night.begin_ms)
         return await answer(app, PARTITION)
 
     by_hand = scenario(night.log)
-    programs = [*by_hand.programs, Program(TOOL, started)]
+    programs = [*by_hand.programs, Program(TOOL, start_late)]
     if night.end == "busy":
         programs.append(Program(TILL, "raw_requests", {"steps": list(_late(night.begin_ms))}))
     title = f"The log of the case: {night.end}"

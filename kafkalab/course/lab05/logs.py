@@ -83,7 +83,7 @@ def aborted_of(log: list[Row], start: int, upper: int) -> list[Aborted]:
     return sorted(found, key=lambda a: a[1])
 
 
-def delivered(fetched: list[Row], aborted: list[Aborted]) -> list[str]:
+def deliver_values(fetched: list[Row], aborted: list[Aborted]) -> list[str]:
     """The values that a read_committed consumer of this package hands on of what it fetched
     (docs/protocol.md#aborted-filter)."""
     known = [AbortedTxn(producer, first, first, first) for producer, first in aborted]

@@ -57,22 +57,22 @@ def _deployment(title: str, programs: list[Program], faults: tuple[Fault, ...], 
     )
 
 
-def _replaced(random: Random, name: Name, title: str, *faults: Fault) -> Scenario:
+def _replace(random: Random, name: Name, title: str, *faults: Fault) -> Scenario:
     first, second = name(facts_of(random)), name(facts_of(random))
     programs = [_service("till-1", first, 0, "billing"), _service("till-2", second, 0, "billing", REPLACED_MS)]
     return _deployment(title, programs, faults, random)
 
 
-def crashed(random: Random, name: Name) -> Scenario:
+def crash(random: Random, name: Name) -> Scenario:
     """One instance; it crashes, and is started again on another host."""
-    return _replaced(random, name, "One instance, started again after a crash", Crash("till-1", at_ms=_moment(random)))
+    return _replace(random, name, "One instance, started again after a crash", Crash("till-1", at_ms=_moment(random)))
 
 
 def asleep(random: Random, name: Name) -> Scenario:
     """One instance; it stops for a while and is replaced, then it wakes up."""
     at = _moment(random)
     faults = (Pause("till-1", at_ms=at), Resume("till-1", at_ms=REPLACED_MS + random.randint(0, 15_000)))
-    return _replaced(random, name, "One instance, replaced while it only slept", *faults)
+    return _replace(random, name, "One instance, replaced while it only slept", *faults)
 
 
 def side_by_side(random: Random, name: Name) -> Scenario:
@@ -93,7 +93,7 @@ def two_environments(random: Random, name: Name) -> Scenario:
     return _deployment("Production and test on one cluster", programs, (), random)
 
 
-DEPLOYMENTS = (crashed, asleep, side_by_side, two_environments)
+DEPLOYMENTS = (crash, asleep, side_by_side, two_environments)
 
 
 def _moment(random: Random) -> int:
@@ -155,11 +155,11 @@ def check(answer: Any) -> str:
     """ "200 of 200 schedules" if the names never do harm; WrongAnswer carries the first run in which they do."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
-    every = scenarios(seed(), partial(_named, answer))
+    every = scenarios(seed(), partial(_call_name, answer))
     return over_scenarios(every, (audit,), SCHEDULES * len(DEPLOYMENTS))
 
 
-def _named(answer: Callable[..., Any], facts: Facts) -> str:
+def _call_name(answer: Callable[..., Any], facts: Facts) -> str:
     name = call_with_copy(answer, (facts,))
     if is_blank(name):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")

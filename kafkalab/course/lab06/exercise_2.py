@@ -39,7 +39,7 @@ def twice(cluster: Cluster) -> bool:
     return len(set(charges)) < len(charges)
 
 
-def _produced(cluster: Cluster, after_ms: int) -> bool:
+def _has_produced(cluster: Cluster, after_ms: int) -> bool:
     sent = (f for f in cluster.trace.frames.values() if f.name == "Produce" and f.sender == "till-1")
     return any(f.sent_ms >= after_ms for f in sent)
 
@@ -58,13 +58,13 @@ GOAL = Goal(
             "asked the coordinator first",
             "When till-1 woke up, it asked the coordinator before it wrote, and the coordinator does compare "
             "epochs. Let it fall asleep when only the Produce is left to do.",
-            lambda c: "till-1" in c.results and not _produced(c, 5_000),
+            lambda c: "till-1" in c.results and not _has_produced(c, 5_000),
             hint=1,
         ),
         Miss(
             "too late",
             "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
-            lambda c: _produced(c, 5_000),
+            lambda c: _has_produced(c, 5_000),
             hint="The record waits for a marker with its producer id. till-2 has one under way only while it works on "
             "a charge: wake till-1 up then.",
         ),

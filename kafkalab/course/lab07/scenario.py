@@ -103,7 +103,7 @@ def lost_request(seed: int = 1) -> Scenario:
     return shelf(Drop("Produce#1"), title="A lost Produce", seed=seed, work_ms=1_000)
 
 
-def told(cluster: Cluster) -> Event:
+def find_first_error(cluster: Cluster) -> Event:
     """The event at which the counter learns of its first error; the last answer to it if there is none."""
     errors = [e for e in cluster.trace.of("state", "chapter") if e.node == "counter"]
     answers = [e for e in cluster.trace.of("complete") if e.node == "counter"]
@@ -118,4 +118,4 @@ def ended_at(cluster: Cluster) -> int:
 
 def told_at(cluster: Cluster) -> int:
     """Its step."""
-    return told(cluster).step
+    return find_first_error(cluster).step

@@ -42,7 +42,7 @@ def sixteen_minutes_later(answer: Any) -> Cluster:
     return cluster
 
 
-def _written(cluster: Cluster) -> list[str]:
+def _list_written(cluster: Cluster) -> list[str]:
     return [r.value for b in cluster.log_of(PARTITION).batches if b.control is None for r in b.records]
 
 
@@ -54,7 +54,7 @@ GOAL = Goal(
         Miss(
             "never arrives",
             'The debit "a" is in no log: what never arrives leaves nothing open.',
-            lambda cluster: "a" not in _written(cluster),
+            lambda cluster: "a" not in _list_written(cluster),
             hint="A batch that is lost is harmless: the abort ends what there is. Which batch is not harmless?",
         ),
         Miss(
@@ -103,7 +103,7 @@ def _end(cluster: Cluster, producer_id: int, producer_epoch: int, start_offset: 
 
 
 def _wrong(cluster: Cluster, says: str, miss: str) -> WrongAnswer:
-    step = _appended(cluster)
+    step = _find_append(cluster)
     return WrongAnswer(f"It hangs: {says}.", run=cluster, step=step, view="LogTape", miss=miss, part=0.5)
 
 
@@ -117,7 +117,7 @@ def _late_batch(cluster: Cluster) -> Batch:
     return [b for b in cluster.log_of(PARTITION).batches if b.control is None][-1]
 
 
-def _appended(cluster: Cluster) -> int:
+def _find_append(cluster: Cluster) -> int:
     """The step at which the leader appends that batch."""
     leader = cluster.controller.metadata.leader(PARTITION)
     return [e for e in cluster.trace.of("append", PARTITION) if e.node == leader and e.data.control is None][-1].step

@@ -77,7 +77,7 @@ def _step(cluster: Cluster) -> int:
     return ends[0].received_step if ends else -1
 
 
-def _waited(cluster: Cluster) -> bool:
+def _has_waited(cluster: Cluster) -> bool:
     """Return True if no EndTxn was sent again: the shop had its answer in time."""
     return not any(f.name == "EndTxn" and f.attempt > 1 for f in cluster.trace.frames.values())
 
@@ -88,7 +88,7 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
             "too early",
             "No EndTxn was sent a second time. As long as the shop has an answer within 30 seconds, or none is sent "
             "again, there is only one EndTxn for each transaction.",
-            _waited,
+            _has_waited,
             hint="The shop gives a request up after 30 seconds and sends it again. The first one must arrive after "
             "that: how late is it then, at least?",
             step=_step,

@@ -104,7 +104,7 @@ def audit(cluster: Cluster) -> Broken | None:
             told = f"{order}, {'which was cancelled' if cancelled else 'which was not cancelled'}"
             text = f"In this run {says}. Of {told}, readers find {paid[order]} payments and {sent[order]} deliveries."
             miss = "another name" if len(_names(cluster)) > 1 else _miss(cluster, paid[order], sent[order], wanted)
-            return Broken(says=text, miss=miss, step=_booked(cluster, order))
+            return Broken(says=text, miss=miss, step=_find_booking(cluster, order))
     torn = torn_transaction(view_of(history_of(cluster))).findings
     if torn:
         text = f"In this run {says}. {torn[0].text[:1].upper()}{torn[0].text[1:]}: two decisions for one order."
@@ -143,7 +143,7 @@ def _answer(cluster: Cluster) -> int:
     return ends[-1] if ends else -1
 
 
-def _booked(cluster: Cluster, order: str) -> int:
+def _find_booking(cluster: Cluster, order: str) -> int:
     """The step of the last marker after this order's last payment, or of the payment, or the last of the run."""
     leader = cluster.controller.metadata.leader(f"{PAYMENTS}-0")
     appends = [e for e in cluster.trace.of("append", f"{PAYMENTS}-0") if e.node == leader]

@@ -48,14 +48,14 @@ def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1
 
 def librdkafka_session() -> Scenario:
     """Return what librdkafka 2.16 sent, and when, while its first EndTxn was held (data/torn_for_real.klab)."""
-    return _saved("librdkafka")
+    return _load_saved("librdkafka")
 
 
 def java_session() -> Scenario:
     """The same with Java's client of Kafka 4.3, which speaks version 2 (data/torn_for_real_java.klab)."""
-    return _saved("java")
+    return _load_saved("java")
 
 
-def _saved(name: str) -> Scenario:
+def _load_saved(name: str) -> Scenario:
     text = (files(__package__) / f"{name}.json").read_text(encoding="utf-8")
     return Scenario.from_json(json.loads(text), name)

@@ -117,12 +117,12 @@ def audit(cluster: Cluster) -> Broken | None:
     for value in parcels:
         if value not in orders:
             says = f"{value!r} was aborted by the shop, and has a parcel."
-            return Broken(says=says, miss="undecided", step=_written(cluster, value)[0])
+            return Broken(says=says, miss="undecided", step=_list_appends(cluster, value)[0])
     for value in orders:
         if parcels[value] > 1:
             says = f"{value!r} has {parcels[value]} parcels."
             miss = "at the last" if _reads_again(cluster, outcome.offsets) else "twice"
-            return Broken(says=says, miss=_mistake(cluster, miss), step=_written(cluster, value)[-1])
+            return Broken(says=says, miss=_mistake(cluster, miss), step=_list_appends(cluster, value)[-1])
     missing = [value for value in orders if not parcels[value]]
     return _missing(cluster, missing[0]) if missing else _outside(cluster)
 
@@ -140,7 +140,7 @@ def _outside(cluster: Cluster) -> Broken | None:
 
 def _missing(cluster: Cluster, value: str) -> Broken:
     partition, offset = _place(cluster, value)
-    passed = _passed(cluster, partition, offset)
+    passed = _find_commit_past(cluster, partition, offset)
     if passed >= 0:
         says = f"{value!r} has no parcel, and the group has committed an offset past it: nobody will read it again."
         return Broken(says=says, miss=_mistake(cluster, "no rewind"), step=passed)
@@ -182,14 +182,14 @@ def _place(cluster: Cluster, value: str) -> tuple[str, int]:
     raise LookupError(value)
 
 
-def _written(cluster: Cluster, value: str) -> list[int]:
+def _list_appends(cluster: Cluster, value: str) -> list[int]:
     """Return the steps at which the leader appended parcels of this order."""
     leader = cluster.controller.metadata.leader(f"{PARCELS}-0")
     appends = [e for e in cluster.trace.of("append", f"{PARCELS}-0") if e.node == leader]
     return [e.step for e in appends if value in [r.value for r in e.data.records]]
 
 
-def _passed(cluster: Cluster, partition: str, offset: int) -> int:
+def _find_commit_past(cluster: Cluster, partition: str, offset: int) -> int:
     """Return the step at which the group's committed offset was first behind this one; -1 if it never was."""
     log = offsets_partition(PACKERS)
     leader, known = cluster.controller.metadata.leader(log), GroupOffsets()

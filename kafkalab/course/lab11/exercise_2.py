@@ -100,7 +100,7 @@ def audit(cluster: Cluster) -> Broken | None:
             return Broken(says=f"{value!r} is in Kafka, and there is no such booking.", miss="not booked")
     for value in booked:
         if receipts[value] > 1:
-            step = _written(cluster, value)
+            step = _find_append(cluster, value)
             return Broken(says=f"{value!r} is there {receipts[value]} times.", miss=_mistake(cluster), step=step)
     missing = [value for value in booked if not receipts[value]]
     if not missing:
@@ -126,7 +126,7 @@ def _mistake(cluster: Cluster) -> str:
     return "own names" if len(names) > 1 else "where it got to"
 
 
-def _written(cluster: Cluster, value: str) -> int:
+def _find_append(cluster: Cluster, value: str) -> int:
     """Return the step at which the leader appended this receipt last."""
     leader = cluster.controller.metadata.leader(OUTPUT)
     appends = [e for e in cluster.trace.of("append", OUTPUT) if e.node == leader]

@@ -90,7 +90,7 @@ def runs_of(configuration: str, seeds: str) -> Runs:
 
 
 @cache
-def copied(seeds: str) -> Copied:
+def simulate_copies(seeds: str) -> Copied:
     """Simulate these seeds in every configuration; return the tables that `guarantee.tables_of` makes of them."""
     made = [
         _tables_of(name, seed, history_of_seed(runs, seed))
@@ -138,14 +138,14 @@ def fates_of(tables: Copied) -> list[Fates]:
 
 def folder_of(seeds: str) -> str:
     """Write the tables of these seeds as Parquet, once; return the name of their folder in `inputs()`."""
-    return _written(inputs(), seeds)
+    return _write_tables(inputs(), seeds)
 
 
 @cache
-def _written(there: Path, seeds: str) -> str:
+def _write_tables(there: Path, seeds: str) -> str:
     folder = Path(mkdtemp(prefix="copied-", dir=there))
     folder.chmod(0o755)
-    for name, rows in zip(Copied._fields, copied(seeds), strict=True):
+    for name, rows in zip(Copied._fields, simulate_copies(seeds), strict=True):
         pq.write_table(pa.table(dict(_columns(rows))), folder / f"{name}.parquet")
     return folder.name
 

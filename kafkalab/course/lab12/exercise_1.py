@@ -60,25 +60,25 @@ def check(answer: Any) -> str:
 
 def _check(name: str, query: str, here: Shape, where: str, right: int) -> None:
     from kafkalab.course.lab12.nights import places
-    from kafkalab.course.lab12.spark_exercise import compared, most_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of
 
     if is_blank(query):
         raise WrongAnswer(f"The query for {name} is still blank. Give {FORM}.", part=right / len(NAMES))
     truth = places(here)[name]
     given = _rows(name, query, here, most_of(truth))
-    difference = compared(given, truth, COLUMNS)
+    difference = compare_rows(given, truth, COLUMNS)
     if difference:
         miss = "" if isinstance(given, str) else _miss(name, given, here, most_of(truth))
         title = f"{name}{where}: the rows that differ, with what the log, polls and reads say of them"
-        table = difference.table(title, partial(known, here), KNOWN)
+        table = difference.table(title, partial(describe_place, here), KNOWN)
         raise WrongAnswer(f"{name}{where}: {difference}.", run=table, miss=miss, part=right / len(NAMES))
 
 
 KNOWN = ("value", "transaction", "polls that went over it", "reads of it")
-"""The four facts that `known` states of a row."""
+"""The four facts that `describe_place` states of a row."""
 
 
-def known(here: Shape, row: tuple[str, int]) -> tuple[str, str, str, str]:
+def describe_place(here: Shape, row: tuple[str, int]) -> tuple[str, str, str, str]:
     """Return what this history says of a key and an offset; a query of the learner may have named any."""
     key, offset = row
     log = _rows_at(here, "log", key)

@@ -67,7 +67,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
             says=ASKED[column],
             truth=cell(model, column, of_seed).word,
             look=f"Its words are {', '.join(WORDS[column])}. {LOOK[column]}",
-            run=partial(shown, model, column, of_seed),
+            run=partial(show_cell, model, column, of_seed),
             misses=MISSES.get((model, column), {}),
             words=WORDS[column],
         )
@@ -76,7 +76,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-def shown(model: str, column: str, of_seed: int) -> Any:
+def show_cell(model: str, column: str, of_seed: int) -> Any:
     """The events around the step that decides the cell."""
     found = cell(model, column, of_seed)
     return table_of(found.run, found.step, f"{model}: {column}")

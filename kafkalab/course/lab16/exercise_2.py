@@ -19,7 +19,7 @@ MOST, SHOWN = 0.4, 2
 
 def check(answer: Any) -> str:
     """Run the function; WrongAnswer shows the rows that differ, or how many rows each task has read."""
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab16.tasks import NEWEST
     from kafkalab.course.lab16.verdicts import find_mutant
 
@@ -30,7 +30,7 @@ def check(answer: Any) -> str:
     given = perform(NEWEST, answer, folder_of(seed()), COLUMNS, most_of(truth))
     blank = f"The function is still blank: it returns nothing. Give {FORM}."
     rows = rows_of(given, "newest(updates, owners) fails", blank)
-    difference = compared(rows, truth, COLUMNS)
+    difference = compare_rows(rows, truth, COLUMNS)
     if difference:
         mutant = None if isinstance(rows, str) else find_mutant(rows, truth, made, MUTANTS)
         says = f" That is as if {mutant.says}." if mutant else ""

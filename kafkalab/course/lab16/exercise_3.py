@@ -23,7 +23,7 @@ Batches = tuple[tuple[Row, ...], ...]
 
 def check(answer: Any) -> str:
     """Let the function write a stream that is stopped three times; WrongAnswer shows what the sink holds."""
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab16.tasks import STREAM
 
     if not callable(answer):
@@ -33,7 +33,7 @@ def check(answer: Any) -> str:
     given = perform(STREAM, answer, folder_of(seed()), STOPS, COLUMNS, most_of(truth))
     blank = f"Nothing is below the folder: the function is still blank. Give {FORM}."
     rows = rows_of(given, "write_batch(frame, batch_id, folder) fails", blank)
-    difference = compared(rows, truth, COLUMNS)
+    difference = compare_rows(rows, truth, COLUMNS)
     if not difference:
         return f"{len(truth)} rows once, over {len(STOPS)} stops"
     if isinstance(rows, str):
