@@ -17,7 +17,7 @@ from kafkalab.cli.followed import follow
 from kafkalab.cli.history_place import history_place
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.history.history import History, load_history
-from kafkalab.limits import FILE_OF_A_HISTORY, truncated, whole_number
+from kafkalab.limits import FILE_OF_A_HISTORY, truncate, whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,7 +141,7 @@ def _read_history(path: Path | Place) -> History | None:
     except ImportError:
         return None  # `spark_for` says what is missing
     except ValueError as error:
-        raise CommandLineError(truncated(error)) from None
+        raise CommandLineError(truncate(error)) from None
 
 
 def _read(spark: SparkSession, path: Path | Place, history: History | None) -> Histories:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.history_place import history_place
-from kafkalab.limits import place_of, quoted, truncated, whole_number
+from kafkalab.limits import place_of, quote, truncate, whole_number
 from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 
 PROGRESS_S = 1.0
@@ -89,7 +89,7 @@ def _start(text: str) -> str:
     try:
         return f"@{int(datetime.fromisoformat(text).timestamp() * 1000)}"
     except ValueError:
-        raise CommandLineError(f"--from earliest, an offset or a time, not {quoted(text)}") from None
+        raise CommandLineError(f"--from earliest, an offset or a time, not {quote(text)}") from None
 
 
 def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
@@ -106,7 +106,7 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
         try:
             state = CaptureState.from_json(json_file(saved, CAPTURED))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CommandLineError(f"{saved} is damaged ({truncated(error)}); remove {folder}") from None
+            raise CommandLineError(f"{saved} is damaged ({truncate(error)}); remove {folder}") from None
         if (state.topics, state.start) != (topics, start):
             raise CommandLineError(f"{folder} was begun with --topics {','.join(state.topics)} --from {state.start}")
         remove_after(folder, state.chunks)

@@ -19,7 +19,7 @@ from kafkalab.checks.check import Finding
 from kafkalab.cli.trial_encoding import from_columns, to_columns
 from kafkalab.explore.experiment import Job, Trial
 from kafkalab.explore.search import Mapper
-from kafkalab.limits import Limit, listed, quoted, truncated
+from kafkalab.limits import Limit, list_names, quote, truncate
 from kafkalab.saved_data import open_regular
 
 COMPACT = (",", ":")
@@ -41,7 +41,7 @@ class KeptRuns:
 
     def __init__(self, path: str | Path) -> None:
         """Open or make the file. ValueError for a file that is something else, or that another process writes to."""
-        self.taken, self.name = 0, quoted(str(path))
+        self.taken, self.name = 0, quote(str(path))
         with suppress(FileNotFoundError), open_regular(path):
             pass
         with ExitStack() as opened:
@@ -50,7 +50,7 @@ class KeptRuns:
                 self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
             columns = [tuple(row[1:3]) for row in self._ask("PRAGMA table_info(runs)")]
             if columns != COLUMNS:
-                names = listed(" ".join(map(str, column)) for column in columns)
+                names = list_names(" ".join(map(str, column)) for column in columns)
                 raise ValueError(f"{self.name} cannot keep runs: its table runs has other columns, {names}")
             opened.pop_all()
 
@@ -61,7 +61,7 @@ class KeptRuns:
             yield
         except sqlite3.Error as error:
             remedy = "wait for the other process" if "locked" in str(error) else "name another file"
-            raise ValueError(f"{self.name} cannot keep runs: {truncated(error)}; {remedy}") from None
+            raise ValueError(f"{self.name} cannot keep runs: {truncate(error)}; {remedy}") from None
 
     def _ask(self, sql: str, *values: object) -> list[Any]:
         with self._answers():

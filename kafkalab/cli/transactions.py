@@ -14,7 +14,7 @@ from kafkalab.cli.command_line import CommandLineError, Parser, Text, integer, t
 from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, load_scenario, log_of, simulate
 from kafkalab.cli.terminate import add_terminate_options, terminate, terminate_now
 from kafkalab.client.admin.admin import Admin
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.sim.cluster import Cluster
 
@@ -174,5 +174,5 @@ def _broker(cluster: Cluster, name: str) -> str:
     """ "b1" for "b1" and for "1"."""
     broker = f"b{name}" if whole_number(name) >= 0 else name
     if broker and broker not in cluster.broker_names:
-        raise CommandLineError(f"no broker {quoted(name)}; there are {', '.join(cluster.broker_names)}")
+        raise CommandLineError(f"no broker {quote(name)}; there are {', '.join(cluster.broker_names)}")
     return broker

@@ -17,7 +17,7 @@ from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.history_place import history_place
 from kafkalab.cli.saved_scenarios import load_scenario
 from kafkalab.cli.spark_options import add_spark_options, spark_for
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _write_beside(out: Path | Place) -> Iterator[Path | Place]:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         scratch = Scratch(out.absolute().parent, f".{out.absolute().name}-unfinished-")
     except OSError as error:
-        raise CommandLineError(f"cannot write {quoted(str(out))}: {(error.strerror or 'failed').lower()}") from None
+        raise CommandLineError(f"cannot write {quote(str(out))}: {(error.strerror or 'failed').lower()}") from None
     try:
         yield scratch.folder / "history"
         (scratch.folder / "history").replace(out)
@@ -178,7 +178,7 @@ def _rate(text: str) -> float:
     except ValueError:
         rate = -1
     if not 0 <= rate <= 1:
-        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {quoted(text)}")
+        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {quote(text)}")
     return rate
 
 

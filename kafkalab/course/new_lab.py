@@ -27,10 +27,10 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab{nn}(seed: int = 1, profile: str = "4.x/TV2", records: int = 2, **more: Any) -> Scenario:
     """One transaction with some records; `more` is as in `Scenario`."""
     arguments = {{"transactional_id": "payments-0", "records": records}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.sim.faults import Fault, did_you_mean
 
 FAULTS_OF_KIND = {
@@ -71,7 +71,7 @@ def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
     for kind in kinds:
         if kind not in KINDS:
             hint = did_you_mean(kind, KINDS)
-            raise ValueError(f"no kind of fault is called {quoted(kind)}; there are {', '.join(KINDS)}{hint}")
+            raise ValueError(f"no kind of fault is called {quote(kind)}; there are {', '.join(KINDS)}{hint}")
     return tuple(kinds) or KINDS
 
 

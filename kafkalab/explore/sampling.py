@@ -79,9 +79,9 @@ class Run:
             lost: dict[str, Fault] = {"drop": Drop(frame), "duplicate": Duplicate(frame)}
             return FaultSequence(kind, (lost.get(kind) or Delay(frame, _duration(chance)),), step)
         step = chance.randrange(self.first, len(self.times))
-        return FaultSequence(kind, self._timed(kind, step, chance), step)
+        return FaultSequence(kind, self._draw_timed(kind, step, chance), step)
 
-    def _timed(self, kind: str, step: int, chance: Random) -> tuple[Fault, ...]:
+    def _draw_timed(self, kind: str, step: int, chance: Random) -> tuple[Fault, ...]:
         end = self.times[step] + _duration(chance)
         node = chance.choice((*self.clients, *self.brokers))
         topics = [name for name in self.partitions if topic_of(name) not in INTERNAL_TOPICS]

@@ -20,7 +20,7 @@ from kafkalab.grading.exercise import (
 )
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -83,7 +83,7 @@ def _reason(error: Exception) -> str:
         return "something in it is nested too deep"
     if "integer string conversion" in str(error):
         return "a number in it has more than 4,300 digits"
-    return truncated(error)
+    return truncate(error)
 
 
 def hint(exercise_id: str) -> Line:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import QUOTE, listed, quoted, truncated
+from kafkalab.limits import QUOTE, list_names, quote, truncate
 from kafkalab.saved_data import file_bytes
 
 FORMAT, VERSION = "kafkalab-progress", 1
@@ -108,11 +108,11 @@ def parse_record(data: bytes) -> Read:
     except (ValueError, KeyError, TypeError, RecursionError):
         return Read(record={}, message="it is no progress of kafkalab")
     if row.get("version") != VERSION:
-        version = quoted(row.get("version"))
+        version = quote(row.get("version"))
         return Read(record=_readable(exercises), message=f"it is of version {version}, not {VERSION}")
     record = _readable(exercises)
-    lost = [truncated(name, QUOTE) for name in exercises if name not in record]
-    return Read(record=record, message=f"its entries for {listed(lost)} are damaged" if lost else "")
+    lost = [truncate(name, QUOTE) for name in exercises if name not in record]
+    return Read(record=record, message=f"its entries for {list_names(lost)} are damaged" if lost else "")
 
 
 def as_text(record: Record) -> str:

@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from kafkalab.limits import listed, quoted
+from kafkalab.limits import list_names, quote
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
-from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
+from kafkalab.programs.recorded_session import Recording, Saved, Struck, save_session
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim import faults
@@ -106,7 +106,7 @@ class LiveCluster:
             asked = (f for f in self.trace.frames.values() if f.name == "CreateTopics")
             created = [t.name for f in asked if not self.cluster.is_server(f.sender) for t in f.body.topics]
             topics = {name: count for name, count in self.topics.items() if name not in created}
-            return saved(Recording(self.cluster, topics, self.began_ms, self._struck))
+            return save_session(Recording(self.cluster, topics, self.began_ms, self._struck))
 
         found = self.do(act)
         Scenario.from_json(found.scenario.to_json(), "this session")  # nothing is written that could not be read
@@ -143,7 +143,7 @@ class LiveCluster:
         """
         for name in what:
             if not isinstance(name, str) or not name:
-                raise TypeError(f"hold() takes APIs, frames, clients and transactional ids, not {quoted(name)}")
+                raise TypeError(f"hold() takes APIs, frames, clients and transactional ids, not {quote(name)}")
             if "#" in name:
                 check_fault(Hold(name), self.cluster.scenario.nodes)
         names = (EVERY,) if every else what or (SHOWN,)
@@ -192,7 +192,7 @@ class LiveCluster:
 
         if found := self._until(waits, timeout_s):
             return found
-        raise TimeoutError(f"no {quoted(what)} has come to the gate in {timeout_s} s; there: {listed(self.held)}")
+        raise TimeoutError(f"no {quote(what)} has come to the gate in {timeout_s} s; there: {list_names(self.held)}")
 
     def _until(self, found: Callable[[], str], timeout_s: float) -> str:
         """Wait in the caller's thread until `found` returns a name. In the thread of the event loop: look once."""

@@ -16,7 +16,7 @@ from kafkalab.widgets.model.futures import Run
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
 from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.payload.growing import GrowingPayload
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.text import ALWAYS, is_shown
 
 RETRY_S = 0.02
@@ -116,7 +116,7 @@ class GrowingJourney(Journey):
         if follow:
             with self._lock_property(step=(step := self._newest())):  # the browser is told with the part
                 self.step = step
-        text = packed({**part, "actions": actions})
+        text = pack({**part, "actions": actions})
         self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step, "was": was})
         if self._watched:
             self._plan_check()
@@ -143,7 +143,7 @@ class GrowingJourney(Journey):
         def send() -> None:
             self._grow()
             if isinstance(have, int) and 0 <= have <= len(self.payload["events"]):
-                text = packed({**self._growing.since(have), "actions": self.payload["actions"]})
+                text = pack({**self._growing.since(have), "actions": self.payload["actions"]})
                 self.send({"kind": "more", "from": have, "text": text, "step": self.step})
 
         with self._lock:

@@ -17,7 +17,7 @@ from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
-from kafkalab.limits import listed, quoted
+from kafkalab.limits import list_names, quote
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault
 from kafkalab.programs.randomness import Pick, Seeded
@@ -40,7 +40,7 @@ from kafkalab.sim.faults import (
     Upgrade,
 )
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -139,7 +139,7 @@ class _Copier:
         await self.producer.close(timeout_ms=0)
 
 
-@named
+@register_scenario
 def copying(
     clients: str = TRANSACTIONS, seed: int = 1, profile: str = "4.x/TV2", rules_off: tuple[str, ...] = (),
     cluster_level: int = -1,
@@ -150,7 +150,7 @@ def copying(
     clients.
     """
     if clients not in CLIENTS:
-        raise ValueError(f"no clients {quoted(clients)}; there are {listed(CLIENTS)}")
+        raise ValueError(f"no clients {quote(clients)}; there are {list_names(CLIENTS)}")
     return Scenario(
         title=f"Two copiers, {clients}",
         profile=profile,

@@ -146,7 +146,7 @@ class Recording:
             return
         self._door += 1
         if event.kind == "receive":
-            self._arrived(frame, event)
+            self._on_arrival(frame, event)
         elif frame.kind == "request":
             self._note_request(frame, event)
         else:
@@ -166,7 +166,7 @@ class Recording:
         step = {"ask": frame.name, "to": frame.receiver, "version": frame.version, "with": fields, "as": name}
         client.steps += [{"at": self._sent_ms[frame.id]}, {**step, "wait": False, "times_out": False}]
 
-    def _arrived(self, frame: Frame, event: Event) -> None:
+    def _on_arrival(self, frame: Frame, event: Event) -> None:
         if self._door > self._doors[frame.id] + 1 or frame.received_ms - frame.sent_ms > LATE_MS:
             self._least = max(self._least, self._flies_ms(frame))
             self.frame_faults.append((self.keys[frame.id], Hold, self._time(event)))
@@ -263,7 +263,7 @@ def names_in(trace: Trace, clients: Iterable[str]) -> dict[Key, str]:
     return names
 
 
-def saved(recording: Recording) -> Saved:
+def save_session(recording: Recording) -> Saved:
     """Return the session as a scenario, with its faults under the names that frames have in its run, and compare."""
     names: dict[Key, str] = {}
     for _ in range(TRIES):
@@ -273,7 +273,7 @@ def saved(recording: Recording) -> Saved:
         if all(found.get(key) == names.get(key) for key, _, _ in recording.frame_faults):
             break
         names = found
-    return _compared(recording, scenario, again)
+    return _compare(recording, scenario, again)
 
 
 def _run(scenario: Scenario) -> Cluster:
@@ -283,7 +283,7 @@ def _run(scenario: Scenario) -> Cluster:
     return cluster
 
 
-def _compared(recording: Recording, scenario: Scenario, again: Cluster) -> Saved:
+def _compare(recording: Recording, scenario: Scenario, again: Cluster) -> Saved:
     names = names_in(again.trace, recording.clients)
     differences, answers = [], 0
     for name, key in recording.keys.items():

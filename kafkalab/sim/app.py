@@ -14,7 +14,7 @@ from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID
 from kafkalab.protocol.profiles import Rules
@@ -181,7 +181,7 @@ class App:
         ValueError for a name that is empty or longer than 40 characters.
         """
         if not 0 < len(name) <= LONGEST_CHAPTER:
-            raise ValueError(f"a chapter's name has 1 to {LONGEST_CHAPTER} characters, not {quoted(name)}")
+            raise ValueError(f"a chapter's name has 1 to {LONGEST_CHAPTER} characters, not {quote(name)}")
         self.port.record("state", "chapter", {"name": name})
 
     def sleep(self, delay_ms: int) -> Promise[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.limits import TIME_MS, listed, quoted, whole_number
+from kafkalab.limits import TIME_MS, list_names, quote, whole_number
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, split
@@ -38,7 +38,7 @@ FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Respon
 def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | None = None) -> None:
     """Raise ValueError or TypeError, saying what would be right, unless `fault` fits these nodes and topics."""
     if type(fault).__name__ not in TYPES or not isinstance(fault, TYPES[type(fault).__name__]):
-        raise TypeError(f"{quoted(fault)} is not a fault; there are {', '.join(TYPES)}")
+        raise TypeError(f"{quote(fault)} is not a fault; there are {', '.join(TYPES)}")
     if isinstance(fault, FrameFault):
         _check_frame_id(fault.frame)
         _check_frame_fault(fault)
@@ -49,9 +49,9 @@ def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | Non
         if fault.node == "controller":
             raise ValueError("the controller cannot fail: its consensus is not modelled")
         if isinstance(fault, Crash) and not isinstance(fault.sent, bool):
-            raise TypeError(f"sent is True or False, not {quoted(fault.sent)}")
+            raise TypeError(f"sent is True or False, not {quote(fault.sent)}")
         if isinstance(fault, Restart) and not fault.node.startswith("b"):
-            raise ValueError(f"{quoted(fault.node)} is a client; only a broker can be restarted")
+            raise ValueError(f"{quote(fault.node)} is a client; only a broker can be restarted")
     else:
         assert isinstance(fault, ClusterFault)
         if isinstance(fault, Release):
@@ -59,9 +59,9 @@ def check_fault(fault: Any, nodes: tuple[str, ...], topics: dict[str, int] | Non
         _check_cluster_fault(fault, nodes, topics)
     check_fields(fault)
     if (fault.at_step >= 0) == (fault.at_ms >= 0):
-        raise ValueError(f"{quoted(fault)} needs either at_step or at_ms, from 0 on")
+        raise ValueError(f"{quote(fault)} needs either at_step or at_ms, from 0 on")
     if max(fault.at_step, fault.at_ms) > TIME_MS.most:
-        raise ValueError(f"{quoted(fault)} is too late; the limit is {TIME_MS.most:,}")
+        raise ValueError(f"{quote(fault)} is too late; the limit is {TIME_MS.most:,}")
 
 
 def _is_duration(ms: object) -> bool:
@@ -70,7 +70,7 @@ def _is_duration(ms: object) -> bool:
 
 def _check_frame_fault(fault: FrameFault) -> None:
     if isinstance(fault, Delay) and not _is_duration(fault.delay_ms):
-        raise ValueError(f"delay_ms is a number of milliseconds from 1 on, not {quoted(fault.delay_ms)}{_MOST}")
+        raise ValueError(f"delay_ms is a number of milliseconds from 1 on, not {quote(fault.delay_ms)}{_MOST}")
     if isinstance(fault, Reorder):
         _check_frame_id(fault.after)
         if fault.after == fault.frame:
@@ -82,16 +82,16 @@ def _check_frame_id(frame: Any) -> None:
     name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
     if name not in FRAME_NAMES:
         hint = did_you_mean(name, FRAME_NAMES, f"#{max(whole_number(number), 1)}")
-        raise ValueError(f'no frame is called {quoted(frame)}; frames are named like "EndTxn#1"{hint}')
+        raise ValueError(f'no frame is called {quote(frame)}; frames are named like "EndTxn#1"{hint}')
     if whole_number(number) < 1:
-        raise ValueError(f'{quoted(frame)} has no number; the first {name} is "{name}#1"')
+        raise ValueError(f'{quote(frame)} has no number; the first {name} is "{name}#1"')
 
 
 def _check_node(node: object, nodes: tuple[str, ...]) -> None:
     """Raise ValueError unless `node` is one of these nodes."""
     if node not in nodes:
         hint = did_you_mean(node, nodes)
-        raise ValueError(f"no node {quoted(node)} in this scenario; there are {listed(nodes)}{hint}")
+        raise ValueError(f"no node {quote(node)} in this scenario; there are {list_names(nodes)}{hint}")
 
 
 def _check_cluster_fault(fault: ClusterFault, nodes: tuple[str, ...], topics: dict[str, int] | None) -> None:
@@ -101,13 +101,13 @@ def _check_cluster_fault(fault: ClusterFault, nodes: tuple[str, ...], topics: di
         for node in (*a, *b):
             _check_node(node, nodes)
         if not a or not b or any(node in b for node in a):
-            raise ValueError(f"{quoted(fault)}: each side names other nodes, at least one")
+            raise ValueError(f"{quote(fault)}: each side names other nodes, at least one")
     elif isinstance(fault, AdvanceClock):
         if not _is_duration(fault.ms):
-            raise ValueError(f"ms is a number of milliseconds from 1 on, not {quoted(fault.ms)}{_MOST}")
+            raise ValueError(f"ms is a number of milliseconds from 1 on, not {quote(fault.ms)}{_MOST}")
     elif isinstance(fault, Upgrade):
         if fault.level not in (1, 2) or isinstance(fault.level, bool):
-            raise ValueError(f"level is 1 or 2, not {quoted(fault.level)}: the levels of transaction.version")
+            raise ValueError(f"level is 1 or 2, not {quote(fault.level)}: the levels of transaction.version")
     elif isinstance(fault, ElectLeader | Compact | DeleteSegment | Roll):
         if topics is not None:
             _check_partition(fault.partition, topics)
@@ -121,6 +121,6 @@ def _check_partition(partition: object, topics: dict[str, int]) -> None:
     topic, index = split(partition)
     if not 0 <= index < known.get(topic, 0):
         ids = [f"{name}-{i}" for name, count in known.items() for i in range(count)]
-        own = listed(f"{name}-0 to {name}-{count - 1}" for name, count in known.items())
+        own = list_names(f"{name}-0 to {name}-{count - 1}" for name, count in known.items())
         hint = did_you_mean(partition, ids)
-        raise ValueError(f"no partition {quoted(partition)} in this scenario; there are {own}{hint}")
+        raise ValueError(f"no partition {quote(partition)} in this scenario; there are {own}{hint}")

@@ -131,7 +131,7 @@ class FaultInjector:
     def _restart(self, node: Node, cause: int) -> bool:
         node.alive = True
         step = self.kernel.record(node.name, "recover", node.name, cause, {"node": node.name})
-        self.sessions.restarted(node.name)
+        self.sessions.on_restart(node.name)
         self.brokers[node.name].restart(step)
         return True
 

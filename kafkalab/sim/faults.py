@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias, get_args
 
-from kafkalab.limits import QUOTE, quoted, truncated
+from kafkalab.limits import QUOTE, quote, truncate
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.messages.registry import BY_NAME
 
@@ -235,12 +235,12 @@ def fault_from_json(row: Any) -> Fault:
     name = row.get("fault") if isinstance(row, dict) else None
     if not isinstance(name, str) or name not in TYPES:
         hint = did_you_mean(name, TYPES)
-        raise ValueError(f"{quoted(row)} is not a fault; there are {', '.join(TYPES)}{hint}")
+        raise ValueError(f"{quote(row)} is not a fault; there are {', '.join(TYPES)}{hint}")
     arguments = {k: _argument(k, v) for k, v in row.items() if k != "fault"}
     try:
         fault: Fault = TYPES[name](**arguments)
     except TypeError as error:
-        raise ValueError(truncated(f"{quoted(row)} is not a fault: {error}")) from None
+        raise ValueError(truncate(f"{quote(row)} is not a fault: {error}")) from None
     return fault
 
 

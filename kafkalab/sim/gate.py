@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION
 from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault, Hold
 from kafkalab.sim.kernel.kernel import Kernel
@@ -92,13 +92,13 @@ class Gate:
     def why_not(self, fault: FrameFault) -> str:
         """Return why the fault does not strike a frame that waits; "" if it does."""
         if not isinstance(fault, Drop | Duplicate | Delay | Hold):
-            return f"{quoted(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
+            return f"{quote(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
         return f"{fault.frame} is held already" if isinstance(fault, Hold) and fault.frame in self._pinned else ""
 
     def _take(self, name: str) -> Frame:
         frame = self.network.links.take(name)
         if frame is None:
-            raise ValueError(f"{quoted(name)} does not wait at the gate; there {self._waiting()}")
+            raise ValueError(f"{quote(name)} does not wait at the gate; there {self._waiting()}")
         return frame
 
     def _waiting(self) -> str:

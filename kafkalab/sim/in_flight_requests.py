@@ -55,7 +55,7 @@ class HeldFetches:
             del self._held[waiting.sender, waiting.to]
             waiting.deadline_ms = now - (now - waiting.deadline_ms) % REPLICA_FETCH_WAIT_MS + REQUEST_TIMEOUT_MS
 
-    def parted(self, a: str, b: str, now: int) -> None:
+    def release_between(self, a: str, b: str, now: int) -> None:
         """Stop holding the fetches between two nodes that a network partition separates."""
         for held in (self._held.get((a, b)), self._held.get((b, a))):
             if held is not None:

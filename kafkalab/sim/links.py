@@ -62,7 +62,7 @@ class Links:
             self.arrive(frame)
         return frame is not None
 
-    def flown(self, frame: Frame) -> None:
+    def release_waiting(self, frame: Frame) -> None:
         """Release what waits for this frame: it has arrived, or never will."""
         for frame_id in self.behind.pop(frame.id, ()):
             self.release(frame_id)

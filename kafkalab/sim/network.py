@@ -126,7 +126,7 @@ class Network:
             return
         if self.links.cuts and self.links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
-            self.links.flown(frame)
+            self.links.release_waiting(frame)
             return
         if not receiver.alive:
             frame.fate = "lost"
@@ -150,7 +150,7 @@ class Network:
     def lose(self, frame: Frame) -> None:
         """Let the frame never arrive; the connection breaks where frames are not lost otherwise."""
         frame.fate = "dropped"
-        self.links.flown(frame)
+        self.links.release_waiting(frame)
         if self.breaks_on_drop:
             self._break(frame.correlation_id, frame.sent_step)
 
@@ -227,7 +227,7 @@ class Network:
         """Record that the frame has arrived; return whether its receiver still runs."""
         kernel, links = self.kernel, self.links
         if links.behind:
-            links.flown(frame)
+            links.release_waiting(frame)
         if not node.alive or node.incarnation != frame.receiver_incarnation:
             frame.fate = "lost"
             return False
@@ -243,7 +243,7 @@ class Network:
 
     def part(self, a: str, b: str) -> bool:
         """Cut the link both ways; return whether it was whole before."""
-        self._held.parted(a, b, self.kernel.now)
+        self._held.release_between(a, b, self.kernel.now)
         return self.links.cut(a, b)
 
     # time-outs and broken connections

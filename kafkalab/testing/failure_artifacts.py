@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.checks.check import FORBIDDEN, Finding
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.testing.verdict import AnomalyError
 from kafkalab.trace import Frame
@@ -49,7 +49,7 @@ def _save(lab: LiveCluster, trace: Path) -> str:
     try:
         return f"trace: {trace}\n{lab.save(trace)}".replace("\n", "\n    ")
     except ValueError as reason:
-        return f"no trace is kept: {truncated(reason)}"
+        return f"no trace is kept: {truncate(reason)}"
 
 
 def frame_lines(lab: LiveCluster, count: int) -> list[str]:

@@ -46,7 +46,7 @@ def choose_option(config: pytest.Config, name: str) -> str:
 
 def options_of(config: pytest.Config) -> dict[str, Any]:
     """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
-    from kafkalab.limits import quoted, whole_number
+    from kafkalab.limits import quote, whole_number
     from kafkalab.protocol.api import REFERENCES, USUAL
     from kafkalab.protocol.profiles import SERVED
 
@@ -54,21 +54,21 @@ def options_of(config: pytest.Config) -> dict[str, Any]:
     if level := choose_option(config, "cluster_level"):
         options["cluster_level"] = whole_number(level)
         if (USUAL, options["cluster_level"]) not in SERVED:
-            raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quoted(level)}")
+            raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quote(level)}")
     if kafka := choose_option(config, "kafka"):
         options["kafka"] = kafka
         if kafka not in REFERENCES:
-            raise pytest.UsageError(f"kafka_lab_kafka: {' or '.join(REFERENCES)}, not {quoted(kafka)}")
+            raise pytest.UsageError(f"kafka_lab_kafka: {' or '.join(REFERENCES)}, not {quote(kafka)}")
     if brokers := choose_option(config, "brokers"):
         options["brokers"] = whole_number(brokers)
         if not 1 <= options["brokers"] <= 9:
-            raise pytest.UsageError(f"kafka_lab_brokers: a number from 1 to 9, not {quoted(brokers)}")
+            raise pytest.UsageError(f"kafka_lab_brokers: a number from 1 to 9, not {quote(brokers)}")
     topics: dict[str, int] = {}
     for word in config.getini("kafka_lab_topics"):
         topic, _, count = word.partition(":")
         topics[topic] = whole_number(count or "1")
         if not topic or topics[topic] < 1:
-            raise pytest.UsageError(f"kafka_lab_topics: orders:3 payments:1, not {quoted(word)}")
+            raise pytest.UsageError(f"kafka_lab_topics: orders:3 payments:1, not {quote(word)}")
     return {**options, "topics": topics} if topics else options
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, FrameFault, Hold, Pause, Restart, Resume
 
 Kind = type[Drop] | type[Duplicate] | type[Hold] | type[Delay]
@@ -19,7 +19,7 @@ def frame_fault(text: str, kinds: tuple[Kind, ...], examples: str) -> FrameFault
         return Delay(frame, whole_number(delay))
     if kind is not None and kind is not Delay and not delay:
         return kind(frame)
-    raise ValueError(f"a fault is {examples}, not {quoted(text)}")
+    raise ValueError(f"a fault is {examples}, not {quote(text)}")
 
 
 def broker_fault(text: str, examples: str) -> BrokerFault:
@@ -29,4 +29,4 @@ def broker_fault(text: str, examples: str) -> BrokerFault:
     at_ms = whole_number(ms) if colon else 0
     if name in BROKER_FAULTS and broker and at_ms >= 0:
         return BROKER_FAULTS[name](broker, at_ms=at_ms)
-    raise ValueError(f"a fault is {examples}, not {quoted(text)}")
+    raise ValueError(f"a fault is {examples}, not {quote(text)}")

@@ -27,7 +27,7 @@ from statistics import median
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeAlias
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.programs import two_partition_transactions, two_workers
@@ -161,7 +161,7 @@ def lines_run(scenarios: list[Scenario]) -> Lines:
     """Return the file and line of all code of kafkalab that runs without a fault and some with one execute."""
     found: Lines = {}
     for scenario in scenarios:
-        base = Job(scenario=scenario, find=named(()), kinds=KINDS)
+        base = Job(scenario=scenario, find=parse_names(()), kinds=KINDS)
         follow = attempt(base).follow
         struck = [replace(base, sequences=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]]
         _traced([replace(base, kinds=()), *struck], found)

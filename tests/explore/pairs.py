@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED
@@ -142,7 +142,7 @@ def run(make: Callable[..., Scenario], profile: str, folder: Path = FOLDER, seco
     before = {(row.number, row.round): row for row in done(path, code())}
     text = path.read_text("utf-8") if before else json.dumps({"code": code()}) + "\n"
     path.write_text(text[: text.rfind("\n") + 1], "utf-8")
-    pairs = Pairs(Job(scenario=make(profile), find=named(()), kinds=KINDS))
+    pairs = Pairs(Job(scenario=make(profile), find=parse_names(()), kinds=KINDS))
     base = attempt(pairs.job)
     pairs.job = replace(pairs.job, usual=base.usual)
     kept, first = pairs.ones(base)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY
@@ -52,7 +52,7 @@ class Sweep:
     @classmethod
     def of(cls, scenario: Scenario, each: int, seconds: float) -> Sweep:
         """Begin; each set of one is extended by at most `each`, as long as `seconds` of CPU are not over."""
-        return cls(Job(scenario=scenario, find=named(()), kinds=KINDS), each, time.process_time() + seconds)
+        return cls(Job(scenario=scenario, find=parse_names(()), kinds=KINDS), each, time.process_time() + seconds)
 
     @property
     def runs(self) -> int:

@@ -11,7 +11,7 @@ import pytest
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import MEANINGS, STUCK, findings_of
 from kafkalab.explore.experiment import run_to_end
-from kafkalab.explore.explanation import Sentence, explained, sentences_of
+from kafkalab.explore.explanation import Sentence, explain_finding, sentences_of
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.protocol.rules import Rule
 from kafkalab.reference.bug import Bug
@@ -113,7 +113,7 @@ def test_the_explanation_of_a_bug_is_true(bug: Bug, root: Path) -> None:
 def test_the_explanation_names_the_request_that_is_sent_again(lost: tuple[str, ...]) -> None:
     scenario = replace(idempotent_produce(), faults=tuple(map(Drop, lost)))
     cluster, _ = run_to_end(scenario)
-    text = explained(cluster, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
+    text = explain_finding(cluster, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
     frames, again = cluster.trace.frames, []
     for name in lost:
         request = frames[frames[name].of or name]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.candidates import late_arrivals, sequences_after
 from kafkalab.explore.experiment import Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence
@@ -27,7 +27,7 @@ ACTS = ("append", "truncate", "state", "complete", "invoke", "crash", "recover")
 @pytest.mark.parametrize("profile", ["4.x/TV2", "4.x/TV1"])
 @pytest.mark.parametrize("make", IN_SMALL)
 def test_a_program_in_small_is_clean_and_has_few_events(make: Callable[..., Scenario], profile: str) -> None:
-    trial = attempt(Job(scenario=make(profile), find=named(())))
+    trial = attempt(Job(scenario=make(profile), find=parse_names(())))
     assert (trial.end, trial.findings) == ("ended", ())
     assert Scenario.from_json(make(profile).to_json()) == make(profile)
     cluster = run_to_end(make(profile))[0]

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import Job, run_to_end
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.programs import two_partition_transactions
@@ -24,7 +24,7 @@ COUNT = 1_000
 def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[FaultSequence, ...]]:
     """The first sets that a search of the scenario draws."""
     run = Run.of(run_to_end(scenario)[0])
-    job = Job(scenario=scenario, find=named(()), kinds=KINDS)
+    job = Job(scenario=scenario, find=parse_names(()), kinds=KINDS)
     return [each.sequences for each in islice(anything(job, run, most, Random(seed)), COUNT)]
 
 

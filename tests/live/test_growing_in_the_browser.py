@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.live.journey import NOT_UNDONE
 from kafkalab.protocol.errors import Error
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
@@ -72,7 +72,7 @@ def test_parts_make_the_same_run_as_the_whole(shown: Live, live: LiveCluster, cl
     expect(sequence.locator(".now")).to_have_text("b1 crashes. Its logs stay; all else that it knew is gone.")
     step = sequence.get_attribute("data-step") or ""
     expect(page.locator(".klab.log-tape")).to_have_attribute("data-step", step)
-    text = packed(payload)
+    text = pack(payload)
     assert page.evaluate(SAME.replace("SOURCE", "window.w0"), text) == [True, True, True]
     assert page.evaluate("models.j0.get('payload').length") < len(text)
 
@@ -85,7 +85,7 @@ def test_a_browser_that_missed_a_part_asks_for_it(shown: Live, live: LiveCluster
     payload = grown(live, shown)
     shown.settle()
     expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
-    assert page.evaluate(SAME.replace("SOURCE", "window.w0"), packed(payload)) == [True, True, True]
+    assert page.evaluate(SAME.replace("SOURCE", "window.w0"), pack(payload)) == [True, True, True]
 
 
 @pytest.mark.parametrize("view", [".klab.sequence", ".klab.log-tape", ".klab.panel"])
@@ -195,7 +195,7 @@ def test_a_part_is_small_also_after_5000_events(shown: Live, live: LiveCluster, 
     live.journey.send = lambda content, buffers=None: sizes.append(len(json.dumps(content)))
     client.now(lambda: client.send("v"))
     live.do(live.journey._grow)
-    assert sum(sizes) * 10 < len(packed(live.journey.payload))
+    assert sum(sizes) * 10 < len(pack(live.journey.payload))
 
 
 def test_views_say_that_recording_has_stopped(page: Page) -> None:

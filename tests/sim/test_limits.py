@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
-from kafkalab.limits import LIMITS, MESSAGE, NAMES, QUOTE, RUN, listed, quoted, truncated, whole_number
+from kafkalab.limits import LIMITS, MESSAGE, NAMES, QUOTE, RUN, list_names, quote, truncate, whole_number
 from kafkalab.programs.steps import init, produce
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.sim.cluster import Cluster
@@ -164,12 +164,12 @@ def test_a_code_of_wrong_types_is_refused(row: Any) -> None:
 
 def test_messages_are_short_and_quote_little() -> None:
     for value in ("x" * 10**6, 10**5_000, [[[[[[["x" * 100] * 100]]]]]], {"a" * 1_000: "b" * 1_000}, object()):
-        assert len(quoted(value)) <= QUOTE
-    assert len(truncated("x" * 10**6)) == MESSAGE
-    assert truncated("one\ntwo") == "one"
-    assert listed(["a", "b"]) == "a, b"
-    assert listed(range(1_000)).endswith(" more")
-    assert len(listed(["x" * 300] * 9)) < NAMES + 20
+        assert len(quote(value)) <= QUOTE
+    assert len(truncate("x" * 10**6)) == MESSAGE
+    assert truncate("one\ntwo") == "one"
+    assert list_names(["a", "b"]) == "a, b"
+    assert list_names(range(1_000)).endswith(" more")
+    assert len(list_names(["x" * 300] * 9)) < NAMES + 20
     for making in (
         lambda: Scenario(profile="x" * 10**5),
         lambda: Scenario(rules_off=("gravity" * 1_000,)),

@@ -7,10 +7,10 @@ from typing import Any
 from kafkalab.programs.billing import AWAKE_MS, CHARGES, ORDERS, PAUSED_MS, REPLACED_MS, VALUES
 from kafkalab.sim.faults import Fault, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named, variant
+from kafkalab.sim.scenario_names import register_scenario, variant
 
 
-@named
+@register_scenario
 def lab06(
     first: str | None = "billing-0",
     second: str | None = "billing-0",

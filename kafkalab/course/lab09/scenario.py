@@ -9,12 +9,12 @@ from typing import Any
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS
 from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 TOPICS = {PAYMENTS: 1, DELIVERIES: 1}
 
 
-@named
+@register_scenario
 def lab09(
     profile: str = "4.x/TV1", orders: tuple[str, ...] = ("tea", "jam"), cancelled: tuple[str, ...] = ("jam",),
     seed: int = 1, faults: tuple[Fault, ...] = (), **more: Any,
@@ -34,7 +34,7 @@ def lab09(
     )
 
 
-@named
+@register_scenario
 def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1) -> Scenario:
     """One order, whose commit gets no answer in ten seconds; `then` is what the shop does: see `in_doubt`."""
     return Scenario(

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
 
-from kafkalab.limits import Limit, truncated
+from kafkalab.limits import Limit, truncate
 from kafkalab.saved_data import json_file
 
 UNFINISHED = ".tmp"
@@ -224,4 +224,4 @@ def _explain_errors(place: Place) -> Iterator[None]:
             raise
         said = next((text for text in REMEDIES if text in str(error)), "")
         remedy = f"; {REMEDIES[said]}" if said else ""
-        raise PlaceError(f"cannot use {place}: {truncated(error, 200)}{remedy}") from None
+        raise PlaceError(f"cannot use {place}: {truncate(error, 200)}{remedy}") from None

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from kafkalab.limits import QUOTE, listed, quoted
+from kafkalab.limits import QUOTE, list_names, quote
 from kafkalab.sim import faults
 from kafkalab.sim.faults import Fault, FrameFault, NodeFault, TimedFault
-from kafkalab.widgets.model.enabled_actions import noted, reason_at
+from kafkalab.widgets.model.enabled_actions import find_reason, reason_at
 from kafkalab.widgets.model.jumps import WALKS
 
 MOVES = ("left", "right", "home", "end")
@@ -33,7 +33,7 @@ DETAILS = ("delay_ms", "after", "ms", "broker", "unclean", "sent")
 Payload = dict[str, Any]
 
 
-def moved(places: Sequence[int], step: int, action: str) -> int:
+def move_cursor(places: Sequence[int], step: int, action: str) -> int:
     """Return where left, right, home or end takes a cursor at `step` that stops at `places`."""
     before, after = [place for place in places if place < step], [place for place in places if place > step]
     found = {"left": before[-1:], "right": after[:1], "home": places[:1], "end": places[-1:]}[action]
@@ -65,9 +65,9 @@ def fault_of(payload: Payload, step: int, action: str, target: str = "", **detai
 def why(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> str:
     """Return why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     if len(target) > QUOTE and action not in ("cut", "heal"):
-        return f"no target {quoted(target)} in this run"
+        return f"no target {quote(target)} in this run"
     if action not in FAULTS:
-        return f"no action {quoted(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
+        return f"no action {quote(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
     actions = payload["actions"]
     if actions["fixed"]:
         return str(actions["fixed"])
@@ -79,7 +79,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     if action in actions["limits"]:
         least, most, otherwise = actions["limits"][action]
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-            return str(otherwise).format(quoted(number))
+            return str(otherwise).format(quote(number))
     if action == "reorder":
         return _why_reorder(payload, target, str(details.get("after", "")))
     if action in ("cut", "heal"):
@@ -138,20 +138,20 @@ def _unknown(payload: Payload, action: str, target: str, details: dict[str, Any]
     if action in FRAME_FAULTS:
         frames = payload["frames"]
         if target and (target not in frames or frames[target]["copy_of"]):
-            return f"no frame {quoted(target)} flies in this run{near(target, frames)}"
+            return f"no frame {quote(target)} flies in this run{near(target, frames)}"
     elif action in NODE_FAULTS:
         nodes = [n["id"] for n in payload["nodes"] if n["kind"] != "controller"]
         if target not in nodes:
-            wrong = f"no node {quoted(target)} can {action}" if target else f"{action} needs a node"
+            wrong = f"no node {quote(target)} can {action}" if target else f"{action} needs a node"
             return f"{wrong}; there are {', '.join(nodes)}"
     elif action in (*STORAGE_FAULTS, "elect"):
         known = payload["partitions"]
         if target not in known:
-            wrong = f"no partition {quoted(target)} is shown in this run; there are {', '.join(known)}"
+            wrong = f"no partition {quote(target)} is shown in this run; there are {', '.join(known)}"
             return wrong if target else "choose a partition"
         broker, replicas = str(details.get("broker", "")), replicas_of(payload, target)
         if action == "elect" and broker not in replicas:
-            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), quoted(broker))
+            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), quote(broker))
             return f"{label} is no replica of {target}; there are {', '.join(replicas)}"
     return ""
 
@@ -193,23 +193,23 @@ def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
     a, b = sides(payload, target)
     wrong = next((name for name in (*a, *b) if name not in known), "")
     if wrong:
-        return f"no node {quoted(wrong)} in this run; there are {', '.join(known)}"
+        return f"no node {quote(wrong)} in this run; there are {', '.join(known)}"
     if not a or not b or any(name in b for name in a):
         return reason_at(actions, at, action, "")
     pairs = [f"{action} {'|'.join(sorted((x, y)))}" for x in a for y in b]
     if len(pairs) > 1:
         alone = len(a) == 1 and len(b) == len(known) - 1
-        planned = noted(actions, at, f"{action} {a[0]}" if alone else f"{action} {','.join(a)}|{','.join(b)}")
+        planned = find_reason(actions, at, f"{action} {a[0]}" if alone else f"{action} {','.join(a)}|{','.join(b)}")
         if planned is not None:
             return planned
-    reasons = [noted(actions, at, pair) or "" for pair in pairs]
+    reasons = [find_reason(actions, at, pair) or "" for pair in pairs]
     return "" if "" in reasons else reasons[0]
 
 
-def checked(wanted: str, known: Sequence[str], wrong: str) -> str:
+def check_known(wanted: str, known: Sequence[str], wrong: str) -> str:
     """Return `wanted`; ValueError, which begins with `wrong`, if it is not known."""
     if wanted not in known:
-        raise ValueError(f"{wrong}; there are {listed(known)}{near(wanted, known)}")
+        raise ValueError(f"{wrong}; there are {list_names(known)}{near(wanted, known)}")
     return wanted
 
 

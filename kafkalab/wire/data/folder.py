@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import quoted, truncated
+from kafkalab.limits import quote, truncate
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
@@ -69,7 +69,7 @@ class DataFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise ValueError(f"{quoted(str(folder))} is in use by another process") from None
+            raise ValueError(f"{quote(str(folder))} is in use by another process") from None
 
     def refuse(self) -> None:
         """Leave the folder as it was found, without a lock that was not there."""
@@ -111,12 +111,12 @@ class DataFolder:
         if not path.exists():
             return {}
         stored: dict[str, Any] = json_file(path, IMAGE_FILE)
-        check_image(stored, quoted(str(path)))
+        check_image(stored, quote(str(path)))
         self._check(stored)
         return stored
 
     def _check(self, stored: dict[str, Any]) -> None:
-        scenario, name = self._cluster.scenario, quoted(str(self.folder))
+        scenario, name = self._cluster.scenario, quote(str(self.folder))
         if stored["profile"] != scenario.profile:
             kept, given = PROFILES[stored["profile"]], PROFILES[scenario.profile]
             said = "of Kafka {0.kafka}" if kept.kafka != given.kafka else "of level {0.client_protocol}"
@@ -186,7 +186,7 @@ class DataFolder:
         try:
             _fill(found, stored.base, stored.batches, shared)
         except (CorruptBatchError, UnknownRecordError) as error:
-            raise ValueError(f"{stored.path} has a batch that cannot be read ({truncated(error)})") from None
+            raise ValueError(f"{stored.path} has a batch that cannot be read ({truncate(error)})") from None
         found.raise_log_start(min(start, found.log_end_offset))
         found.advance(high_watermark)
         state.logs[partition] = found.reload(time.time_ns() // 1_000_000)

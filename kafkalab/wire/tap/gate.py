@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Release
 from kafkalab.trace import Frame
 from kafkalab.wire.fault_words import frame_fault
@@ -47,7 +47,7 @@ class Gate:
     def let_go(self, frame: str) -> None:
         """Let a held frame go on. ValueError for one that is not held."""
         if frame not in self.held:
-            raise ValueError(f"{quoted(frame)} is not held; held are {', '.join(self.held) or 'none'}")
+            raise ValueError(f"{quote(frame)} is not held; held are {', '.join(self.held) or 'none'}")
         self.held.pop(frame).set()
 
     async def meet(self, session: Session, exchange: Exchange, now: Callable[[], int]) -> bool:

@@ -9,7 +9,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import read_response, request_bytes
@@ -62,7 +62,7 @@ class Proxy:
         except TimeoutError:
             raise TapError(f"{where} has not answered within {ASK_S} s; is it the address of a Kafka broker?") from None
         except (OSError, EOFError, *UNREADABLE) as error:
-            why = truncated(error) or type(error).__name__
+            why = truncate(error) or type(error).__name__
             raise TapError(f"{where} does not answer as a Kafka broker without TLS ({why})") from None
         if not found:
             raise TapError(f"{where} names no brokers")

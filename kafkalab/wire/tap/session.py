@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from kafkalab.limits import FILE_OF_A_SESSION, quoted, truncated
+from kafkalab.limits import FILE_OF_A_SESSION, quote, truncate
 from kafkalab.saved_data import json_lines
 from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.sim.recording import Recording
@@ -110,14 +110,14 @@ def load_tap(path: str | Path, most_events: int = 100_000) -> SavedSession:
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise ValueError(f"{path} is no session that a tap saved")
         if header.get("version") != VERSION:
-            raise ValueError(f"{path} is of version {quoted(header.get('version'))}; this kafkalab reads {VERSION}")
+            raise ValueError(f"{path} is of version {quote(header.get('version'))}; this kafkalab reads {VERSION}")
         session = Session(Recorder(str(header.get("title", "")), most_events))
         exchanges: dict[int, Exchange] = {}
         for number, row in rows:
             try:
                 _again(session, exchanges, row)
             except (KeyError, IndexError, TypeError, ValueError, BadMessageError) as error:
-                raise ValueError(f"{path}: line {number} is no row of a session ({truncated(str(error))})") from None
+                raise ValueError(f"{path}: line {number} is no row of a session ({truncate(str(error))})") from None
             if session.recorder.full:
                 break
     return SavedSession(session.recorder)
@@ -142,4 +142,4 @@ def _again(session: Session, exchanges: dict[int, Exchange], row: list[Any]) -> 
         frame = next(f for f in exchange.latest if f.id == frame_id)
         session.fault(at_ms, exchange, frame, FAULTS[kind](frame_id, *given))
     else:
-        raise ValueError(f"unknown {quoted(what)}")
+        raise ValueError(f"unknown {quote(what)}")
