@@ -59,7 +59,7 @@ IN_FLIGHT = (
 TRANSACTIONAL = "Cannot set a transactional.id without also enabling idempotence."
 
 
-def expected(idempotence: bool | None, transactional: bool, retries: Any, acks: Any, in_flight: int) -> Any:
+def expect(idempotence: bool | None, transactional: bool, retries: Any, acks: Any, in_flight: int) -> Any:
     """Return what docs/protocol.md#config-checks say of one combination: the message, or whether idempotence is on."""
     on = idempotence is not False
     if idempotence and retries == 0:
@@ -84,7 +84,7 @@ def test_every_combination_is_taken_or_refused_with_kafkas_message(
         given["max_in_flight_requests_per_connection"] = in_flight
         if transactional:
             given["transactional_id"] = "a"
-        want = expected(idempotence, transactional, retries, acks, in_flight)
+        want = expect(idempotence, transactional, retries, acks, in_flight)
         if isinstance(want, str):
             with pytest.raises(ConfigError) as caught:
                 ProducerConfig(**given)

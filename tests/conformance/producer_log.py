@@ -88,7 +88,7 @@ class Fed:
     def entry(self, pid: int = PID) -> ProducerEntry:
         return self.states.entries[pid]
 
-    def reloaded(self, log_start: int, log_end: int, now: int = 0) -> Fed:
+    def reload(self, log_start: int, log_end: int, now: int = 0) -> Fed:
         """A new process that finds the same snapshots."""
         old = self.states
         states = ProducerStates(old.rules, old.expiration_ms, old.snapshots)

@@ -61,12 +61,15 @@ def test_every_fate_occurs_in_each_set(seeds: str) -> None:
 
 @pytest.mark.parametrize("name", exercise_0.MISTAKES)
 def test_every_mistake_shows_in_a_set_and_is_told_from_the_others(name: str) -> None:
-    def given(by: str) -> list[Counter[tuple[Any, ...]]]:
+    def count_mistakes(by: str) -> list[Counter[tuple[Any, ...]]]:
         return [Counter(exercise_0.MISTAKES[by](simulate_copies(seeds))) for seeds in exercise_0.SETS]
 
-    wrong, truth = given(name), [Counter(map(tuple, fates_of(simulate_copies(seeds)))) for seeds in exercise_0.SETS]
+    wrong, truth = (
+        count_mistakes(name),
+        [Counter(map(tuple, fates_of(simulate_copies(seeds)))) for seeds in exercise_0.SETS],
+    )
     assert wrong != truth
-    assert [other for other in exercise_0.MISTAKES if given(other) == wrong] == [name]
+    assert [other for other in exercise_0.MISTAKES if count_mistakes(other) == wrong] == [name]
 
 
 def test_transactions_hold_in_runs_in_which_the_others_break() -> None:

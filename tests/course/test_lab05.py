@@ -14,7 +14,7 @@ from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.faults import Crash, Delay, Drop, Hold
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -80,7 +80,7 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed(exercise_id: 
     ids=lambda value: getattr(value, "name", value),
 )
 def test_each_mutant_is_named_as_itself_and_has_a_hint(exercise_id: str, mutant: Any) -> None:
-    error = told(exercise_id, mutant.function)
+    error = catch_wrong_answer(exercise_id, mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in str(error).replace("\n", " ")
     assert mutant.name in FUNCTIONS[exercise_id][0].EXERCISE.misses
@@ -99,7 +99,7 @@ def test_what_was_learnt_by_heart_fails_under_the_graders_seed(
 
     assert check(exercise_id, typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told(exercise_id, typed_in)
+    catch_wrong_answer(exercise_id, typed_in)
 
 
 def test_the_aborted_list_is_that_of_a_log_by_hand() -> None:
@@ -120,7 +120,7 @@ def test_the_aborted_list_is_that_of_a_log_by_hand() -> None:
     ],
 )
 def test_each_near_miss_is_told_and_hinted(presses: list[Any], miss: str, hint_says: str) -> None:
-    error = told("L5.E3", presses)
+    error = catch_wrong_answer("L5.E3", presses)
     assert error.miss == miss
     assert counterexample() is error.run
     assert hint_says in hint("L5.E3")
@@ -133,5 +133,5 @@ def test_a_crash_may_not_be_pressed() -> None:
 
 @pytest.mark.parametrize("exercise_id", FUNCTIONS)
 def test_a_blank_function_is_called_blank(exercise_id: str) -> None:
-    assert "still blank" in str(told(exercise_id, lambda *case: ...))
-    assert "still blank" in str(told("L5.E3", []))
+    assert "still blank" in str(catch_wrong_answer(exercise_id, lambda *case: ...))
+    assert "still blank" in str(catch_wrong_answer("L5.E3", []))

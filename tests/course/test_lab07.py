@@ -15,8 +15,8 @@ from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import told as told_by
-from tests.grading.told import written
+from tests.grading.told import as_learner
+from tests.grading.told import catch_wrong_answer as told_by
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -29,7 +29,7 @@ RIGHT_2 = dict(enumerate(LIGHTEST, 1))
 RIGHT_3 = dict(enumerate((OUT, IN, IN, "group", "client", OUT, OUT, "cleaner", OUT, IN), 1))
 
 
-def violated(s: dict[str, int]) -> list[str]:
+def find_violated(s: dict[str, int]) -> list[str]:
     """As a learner might write it."""
     found = []
     if s["linger_ms"] + s["request_timeout_ms"] > s["delivery_timeout_ms"]:
@@ -48,7 +48,7 @@ def violated(s: dict[str, int]) -> list[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    assert check("L7.E1", written(violated)) == "L7.E1 ✓ 14 of 14 cases"
+    assert check("L7.E1", as_learner(find_violated)) == "L7.E1 ✓ 14 of 14 cases"
     assert check("L7.E2", RIGHT_2) == "L7.E2 ✓ 12 of 12 rows"
     assert check("L7.E3", RIGHT_3) == "L7.E3 ✓ 10 of 10 rows"
 

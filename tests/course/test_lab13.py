@@ -17,7 +17,7 @@ from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 SEEDS = ("1", "2026", "77")
@@ -72,7 +72,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
     ],
 )
 def test_each_wrong_size_is_told_what_its_run_has_measured(answer: Callable[..., Any], miss: str) -> None:
-    error = told("L13.E1", answer)
+    error = catch_wrong_answer("L13.E1", answer)
     assert error.miss == miss
     assert hint("L13.E1").startswith("Hint")
     if miss not in ("gave up", "out of range"):
@@ -98,7 +98,7 @@ def test_each_wrong_law_is_named_as_itself(
     belief: exercise_2.Belief, seed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    error = told("L13.E2", belief.waits)
+    error = catch_wrong_answer("L13.E2", belief.waits)
     assert error.miss == belief.name
     assert belief.says in str(error).replace("\n", " ")
     assert hint("L13.E2").startswith("Hint")
@@ -109,7 +109,7 @@ def test_a_number_that_is_off_is_named(place: int, name: str) -> None:
     def off(*case: Any) -> list[float]:
         return [value + 400 * (i == place) for i, value in enumerate(waits(*case))]
 
-    error = told("L13.E2", off)
+    error = catch_wrong_answer("L13.E2", off)
     assert error.miss == name
     assert f"for the {name} wait; the run has measured less" in str(error).replace("\n", " ")
 
@@ -132,7 +132,7 @@ def test_what_is_close_is_right_and_what_is_no_number_is_refused() -> None:
     ],
 )
 def test_each_wrong_field_of_a_report_is_named(changed: dict[str, Any], miss: str, says: str) -> None:
-    error = told("L13.E3", lambda incident: truth_of(incident, **changed))
+    error = catch_wrong_answer("L13.E3", lambda incident: truth_of(incident, **changed))
     assert error.miss == miss
     assert says in str(error)
     assert error.part == pytest.approx(9 / 12)
@@ -144,7 +144,7 @@ def test_another_place_is_shown_at_the_step_where_the_runs_part() -> None:
         right = truth_of(incident)["fix"]
         return truth_of(incident, fix=next(place for place in incidents.PLACES if place != right))
 
-    error = told("L13.E3", elsewhere)
+    error = catch_wrong_answer("L13.E3", elsewhere)
     assert error.miss == "another place"
     assert error.part == pytest.approx(9 / 12)
     (rule, scenario), incident = incidents.draw_incidents(1)[0], incidents.list_given(1)[0]
@@ -173,7 +173,7 @@ def test_what_is_no_report_is_refused() -> None:
 
 @pytest.mark.parametrize("exercise_id", ["L13.E1", "L13.E2", "L13.E3"])
 def test_a_blank_function_is_called_blank(exercise_id: str) -> None:
-    assert "still blank" in str(told(exercise_id, lambda *case: None if exercise_id != "L13.E1" else ...))
+    assert "still blank" in str(catch_wrong_answer(exercise_id, lambda *case: None if exercise_id != "L13.E1" else ...))
 
 
 def test_what_was_typed_in_fails_under_the_graders_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_what_was_typed_in_fails_under_the_graders_seed(monkeypatch: pytest.Monk
     first = next(iter(known.values()))
     assert check("L13.E3", lambda incident: known.get(json.dumps(incident), first))
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L13.E3", lambda incident: known.get(json.dumps(incident), first))
+    catch_wrong_answer("L13.E3", lambda incident: known.get(json.dumps(incident), first))
 
 
 @pytest.mark.parametrize(("rule", "scenario"), incidents.scenarios(), ids=lambda value: getattr(value, "name", ""))

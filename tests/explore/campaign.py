@@ -41,7 +41,7 @@ def all_rules_on(each: int, seconds: float, threes: int, names: tuple[str, ...] 
                 sweep.run(threes)
             took = time.process_time() - begun
             yield f"{make.__name__}, {profile}: {took:.0f} s of CPU, {sweep.runs / took:.0f} runs a second"
-            yield from sweep.told()
+            yield from sweep.report()
 
 
 def pace() -> Iterator[tuple[str, str, str]]:

@@ -164,11 +164,11 @@ def lines_run(scenarios: list[Scenario]) -> Lines:
         base = Job(scenario=scenario, find=parse_names(()), kinds=KINDS)
         follow = attempt(base).follow
         struck = [replace(base, sequences=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]]
-        _traced([replace(base, kinds=()), *struck], found)
+        _trace([replace(base, kinds=()), *struck], found)
     return found
 
 
-def _traced(jobs: list[Job], found: Lines) -> None:
+def _trace(jobs: list[Job], found: Lines) -> None:
     """Make the runs, and note which lines they execute."""
 
     def line(frame: FrameType, event: str, _: Any) -> Any:
@@ -199,7 +199,7 @@ def _function(module: str, qualname: str) -> Any:
     return found
 
 
-def known() -> Iterator[str]:
+def search_known() -> Iterator[str]:
     """Search with each known mutant; a line for each, "used" if the order was chosen with it, and the medians."""
     rows: list[dict[str, Any]] = []
     usual = [_futures(make()) for make in PROGRAMS]
@@ -212,7 +212,7 @@ def known() -> Iterator[str]:
     yield from _medians(rows)
 
 
-def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
+def compare(count: int, seconds: float = 3_600) -> Iterator[str]:
     """Search with one mutant after the other until `count` were found, or `seconds` are over; a line for each of them,
     what became of the others, and the medians. Functions of known ones are passed over.
     """
@@ -267,7 +267,7 @@ def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
         try:
             os.close(reads)
             resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-            row = searched(usual) if switch_on(mutant) else {"end": "cannot be switched on"}
+            row = search_each(usual) if switch_on(mutant) else {"end": "cannot be switched on"}
             os.write(writes, json.dumps(row).encode())
         finally:
             os._exit(0)
@@ -279,7 +279,7 @@ def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
     return found
 
 
-def searched(usual: list[Futures]) -> dict[str, float | str]:
+def search_each(usual: list[Futures]) -> dict[str, float | str]:
     """Return how many runs each engine needs to find the mutant that is switched on.
 
     A mutant with which no run of lineage is another one than `usual` is passed over, and one that no engine finds in
@@ -329,5 +329,5 @@ def _futures(scenario: Scenario) -> Futures:
 
 
 if __name__ == "__main__":
-    for line in compared(int(sys.argv[1])):
+    for line in compare(int(sys.argv[1])):
         print(line, flush=True)

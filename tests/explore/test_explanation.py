@@ -73,7 +73,7 @@ def untrue(sentence: Sentence, cluster: Cluster) -> list[str]:
     return wrong
 
 
-def checked(scenario: Scenario, rule: Rule, finding: Finding, cluster: Cluster) -> str:
+def check_sentences(scenario: Scenario, rule: Rule, finding: Finding, cluster: Cluster) -> str:
     """Check each sentence; return the paragraph."""
     sentences = sentences_of(cluster, finding, (rule.name,))
     off = tuple(name for name in scenario.rules_off if name != rule.name)
@@ -94,7 +94,7 @@ def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
     scenario = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
     cluster, _ = run_to_end(scenario)
     finding = findings_of(cluster, (EXPECTED[rule],))[0]
-    paragraph = checked(scenario, rule, finding, cluster)
+    paragraph = check_sentences(scenario, rule, finding, cluster)
     assert finding.text in paragraph
 
 
@@ -106,7 +106,7 @@ def test_the_explanation_of_a_bug_is_true(bug: Bug, root: Path) -> None:
     names = (bug.anomaly,) if bug.anomaly else tuple(name for name in MEANINGS if name != STUCK)
     found = findings_of(cluster, names)
     shown = found[0] if found else Finding(anomaly="", policy="", text="the sign of the bug shows", steps=())
-    checked(scenario, bug.rule, shown, cluster)
+    check_sentences(scenario, bug.rule, shown, cluster)
 
 
 @pytest.mark.parametrize("lost", [("Produce#1",), ("ProduceResponse#1",), ("Produce#2",), ("Produce#1", "Produce#2")])

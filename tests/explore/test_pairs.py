@@ -19,7 +19,7 @@ from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 from tests.explore import pairs
-from tests.explore.pairs import done, file_of, run, table
+from tests.explore.pairs import file_of, read_done, run, table
 
 ACTS = ("append", "truncate", "state", "complete", "invoke", "crash", "recover")
 
@@ -81,7 +81,7 @@ def _delay(one: FaultSequence) -> int:
 def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Job] = []
 
-    def counted(job: Job) -> object:
+    def attempt_and_count(job: Job) -> object:
         made.append(job)
         return attempt(job)
 
@@ -90,16 +90,16 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     def tiny(profile: str = "") -> Scenario:
         return few
 
-    monkeypatch.setattr(pairs, "attempt", counted)
+    monkeypatch.setattr(pairs, "attempt", attempt_and_count)
     monkeypatch.setattr(pairs, "KINDS", ("drop", "crash"))
     monkeypatch.setattr(pairs, "IN_SMALL", (tiny,))
     run(tiny, "4.x/TV2", tmp_path, 0)
     path = file_of(tmp_path, tiny, "4.x/TV2")
-    first = done(path)
+    first = read_done(path)
     assert [row.number for row in first] == [-1]
     assert "| no: 0 of" in list(table(tmp_path))[2]
     run(tiny, "4.x/TV2", tmp_path)
-    rows = done(path)
+    rows = read_done(path)
     assert len(rows) == 1 + 2 * first[0].kept
     assert rows[0] == first[0]
     assert {len(job.sequences) for job in made} == {0, 1, 2}
@@ -108,10 +108,10 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     run(tiny, "4.x/TV2", tmp_path)
     assert max(len(job.sequences) for job in made) == 1
     path.write_text(path.read_text("utf-8")[:-20], "utf-8")
-    assert done(path) == rows[:-1]
+    assert read_done(path) == rows[:-1]
     run(tiny, "4.x/TV2", tmp_path)
-    assert [row.number for row in done(path)] == [row.number for row in rows]
+    assert [row.number for row in read_done(path)] == [row.number for row in rows]
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([json.dumps({"code": "another"}), *lines[1:], ""]), "utf-8")
-    assert len(done(path)) == len(rows)
-    assert done(path, pairs.code()) == []
+    assert len(read_done(path)) == len(rows)
+    assert read_done(path, pairs.code()) == []

@@ -20,7 +20,7 @@ FROM_BEFORE = (Delay("Produce#2", 350_132), Crash("p", at_step=95, sent=True))
 FROM_LONG_BEFORE = (Delay("Produce#1", 350_147), Duplicate("ApiVersions#2"))
 
 
-def shown(faults: tuple[Fault, ...], expires: bool) -> set[str]:
+def find_anomalies(faults: tuple[Fault, ...], expires: bool) -> set[str]:
     """The anomalies of the idle producer; without `expires` its producer id is remembered for a day."""
     scenario = idempotent_produce().with_faults(*faults)
     if not expires:
@@ -33,8 +33,8 @@ def shown(faults: tuple[Fault, ...], expires: bool) -> set[str]:
     [(OVERTAKEN, "nonmonotonic-send"), (FROM_BEFORE, "duplicate"), (FROM_LONG_BEFORE, "duplicate")],
 )
 def test_a_leader_that_has_forgotten_a_producer_takes_what_comes_first(faults: tuple[Fault, ...], anomaly: str) -> None:
-    assert shown(faults, expires=True) == {anomaly}
-    assert shown(faults, expires=False) == set()
+    assert find_anomalies(faults, expires=True) == {anomaly}
+    assert find_anomalies(faults, expires=False) == set()
 
 
 LOST = (AdvanceClock(31_000, at_step=80), Crash("b1", at_step=88), Restart("b1", at_ms=371_060))
@@ -84,4 +84,4 @@ def test_a_run_that_was_stopped_goes_on_before_a_marker_is_said_to_be_missing() 
 def test_of_the_finds_only_those_with_the_fewest_faults_are_told() -> None:
     sweep = Sweep.of(idempotent_produce(), 1, 1)
     sweep.finds = {("duplicate", "crash"): [()], ("duplicate", "crash", "drop Produce"): [()], ("G1a", "crash"): [()]}
-    assert [line.split(":")[0].strip() for line in sweep.told()][-2:] == ["duplicate + crash", "G1a + crash"]
+    assert [line.split(":")[0].strip() for line in sweep.report()][-2:] == ["duplicate + crash", "G1a + crash"]

@@ -104,7 +104,7 @@ def file_is_met(kind: str, data: bytes, folder: Path) -> str:
     return READERS[kind](path)
 
 
-def _refused(error: Exception) -> str:
+def _refuse(error: Exception) -> str:
     said = str(error)
     assert 0 < len(said) <= 2 * MESSAGE, said[:300]  # the path is part of it
     assert "\n" not in said, said[:300]
@@ -112,14 +112,14 @@ def _refused(error: Exception) -> str:
 
 
 def _read_by(read: Callable[[Path], object]) -> Callable[[Path], str]:
-    def met(path: Path) -> str:
+    def try_file(path: Path) -> str:
         try:
             read(path)
         except (ValueError, CommandLineError) as error:
-            return _refused(error)
+            return _refuse(error)
         return "read"
 
-    return met
+    return try_file
 
 
 def _notebook(path: Path) -> str:
@@ -135,7 +135,7 @@ def _notebook(path: Path) -> str:
     try:
         code_cells(path.read_bytes())
     except NoNotebook as error:
-        return _refused(error)
+        return _refuse(error)
     return "read"
 
 
@@ -145,7 +145,7 @@ def _progress(path: Path) -> str:
     if not found.message:
         return "read"
     assert any(p.read_bytes() == before for p in path.parent.glob("*damaged*")), "it is lost"
-    return _refused(ValueError(found.message))
+    return _refuse(ValueError(found.message))
 
 
 def _runs(path: Path) -> object:
@@ -167,7 +167,7 @@ def _folder_is_met(kind: str, data: bytes, folder: Path) -> str:
     except ValueError as error:
         assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before, "it was touched"
         assert not (place / LOCK).exists()
-        return _refused(error)
+        return _refuse(error)
     return "read"
 
 

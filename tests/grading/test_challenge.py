@@ -35,7 +35,7 @@ def token(line: str) -> str:
     return line.splitlines()[-1].strip()
 
 
-def forged(challenge: Challenge, name: str, *faults: object) -> str:
+def forge(challenge: Challenge, name: str, *faults: object) -> str:
     presses = [fault_row(f) for f in faults]  # type: ignore[arg-type]
     return encode(ANSWER, [challenge.mark, name, presses])
 
@@ -120,14 +120,14 @@ def tokens(tmp_path: Path) -> Path:
     drop = Drop("ProduceResponse#1")
     lines = [
         "# Tuesday's class",
-        forged(TWICE, "Anna", drop, Drop("MetadataResponse#1")),
-        forged(TWICE, "Bo", drop),
+        forge(TWICE, "Anna", drop, Drop("MetadataResponse#1")),
+        forge(TWICE, "Bo", drop),
         "",
-        forged(TWICE, "anna", drop),
-        forged(TWICE, "Chen", Delay("Produce#1", 31_000)),
-        forged(TWICE, "Liar", Drop("MetadataResponse#1")),
-        forged(TWICE, "Unallowed", Crash("p", at_step=3)),
-        forged(TORN, "Other", drop),
+        forge(TWICE, "anna", drop),
+        forge(TWICE, "Chen", Delay("Produce#1", 31_000)),
+        forge(TWICE, "Liar", Drop("MetadataResponse#1")),
+        forge(TWICE, "Unallowed", Crash("p", at_step=3)),
+        forge(TORN, "Other", drop),
         token(answer_challenge(TWICE.code, "Dee", [drop]))[:-1] + "x",
         "hello",
     ]
@@ -164,7 +164,7 @@ def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
 )
 def test_a_token_of_any_other_form_has_a_row_and_the_others_count(row: object, tmp_path: Path) -> None:
     path = tmp_path / "tokens.txt"
-    good = forged(TWICE, "Bo", Drop("ProduceResponse#1"))
+    good = forge(TWICE, "Bo", Drop("ProduceResponse#1"))
     path.write_text("\n".join([encode(ANSWER, row), good]), encoding="utf-8")
     _, rows = rank_tokens(path, TWICE.code)
     assert [r[1] for r in rows] == ["Bo", rows[1][1]]

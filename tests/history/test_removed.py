@@ -33,7 +33,7 @@ class Logs(Traced):
     def lead(self, node: str, epoch: int) -> None:
         self.note("controller", "state", "metadata", {"leaders": {"out-0": node}, "leader_epochs": {"out-0": epoch}})
 
-    def removed(self) -> dict[str, tuple[str, int]]:
+    def find_removed(self) -> dict[str, tuple[str, int]]:
         """By value the records that are gone: why, and at which step."""
         rows = history_of(self.trace).log
         assert all(row.value == f"{row.offset}/{row.leader_epoch}" for row in rows)
@@ -48,11 +48,13 @@ def test_what_only_a_deposed_leader_had_is_truncated_when_it_follows() -> None:
     logs.append(1, 2, "b1")
     logs.lead("b2", 2)
     logs.append(2, 1, "b2")
-    assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", -1)}, "no replica has truncated its log"
+    assert logs.find_removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", -1)}, (
+        "no replica has truncated its log"
+    )
     first = logs.truncate("b1", 2)
-    assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", first)}
+    assert logs.find_removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", first)}
     last = logs.truncate("b1", 1)
-    assert logs.removed() == {"1/1": ("truncated", last), "2/1": ("truncated", last)}
+    assert logs.find_removed() == {"1/1": ("truncated", last), "2/1": ("truncated", last)}
 
 
 def test_nothing_is_left_of_what_an_elected_leader_with_an_empty_log_never_had() -> None:
@@ -60,7 +62,7 @@ def test_nothing_is_left_of_what_an_elected_leader_with_an_empty_log_never_had()
     logs.lead("b1", 1)
     logs.append(1, 0, "b1")
     logs.lead("b2", 2)
-    assert logs.removed() == {"0/1": ("truncated", -1)}
+    assert logs.find_removed() == {"0/1": ("truncated", -1)}
 
 
 def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
@@ -69,7 +71,7 @@ def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
     for offset in range(3):
         logs.append(0, offset, "b1")
     step = logs.truncate("b1", 1)
-    assert logs.removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
+    assert logs.find_removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
 
 
 def test_a_replica_that_truncates_an_empty_log_changes_no_other() -> None:
@@ -77,7 +79,7 @@ def test_a_replica_that_truncates_an_empty_log_changes_no_other() -> None:
     logs.lead("b1", 0)
     logs.append(0, 0, "b1")
     logs.truncate("b3", 0)
-    assert logs.removed() == {}
+    assert logs.find_removed() == {}
 
 
 def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> None:
@@ -85,10 +87,10 @@ def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> N
     logs.append(0, 0, "b1")
     logs.append(0, 1, "b1")
     step = logs.truncate("b1", 1)
-    assert logs.removed() == {"1/0": ("truncated", step)}
+    assert logs.find_removed() == {"1/0": ("truncated", step)}
     logs.lead("b1", 1)
     logs.lead("", 1)
-    assert logs.removed() == {"1/0": ("truncated", step)}
+    assert logs.find_removed() == {"1/0": ("truncated", step)}
 
 
 def test_a_record_in_whose_place_another_is_was_truncated_whatever_follows() -> None:
@@ -98,7 +100,7 @@ def test_a_record_in_whose_place_another_is_was_truncated_whatever_follows() -> 
     logs.append(1, 1, "b2", "b3")
     logs.append(2, 2, "b3")
     logs.lead("b3", 2)
-    assert logs.removed() == {"1/0": ("truncated", -1)}
+    assert logs.find_removed() == {"1/0": ("truncated", -1)}
 
 
 def test_a_record_is_no_truncated_one_if_the_leader_has_a_later_one_of_its_epoch() -> None:
@@ -107,7 +109,7 @@ def test_a_record_is_no_truncated_one_if_the_leader_has_a_later_one_of_its_epoch
         logs.append(0, offset, "b1")
     logs.append(0, 2, "b2")
     logs.lead("b2", 1)
-    assert logs.removed() == {}, "b2 has read a log that was cleaned"
+    assert logs.find_removed() == {}, "b2 has read a log that was cleaned"
 
 
 def test_a_record_is_no_truncated_one_if_the_next_epoch_began_behind_it() -> None:
@@ -116,7 +118,7 @@ def test_a_record_is_no_truncated_one_if_the_next_epoch_began_behind_it() -> Non
     logs.append(0, 1, "b1", "b3")
     logs.append(1, 2, "b3", "b2")
     logs.lead("b2", 2)
-    assert logs.removed() == {}, "b3 had it, and cleaned it away before b2 read its log"
+    assert logs.find_removed() == {}, "b3 had it, and cleaned it away before b2 read its log"
 
 
 def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
@@ -126,7 +128,7 @@ def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
     logs.append(1, 1, "b3")
     logs.append(1, 2, "b3", "b2")
     logs.lead("b2", 2)
-    assert logs.removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
+    assert logs.find_removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
 
 
 def test_what_is_gone_from_the_log_of_a_cluster_was_deleted_below_its_start_and_compacted_behind_it() -> None:

@@ -76,7 +76,7 @@ class LabSide(Hand):
             self._version = step["version"]
             if "group_id" in given:
                 self.groups.add(given["group_id"])
-            await super().do({**step, "with": self._placed(given)})
+            await super().do({**step, "with": self._place(given)})
         else:
             await super().do(step)
 
@@ -112,11 +112,11 @@ class LabSide(Hand):
     def _start(self, node: str, after_ms: int) -> None:
         self.clusters[0].plan(Restart(node, at_ms=self.app.now + after_ms))
 
-    def _placed(self, value: Any) -> Any:
+    def _place(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {self._placed(k): self._placed(v) for k, v in value.items()}
+            return {self._place(k): self._place(v) for k, v in value.items()}
         if isinstance(value, list):
-            return [self._placed(v) for v in value]
+            return [self._place(v) for v in value]
         if isinstance(value, str) and value.startswith("offsets of "):
             group = value.removeprefix("offsets of ")
             self.groups.add(group)

@@ -25,7 +25,7 @@ MATRIX = {
 }
 
 
-def printed(cell: str) -> list[str]:
+def read_printed(cell: str) -> list[str]:
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     output = found["outputs"][-1]
     return "".join(output.get("text") or output["data"]["text/plain"]).splitlines()
@@ -53,7 +53,7 @@ def test_a_pattern_or_gap_that_there_is_not_is_refused() -> None:
 
 
 def test_the_two_orders_of_commits_lose_or_double() -> None:
-    assert printed("order") == [
+    assert read_printed("order") == [
         "database first  bookings, receipts: (2, 1)",
         "Kafka first     bookings, receipts: (0, 1)",
     ]
@@ -62,9 +62,9 @@ def test_the_two_orders_of_commits_lose_or_double() -> None:
 
 def test_a_released_client_never_requests_two_phase_commit_and_a_broker_keeps_nothing_prepared() -> None:
     """Java 4.3.1 and 4.4.0 send InitProducerId 5 with their own timeout, whatever the setting says."""
-    assert printed("two-refused")[0] == "version 5 timeout 60000 2PC False"
-    assert printed("two-refused")[1].startswith("No released client can prepare a transaction.")
-    assert printed("two-keep") == ["{'keeper': 'UNSUPPORTED_VERSION'}"]
+    assert read_printed("two-refused")[0] == "version 5 timeout 60000 2PC False"
+    assert read_printed("two-refused")[1].startswith("No released client can prepare a transaction.")
+    assert read_printed("two-keep") == ["{'keeper': 'UNSUPPORTED_VERSION'}"]
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -84,9 +84,9 @@ def test_the_saved_run_of_spark_is_that_of_data_and_is_what_the_lab_prints() -> 
     assert (package / "spark.json").read_text() == (data / "spark_and_kafka.json").read_text()
     assert (package / "spark_sink.json").read_text() == (data / "spark_sink.klab").read_text()
     seen = for_real.load_seen()
-    assert printed("spark") == seen["written"]
+    assert read_printed("spark") == seen["written"]
     lines = [f"{step:15}  {'  '.join(seen[step])}" for step in ("default", "read_committed", "later")]
-    assert printed("spark-read") == lines
+    assert read_printed("spark-read") == lines
     assert lines[1].split() == ["read_committed", "ann", "10"]
 
 

@@ -178,7 +178,7 @@ def test_a_cleaning_says_from_where_to_where_it_went() -> None:
 
 def test_a_rewritten_batch_keeps_all_but_its_records() -> None:
     w = Written()
-    w.log.append(replaced("a", "b"), 4)
+    w.log.append(make_replacement("a", "b"), 4)
     w.data(1, "a")
     w.end("ABORT", 1)
     w.data(-1, "b")
@@ -191,7 +191,7 @@ def test_a_rewritten_batch_keeps_all_but_its_records() -> None:
     assert (after.timestamp_ms, after.producer_id) == (before.timestamp_ms, -1)
 
 
-def replaced(*keys: str) -> Batch:
+def make_replacement(*keys: str) -> Batch:
     """A batch without a producer id."""
     other = Written()
     other.data(-1, *keys)

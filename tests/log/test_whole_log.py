@@ -110,7 +110,7 @@ def test_only_the_batches_of_the_range_are_replaced() -> None:
     assert [b.base_offset for b in log.read(1, 4)] == [1, 3]
 
 
-def aborted() -> PartitionLog:
+def make_aborted() -> PartitionLog:
     """An aborted transaction of producer 1 in [0, 1], and an idempotent batch of producer 2 at 2; rolled at 3."""
     log = PartitionLog("p-0", Rules("4.x/TV1"), 777)
     log.append(batch("a", producer_id=1, sequence=0, transactional=True), 4)
@@ -122,7 +122,7 @@ def aborted() -> PartitionLog:
 
 
 def test_a_log_that_begins_anew_has_nothing_of_the_old_one() -> None:
-    log = aborted()
+    log = make_aborted()
     log.start_at(9)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_stable_offset) == (9, 9, 9, 9)
     assert (list(log.batches), list(log.transaction_index.entries)) == ([], [])
@@ -135,7 +135,7 @@ def test_a_log_that_begins_anew_has_nothing_of_the_old_one() -> None:
 
 
 def test_a_restarted_log_knows_all_that_was_written_down() -> None:
-    old = aborted()
+    old = make_aborted()
     log = old.reload()
     assert (log.partition, log.batches, log.segments, log.checkpoint) == ("p-0", old.batches, [0, 3], old.checkpoint)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_epoch) == (0, 3, 3, 4)

@@ -54,10 +54,10 @@ ANSWERS = {"torn": ("Zoë", Delay("EndTxn#1", 31_500)), "twice": ("Bo", Drop("Pr
 def outcome(path: Path) -> tuple[object, str]:
     """Return what became of the saved run."""
     cluster = Cluster(Scenario.load(path))
-    return type(_ended(cluster)), cluster.trace.digest()
+    return type(_run(cluster)), cluster.trace.digest()
 
 
-def _ended(cluster: Cluster) -> object:
+def _run(cluster: Cluster) -> object:
     try:
         return cluster.run()
     except RuntimeError as error:

@@ -79,7 +79,7 @@ def raw(**step: Any) -> dict[str, Any]:
     return program("raw_requests", steps=[{**init("a"), **step}])
 
 
-def produced(**batch: Any) -> dict[str, Any]:
+def make_produce(**batch: Any) -> dict[str, Any]:
     step = produce("a", "out-0", 0, "x")
     step["with"]["batches"]["out-0"].update(batch)
     return program("raw_requests", steps=[init("a"), step])
@@ -113,8 +113,8 @@ WRONG_TYPES = {
     "to": (text_of(**raw(to=5)), '"to" is "b1", "leader of out-0"'),
     "leader": (text_of(**raw(to="leader of out")), "'out' is no partition"),
     "version": (text_of(**raw(version="x")), "version is a number from"),
-    "values": (text_of(**produced(values=[1])), "it has values, a list of texts"),
-    "batch": (text_of(**produced(base_sequence="x")), "base_sequence is a whole number, not 'x'"),
+    "values": (text_of(**make_produce(values=[1])), "it has values, a list of texts"),
+    "batch": (text_of(**make_produce(base_sequence="x")), "base_sequence is a whole number, not 'x'"),
     "sleep": (text_of(**program("raw_requests", steps=[{"sleep": -1}])), "sleep is a number from 0 to"),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from kafkalab.site.runtime import CACHE, CannotBuildError, download, node
 from kafkalab.site.serve import serve_folder
 from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
 from tests.programs_found import give_up
-from tests.site.lite import solved
+from tests.site.lite import serve_solutions
 
 
 @contextmanager
@@ -64,5 +64,5 @@ def address(site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def with_answers(site: Path) -> Iterator[str]:
     """Return where the site is served with the solutions in the places of the learners' notebooks."""
-    with solved(site) as address:
+    with serve_solutions(site) as address:
         yield address

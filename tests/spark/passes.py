@@ -33,7 +33,7 @@ from kafkalab.spark.storage.schemas import TABLES, arrow_batch
 Row = dict[str, Any]
 
 
-def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int = 3) -> list[Row]:
+def run_passes(histories: list[History], folder: Path, buckets: int = 3, splits: int = 3) -> list[Row]:
     """Return the findings and counts of the passes over these histories, each a run."""
     runs = list(enumerate(histories))
     batches = {name: arrow_batch(name, runs) for name in TABLES}
@@ -89,7 +89,7 @@ def findings(rows: list[Row]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(tuple(c) if isinstance(c, list) else c for c in map(row.get, columns)) for row in found)
 
 
-def examined(rows: list[Row]) -> Counter[tuple[int, str]]:
+def count_examined(rows: list[Row]) -> Counter[tuple[int, str]]:
     """Return how many things each audit has examined in each run."""
     total: Counter[tuple[int, str]] = Counter()
     for row in rows:

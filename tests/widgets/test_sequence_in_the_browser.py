@@ -25,7 +25,7 @@ SHOWN_BATCHES = 16
 ALL_GROUPS = ("transaction", "verification", "replication", "metadata")
 
 
-def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
+def expect_view(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
     """Return what `look` should see at a step, from the Python fold."""
     shown, places = replay(payload, step), stops(payload, groups)
     touched = [op[1] for e in payload["events"][: step + 1] for op in e["patch"] if op[0] == "txn"]
@@ -52,7 +52,7 @@ def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN
 
 def compare(payload: dict[str, Any], seen: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> None:
     """The screen agrees with the fold and with the text twin, and tells nothing of the future."""
-    wanted = expected(payload, step, groups)
+    wanted = expect_view(payload, step, groups)
     assert {key: seen[key] for key in wanted} == wanted
     assert f"stop {seen['stopIndex']} of {seen['stopCount']} · step {step} " in text_at(payload, step, groups)
     frames, never = payload["frames"], len(payload["events"])

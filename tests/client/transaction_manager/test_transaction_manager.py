@@ -34,7 +34,7 @@ def in_transaction(version: int = 2, woken: list[str] | None = None) -> Transact
     return manager
 
 
-def used(manager: TransactionManager) -> ProducerBatch:
+def send_two(manager: TransactionManager) -> ProducerBatch:
     """A batch that was numbered, acknowledged at offset 5, and one after it that was left open."""
     batch = ProducerBatch("t-0", 0)
     batch.add(Record(None, "v"), Promise(lambda p: False))
@@ -47,7 +47,7 @@ def used(manager: TransactionManager) -> ProducerBatch:
 @pytest.mark.parametrize("drop", [False, True], ids=["a new identity", "no identity any more"])
 def test_with_the_identity_every_sequence_is_forgotten(drop: bool) -> None:
     manager = manager_of()
-    used(manager)
+    send_two(manager)
     sequences = manager.sequences
     assert (sequences.next, sequences.unresolved, sequences.last_acked_offset) == ({"t-0": 1}, {"t-0": 1}, {"t-0": 5})
     manager.reset_producer_id() if drop else manager.adopt(7, 1)

@@ -169,10 +169,10 @@ def consumer_methods(run: Simulated, consumer: Consumer) -> dict[str, Callable[.
         place = len(run.callbacks)
         run.callbacks.append("pending")
 
-        def called(_offsets: Any, error: KafkaError | None) -> None:
+        def on_commit(_offsets: Any, error: KafkaError | None) -> None:
             run.callbacks[place] = "ok" if error is None else failure(error)
 
-        consumer.commit_async(offsets, called)
+        consumer.commit_async(offsets, on_commit)
 
     return {
         "subscribe": consumer.subscribe,

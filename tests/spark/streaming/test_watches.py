@@ -27,7 +27,7 @@ from tests.checks import equal_records
 from tests.spark.streaming.histories import RULES, STUCK, all_of_them, without
 
 
-def found(history: History, anomaly: str, limits: Limits | None = None) -> list[Finding]:
+def find(history: History, anomaly: str, limits: Limits | None = None) -> list[Finding]:
     """Return what the streaming audits find in the history."""
     return [f for _, f in watch_arrivals(arrivals_of([(1, history)]), limits or Limits()) if f.anomaly == anomaly]
 
@@ -40,8 +40,8 @@ def last_of_each(findings: Iterable[Finding]) -> list[Finding]:
 @pytest.mark.parametrize("name", RULES)
 def test_duplicates_and_torn_transactions_are_those_of_the_checks(name: str) -> None:
     history = without(name)
-    assert last_of_each(found(history, "duplicate")) == last_of_each(BY_NAME["duplicate"](history).findings)
-    assert Counter(found(history, "torn transaction")) == Counter(BY_NAME["torn transaction"](history).findings)
+    assert last_of_each(find(history, "duplicate")) == last_of_each(BY_NAME["duplicate"](history).findings)
+    assert Counter(find(history, "torn transaction")) == Counter(BY_NAME["torn transaction"](history).findings)
 
 
 def test_equal_records_of_different_attempts_raise_no_alarm() -> None:
@@ -79,7 +79,7 @@ def waits(view: View, limit_ms: int) -> list[tuple[tuple[str, ...], tuple[int, .
 @pytest.mark.parametrize("name", [*STUCK, *list(RULES)[:4]])
 def test_open_too_long_is_what_had_no_marker_for_that_time(name: str, limit_ms: int) -> None:
     history = without(name)
-    findings = found(history, "open too long", Limits(open_ms=limit_ms))
+    findings = find(history, "open too long", Limits(open_ms=limit_ms))
     assert sorted((f.keys, f.offsets) for f in findings) == waits(view_of(history), limit_ms)
 
 
