@@ -287,7 +287,7 @@ def _prepares(batch: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class SharedPress:
     """A press on all four at once."""
 
     name: str
@@ -297,21 +297,21 @@ class Shared:
 
 
 SHARED = (
-    Shared(name="no fault", says="Nothing fails."),
-    Shared(
+    SharedPress(name="no fault", says="Nothing fails."),
+    SharedPress(
         name="coordinator", says="The coordinator crashes when all is prepared.",
         presses=(("coordinator", "prepared"),),
     ),
-    Shared(
+    SharedPress(
         name="coordinator and participant",
         says="The coordinator crashes as it tells the first participant, which crashes, too.",
         presses=(("coordinator", "told"), ("told", "told")),
     ),
-    Shared(
+    SharedPress(
         name="participant", says="A participant crashes after the decision, before it is told.",
         presses=(("other", "decided"),),
     ),
-    Shared(name="abort", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
+    SharedPress(name="abort", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
 )  # fmt: skip
 
 

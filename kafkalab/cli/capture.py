@@ -21,7 +21,7 @@ PROGRESS_S = 1.0
 ROUND_S = 1
 """A capture that follows looks for more this often, unless it is told otherwise."""
 ENTRY = ["producer_id", "producer_epoch", "state", "partitions", "step"]
-"""The columns of an entry of the transaction log that `Known.add` takes."""
+"""The columns of an entry of the transaction log that `LogKnowledge.add` takes."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -161,9 +161,9 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
 def _collect_known(folder: Path) -> Any:
     """Return what the entries of the transaction log that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
-    from kafkalab.wire.capture.reading import Known
+    from kafkalab.wire.capture.reading import LogKnowledge
 
-    known = Known()
+    known = LogKnowledge()
     known.add(rows_of(folder, "transactions", ENTRY))
     return known
 

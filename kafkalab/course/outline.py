@@ -116,16 +116,16 @@ def progress(also: str | Path | None = None) -> CourseMap:
     return CourseMap(found.record, EXERCISES, found.message, live=True)
 
 
-def _taken_over(path: Path, other: Path) -> kept.Read:
+def _taken_over(path: Path, other: Path) -> kept.FileContents:
     if other.exists() and path.exists() and other.samefile(path):
         return kept.load(path)
     found = kept.merge(path, other)
     said = f"Of {other.name}, {found.message}." if found.message else f"{other.name} was taken over."
-    return kept.Read(record=found.record, message=said)
+    return kept.FileContents(record=found.record, message=said)
 
 
 def _tile(lab: CourseLab, record: kept.Record, exercises: Iterable[str]) -> Tile:
     names = [name for name in exercises if name.startswith(f"L{lab.number}.")]
-    done = [record.get(name, kept.Done()) for name in names]
+    done = [record.get(name, kept.ExerciseRecord()) for name in names]
     states = tuple("solved" if d.solved else "tried" if d.tries else "new" for d in done)
     return Tile(number=lab.number, title=lab.title, states=states, ready=bool(names), href=f"{lab.name}.ipynb")

@@ -13,7 +13,7 @@ from kafkalab.grading.exercise import (
     BlankAnswer,
     Exercise,
     Line,
-    Passed,
+    PassLine,
     WrongAnswer,
     WrongType,
     WrongValue,
@@ -54,7 +54,7 @@ def check(exercise_id: str, answer: Any) -> Line:
     """
     exercise = find(exercise_id)
     try:
-        line = Passed(f"{exercise.id} ✓ {exercise.check(answer)}", exercise.afterwards)
+        line = PassLine(f"{exercise.id} ✓ {exercise.check(answer)}", exercise.afterwards)
     except WrongAnswer as error:
         _session.run = error.run
         _session.misses[exercise.id] = error.miss

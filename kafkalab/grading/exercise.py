@@ -20,14 +20,14 @@ EXERCISES: Registry[str] = Registry("exercises")
 """By an exercise's id, such as "L3.E1", the module that defines its `EXERCISE`."""
 
 
-class _Told(Exception):
+class _PlainError(Exception):
     """An error that a notebook shows as its message alone: the learner did nothing that a traceback explains."""
 
     def _render_traceback_(self) -> list[str]:
         return wrap(str(self)).splitlines()
 
 
-class WrongAnswer(_Told, AssertionError):
+class WrongAnswer(_PlainError, AssertionError):
     """The answer has the right form, but it is not right yet. The message says where to look, never the answer.
 
     `run` is a counterexample: a scenario or a cluster that `view` shows, the name of "Sequence" or "LogTape", or a
@@ -53,11 +53,11 @@ class BlankAnswer(WrongAnswer):
     """The form was left as the notebook came; it does not count as a try."""
 
 
-class WrongType(_Told, TypeError):
+class WrongType(_PlainError, TypeError):
     """The answer is not what the exercise asks for; the message says what to give."""
 
 
-class WrongValue(_Told, ValueError):
+class WrongValue(_PlainError, ValueError):
     """A part of the answer is no word that the exercise knows, or missing; the message names it."""
 
 
@@ -70,13 +70,13 @@ class Line(str):
         return wrap(str(self))
 
 
-class Passed(Line):
+class PassLine(Line):
     """The line of an answer that passed; a notebook shows `afterwards` below it."""
 
     __slots__ = ("afterwards",)
     afterwards: str
 
-    def __new__(cls, line: str, afterwards: str = "") -> Passed:
+    def __new__(cls, line: str, afterwards: str = "") -> PassLine:
         passed = super().__new__(cls, line)
         passed.afterwards = afterwards
         return passed

@@ -23,7 +23,7 @@ from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.learner import EndedError, Place, learner
 from kafkalab.grading.remote_query import performed_by
 from kafkalab.grading.session import Session
-from kafkalab.grading.sheet import Graded, Lab
+from kafkalab.grading.sheet import CheckCell, Lab
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import UnreadableError, text_of
 
@@ -121,7 +121,7 @@ def run(
     return Story(outcomes=outcomes, errors=tuple(errors), sandbox=used)
 
 
-def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Graded]]:
+def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | CheckCell]]:
     """Return the names of the student's cells, each with its source or the lab's check; missing checks come last."""
     by_cell = {check.cell: check for check in lab.checks}
     for cell in submission.cells:
@@ -133,7 +133,7 @@ def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Grad
     yield from ((check.cell, check) for check in by_cell.values())
 
 
-def judge_answer(session: Session, check: Graded, seed: int) -> Outcome:
+def judge_answer(session: Session, check: CheckCell, seed: int) -> Outcome:
     """Check one answer of a notebook. Its functions are called through `session`, and its queries run there."""
     if not session.has(check.answer):
         return Outcome(solved=False, part=0.0, reason=f"there is no variable {check.answer}")

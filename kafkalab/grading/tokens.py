@@ -17,7 +17,7 @@ COLUMNS = ("place", "name", "found", "presses", "which", "remark")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class TokenRow:
     """One line of the file: who, what the presses found in the run made now, and why they do not count, if so."""
 
     line: int
@@ -62,7 +62,7 @@ def _code(lines: list[str], code: str | None) -> str:
     return found
 
 
-def _judge_token(number: int, token: str, challenge: Challenge) -> Counted:
+def _judge_token(number: int, token: str, challenge: Challenge) -> TokenRow:
     """Return what became of one token, whatever it is: an error is its remark, and the others are counted."""
     name, presses, found = "", tuple[str, ...](), tuple[str, ...]()
     try:
@@ -77,13 +77,13 @@ def _judge_token(number: int, token: str, challenge: Challenge) -> Counted:
         remark = f"it cannot be replayed: {type(error).__name__}: {error}"
     except OutOfTimeError:
         remark = f"its run did not end within {TOKEN_S} s"
-    return Counted(line=number, name=name, found=found, presses=presses, remark=text_of(remark, REMARK_MAX))
+    return TokenRow(line=number, name=name, found=found, presses=presses, remark=text_of(remark, REMARK_MAX))
 
 
-def _best(good: list[Counted]) -> list[Counted]:
+def _best(good: list[TokenRow]) -> list[TokenRow]:
     """Return each name once, with its shortest token, in order."""
     ordered = sorted(good, key=lambda c: (len(c.presses), c.line))
-    first: dict[str, Counted] = {}
+    first: dict[str, TokenRow] = {}
     for entry in ordered:
         first.setdefault(entry.name.casefold(), entry)
     return list(first.values())

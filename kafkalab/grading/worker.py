@@ -115,7 +115,7 @@ class Notebook:
         except StopIteration as end:
             del self.programs[number]
             return {"value": self._encode(end.value)}
-        if isinstance(awaited, Waiting):
+        if isinstance(awaited, RemoteAwaitable):
             return {"awaits": awaited.number, "program": number}
         self.programs.pop(number).close()
         return {"foreign": type(awaited).__name__[:NAME_MAX]}
@@ -133,7 +133,7 @@ class Notebook:
     def _describe_object(self, value: Any) -> tuple[str, Any]:
         if isinstance(value, RebalanceListener):
             return "listener", [value.on_partitions_revoked, value.on_partitions_assigned, value.on_partitions_lost]
-        if isinstance(value, (Client, Waiting)):
+        if isinstance(value, (Client, RemoteAwaitable)):
             return "foreign", [type(value).__name__, repr(value)]
         found = described_answer(value)
         if found[0] != "foreign" or not callable(value):
@@ -148,7 +148,7 @@ class Notebook:
 
     def _client(self, row: list[Any]) -> Any:
         number, kind = row
-        return Waiting(self, number) if kind in ("coroutine", "Promise") else Client(self, number, kind)
+        return RemoteAwaitable(self, number) if kind in ("coroutine", "Promise") else Client(self, number, kind)
 
     def use(self, *row: Any) -> Any:
         """Let the grader use one of the program's clients; return the result, or raise its error."""
@@ -181,7 +181,7 @@ class Client:
         return f"<{self._kind} of a graded program>"
 
 
-class Waiting(Client):
+class RemoteAwaitable(Client):
     """An awaitable that a client's method returned: the simulator goes on until it is there."""
 
     def __init__(self, notebook: Notebook, number: int) -> None:
@@ -191,7 +191,7 @@ class Waiting(Client):
     def number(self) -> int:
         return self._number
 
-    def __await__(self) -> Generator[Waiting, Any, Any]:
+    def __await__(self) -> Generator[RemoteAwaitable, Any, Any]:
         return (yield self)
 
 

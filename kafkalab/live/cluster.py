@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from kafkalab.limits import list_names, quote
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
-from kafkalab.programs.recorded_session import Recording, Saved, Struck, save_session
+from kafkalab.programs.recorded_session import FaultStrike, SessionReader, SessionResult, save_session
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.sim import faults
@@ -71,7 +71,7 @@ class LiveCluster:
         self.gate = Gate(self.cluster.kernel, self.cluster.network)
         self.began_ms = self._real.now_ms
         self.most_events = most_events
-        self._struck: list[Struck] = []
+        self._struck: list[FaultStrike] = []
         self._waking = False
         self._arrived = threading.Condition()
         self.cluster.kernel.watch = self._on_event
@@ -95,18 +95,18 @@ class LiveCluster:
         """True if clients are served."""
         return self.loop.running
 
-    def save(self, path: str | Path) -> Saved:
+    def save(self, path: str | Path) -> SessionResult:
         """Write the session so far as a scenario of raw requests, which runs again in virtual time.
 
         `Sequence(Scenario.load(path))` steps through it, also back, and forks it. The result says how many answers are
         the same when it runs again, and what differs. ValueError for a session without requests, or too long a one.
         """
 
-        def act() -> Saved:
+        def act() -> SessionResult:
             asked = (f for f in self.trace.frames.values() if f.name == "CreateTopics")
             created = [t.name for f in asked if not self.cluster.is_server(f.sender) for t in f.body.topics]
             topics = {name: count for name, count in self.topics.items() if name not in created}
-            return save_session(Recording(self.cluster, topics, self.began_ms, self._struck))
+            return save_session(SessionReader(self.cluster, topics, self.began_ms, self._struck))
 
         found = self.do(act)
         Scenario.from_json(found.scenario.to_json(), "this session")  # nothing is written that could not be read
@@ -236,7 +236,7 @@ class LiveCluster:
     def _strike(self, fault: Fault) -> None:
         if reason := self.why_not(fault):
             raise ValueError(reason)
-        self._struck.append(Struck(self.trace.steps, fault))
+        self._struck.append(FaultStrike(self.trace.steps, fault))
         if not isinstance(fault, FrameFault):
             self._strike_now(fault)
         elif fault.frame in self.gate.held:

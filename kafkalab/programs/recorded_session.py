@@ -31,7 +31,7 @@ Key = tuple[str, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Struck:
+class FaultStrike:
     """A fault of a live cluster, and the step of the first event that followed it."""
 
     step: int
@@ -39,7 +39,7 @@ class Struck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class SessionResult:
     """A session as a scenario: how many answers of its run are the same, and what differs."""
 
     scenario: Scenario
@@ -84,10 +84,10 @@ class _Client:
         return fields
 
 
-class Recording:
+class SessionReader:
     """Reads the trace of a live cluster once; `scenario` and the faults on frames, by their keys, are what it finds."""
 
-    def __init__(self, cluster: Cluster, topics: dict[str, int], began_ms: int, struck: Iterable[Struck]) -> None:
+    def __init__(self, cluster: Cluster, topics: dict[str, int], began_ms: int, struck: Iterable[FaultStrike]) -> None:
         """`topics` are those that the scenario begins with. ValueError for a session without any request."""
         self.trace, self.began_ms = cluster.trace, began_ms
         self.is_client = {name: node.receive is no_requests for name, node in cluster.nodes.items()}
@@ -263,7 +263,7 @@ def names_in(trace: Trace, clients: Iterable[str]) -> dict[Key, str]:
     return names
 
 
-def save_session(recording: Recording) -> Saved:
+def save_session(recording: SessionReader) -> SessionResult:
     """Return the session as a scenario, with its faults under the names that frames have in its run, and compare."""
     names: dict[Key, str] = {}
     for _ in range(TRIES):
@@ -283,7 +283,7 @@ def _run(scenario: Scenario) -> Cluster:
     return cluster
 
 
-def _compare(recording: Recording, scenario: Scenario, again: Cluster) -> Saved:
+def _compare(recording: SessionReader, scenario: Scenario, again: Cluster) -> SessionResult:
     names = names_in(again.trace, recording.clients)
     differences, answers = [], 0
     for name, key in recording.keys.items():
@@ -295,4 +295,4 @@ def _compare(recording: Recording, scenario: Scenario, again: Cluster) -> Saved:
         was, now = error_of(frame.body), "no answer" if other is None else error_of(other.body)
         if was != now:
             differences.append(f"{name} to {key[0]}: {was} live, {now} in virtual time")
-    return Saved(scenario=scenario, answers=answers, differences=tuple(differences))
+    return SessionResult(scenario=scenario, answers=answers, differences=tuple(differences))

@@ -18,7 +18,7 @@ from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.kept_runs import KeptRuns, key_of
 from kafkalab.cli.lab import sign_labs
 from kafkalab.explore.experiment import Job, attempt
-from kafkalab.grading.progress import Done, as_text, load
+from kafkalab.grading.progress import ExerciseRecord, as_text, load
 from kafkalab.grading.submissions import NoNotebook, code_cells
 from kafkalab.history.export import history_of
 from kafkalab.history.history import load_history
@@ -88,7 +88,9 @@ def samples() -> dict[str, bytes]:
         found = {kind: (folder / kind).read_bytes() for kind in ("history", "trace", "tap", "runs")}
         found |= {name: (folder / "data" / name).read_bytes() for name in OF_A_FOLDER}
     found["notebook"] = (ROOT / "labs" / "solutions" / "03_a_full_commit.ipynb").read_bytes()
-    found["progress"] = as_text({"L3.E1": Done(solved=True, tries=2, solved_at="2026-01-01T00:00:00+00:00")}).encode()
+    found["progress"] = as_text(
+        {"L3.E1": ExerciseRecord(solved=True, tries=2, solved_at="2026-01-01T00:00:00+00:00")}
+    ).encode()
     found["capture"] = json.dumps(CAPTURED).encode()
     return found
 

@@ -16,7 +16,7 @@ from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongVal
 from kafkalab.grading.mutants import Mutant, against_mutants, judge_tests
 from kafkalab.grading.predictions import Fact, judge_predictions, table
 from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of
-from kafkalab.grading.schedules import Broken, over_schedules
+from kafkalab.grading.schedules import AuditFinding, over_schedules
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.app import App
@@ -179,9 +179,9 @@ async def careful(app: App) -> None:
     await producer.commit_transaction()
 
 
-def check_written(cluster: Cluster) -> Broken | None:
+def check_written(cluster: Cluster) -> AuditFinding | None:
     found = cluster.outcome().committed["out-0"]
-    return None if found == ("a",) else Broken(says=f"The log has {found}.", miss="sent once")
+    return None if found == ("a",) else AuditFinding(says=f"The log has {found}.", miss="sent once")
 
 
 def schedules() -> list[Scenario]:
@@ -357,9 +357,13 @@ def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() 
 def test_the_counterexample_is_the_shortest_run_that_breaks_as_the_first_one_does() -> None:
     at = {0: ("sent once", 40), 1: ("other", 3), 2: ("sent once", 20)}
 
-    def find_broken(cluster: Cluster) -> Broken | None:
+    def find_broken(cluster: Cluster) -> AuditFinding | None:
         miss, step = at[cluster.scenario.seed]
-        return Broken(says=f"Seed {cluster.scenario.seed}.", miss=miss, step=step) if cluster.scenario.faults else None
+        return (
+            AuditFinding(says=f"Seed {cluster.scenario.seed}.", miss=miss, step=step)
+            if cluster.scenario.faults
+            else None
+        )
 
     error = catch_error(lambda: over_schedules(careful, schedules(), (find_broken,), "a program"))
     assert isinstance(error.run, Cluster)

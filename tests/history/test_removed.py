@@ -12,7 +12,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Compact, Crash, DeleteSegment
-from kafkalab.sim.recording import Known, Recording
+from kafkalab.sim.recording import KnownState, Recording
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 from tests.history.traces import Traced
@@ -247,6 +247,6 @@ def test_a_recording_has_the_history_of_its_trace() -> None:
     logs = Logs()
     logs.trace.title = "recorded"
     logs.append(0, 0, "b1")
-    recording = Recording(logs.trace, Known(ClusterMetadata(), ("p",), ("b1",), "4.x/TV2"))
+    recording = Recording(logs.trace, KnownState(ClusterMetadata(), ("p",), ("b1",), "4.x/TV2"))
     assert history_of(recording) == history_of(logs.trace)
     assert history_of(recording).labels == (Label("title", "recorded"),)

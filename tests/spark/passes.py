@@ -14,7 +14,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.client_pass.client_pass import (
     INPUTS,
     NAMES,
-    Handed,
+    SplitTables,
     hand_on,
     rows_of_inputs,
     rows_of_split,
@@ -60,12 +60,12 @@ def run_passes(histories: list[History], folder: Path, buckets: int = 3, splits:
         for batch in bucket_rows(tables, labels, ONE_KEY, elsewhere, into, number):
             rows += batch.to_pylist()
     for number in range(found.count):
-        split = Split(Handed(folder, number), elsewhere, labels)
+        split = Split(SplitTables(folder, number), elsewhere, labels)
         rows += [*rows_of_split(split, NAMES), *with_edges(split, into, number)]
         hand_on(split, into, number)
     for number in range(found.count):
-        rows += rows_of_inputs(Handed(folder, number), labels, INPUTS)
-    handed = Handed(folder, 0)
+        rows += rows_of_inputs(SplitTables(folder, number), labels, INPUTS)
+    handed = SplitTables(folder, 0)
     for name in SEARCHES:
         for run, one in cycles_in(handed["edges"], name):
             fields = ("anomaly", "policy", "keys", "offsets", "steps", "text")

@@ -10,7 +10,7 @@ import pytest
 from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, Move
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Go, edges
-from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState
+from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, SenderEvent
 from kafkalab.widgets.payload.state_diagrams import NAMES, draw, ids, machine_of, read_diagram
 from kafkalab.widgets.payload.state_machines import ANY, STATES, machine
 
@@ -48,8 +48,8 @@ def test_the_groups_machine_is_its_table() -> None:
 
 def test_the_producers_machine_has_every_call_and_event_and_one_arrow_to_the_end() -> None:
     chart = machine("producer")
-    assert len(chart.cells) == len(ProducerState) * (len(Call) + len(Happening))
-    assert [e for e in chart.edges() if e[2] == "FATAL_ERROR"] == [(ANY, Happening.FATAL.value, "FATAL_ERROR")]
+    assert len(chart.cells) == len(ProducerState) * (len(Call) + len(SenderEvent))
+    assert [e for e in chart.edges() if e[2] == "FATAL_ERROR"] == [(ANY, SenderEvent.FATAL.value, "FATAL_ERROR")]
     (begin,) = (c for c in chart.row("READY") if c.ask == "beginTransaction()")
     assert (begin.kind, begin.to) == ("go", "IN_TRANSACTION")
     (send,) = (c for c in chart.row("READY") if c.ask == "send()")

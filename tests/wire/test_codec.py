@@ -21,7 +21,7 @@ from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
 from kafkalab.wire import special
 from kafkalab.wire.codec import (
-    Asked,
+    ReadRequest,
     UnsupportedVersionError,
     read_request,
     read_response,
@@ -165,7 +165,7 @@ def test_a_leader_asks_for_several_transactions_at_once() -> None:
     bodies = request_of("AddPartitionsToTxn", 5).read(Source(data, at, NAMES))
     assert bodies == (replace(body, further=()), other)
     answers = [AddPartitionsToTxnResponse(errors=dict.fromkeys(one.partitions, Error.NONE)) for one in bodies]
-    answer = response_bytes(Asked("AddPartitionsToTxn", 5, 7, "b1", bodies), answers, NAMES)[9:]
+    answer = response_bytes(ReadRequest("AddPartitionsToTxn", 5, 7, "b1", bodies), answers, NAMES)[9:]
     rows = message_of("AddPartitionsToTxnResponse", 5, Message).decode(Reader(answer))["ResultsByTransaction"]
     assert [(row["TransactionalId"], len(row["TopicResults"][0]["ResultsByPartition"])) for row in rows] == [
         ("one", 2), ("two", 1),

@@ -35,7 +35,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
-from kafkalab.wire.codec import Asked
+from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.names import UNKNOWN_TOPIC_ID
 from kafkalab.wire.primitives import Sink, Source, varint_bytes
 from kafkalab.wire.server import Limits, missing_library
@@ -215,7 +215,7 @@ def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, 
 def test_what_needs_a_library_that_is_not_there_ends_the_connection_with_its_name(
     library: str, body: Any, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Asked("", 0, 0, "", (body,))
+    asked = ReadRequest("", 0, 0, "", (body,))
     assert missing_library(asked) == ""
     monkeypatch.setitem(sys.modules, library, None)
     assert missing_library(asked).startswith(says)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.broker.authorization import refused_partitions
-from kafkalab.broker.effects import Appended, AwaitDurable, Effects
+from kafkalab.broker.effects import AppendResult, AwaitDurable, Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import newest_offsets_of, offsets_of
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
@@ -36,7 +36,7 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
     log = broker.log(offsets_partition(request.group_id))
     if log.high_watermark < log.log_end_offset:
         newest = AwaitDurable(log.partition, log.batches[-1], broker.config.offsets_commit_timeout_ms)
-        appended: Appended = yield newest
+        appended: AppendResult = yield newest
         if appended.error is not Error.NONE:
             return _refuse(request, Error.NOT_COORDINATOR, header)
     return response

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Append, Appended, Effects, Note, Spawn
+from kafkalab.broker.effects import Append, AppendResult, Effects, Note, Spawn
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
 from kafkalab.broker.transaction_coordinator.markers import complete
@@ -82,7 +82,7 @@ def _remove(broker: BrokerState, partition: str, owned: TxnPartition, txns: list
     for txn in txns:
         owned.pending[txn.transactional_id] = TxnState.DEAD
     batch = Batch(records=tuple(Record(t.transactional_id, None) for t in txns), timestamp_ms=broker.now)
-    appended: Appended = yield Append(partition, batch, broker.config.request_timeout_ms)
+    appended: AppendResult = yield Append(partition, batch, broker.config.request_timeout_ms)
     if broker.transactions.get(partition) is not owned:
         return
     for txn in txns:

@@ -22,7 +22,7 @@ from kafkalab.course.lab05.logs import (
 )
 from kafkalab.course.lab05.picture import STEP_MS, scenario
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
-from kafkalab.grading.schedules import Broken, over_scenarios
+from kafkalab.grading.schedules import AuditFinding, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.steps import Step, later, sleep
 from kafkalab.sim.app import App
@@ -116,18 +116,18 @@ def _late(begin_ms: int) -> Iterator[Step]:
         yield sleep(EVERY_MS)
 
 
-def audit(night: Night, cluster: Cluster) -> Broken | None:
+def audit(night: Night, cluster: Cluster) -> AuditFinding | None:
     """The tool has ended in time, with what could be read when it began, in order, and nothing else."""
     given, wanted = cluster.results.get(TOOL), readable(night)
     if any(e.kind == "crash" and e.node == TOOL for e in cluster.trace.events) and not isinstance(given, list):
         miss = "the end moves" if night.end == "busy" else "waits for a record"
         where = "Somebody goes on writing" if night.end == "busy" else f"The log ends like this: {_last(night)}"
         seconds = (BUSY_MS if night.end == "busy" else PATIENCE_MS) // 1000
-        return Broken(says=f"{where}. Your function has not ended after {seconds} seconds.", miss=miss)
+        return AuditFinding(says=f"{where}. Your function has not ended after {seconds} seconds.", miss=miss)
     if isinstance(given, Exception):
-        return Broken(says=f"Your function stops with {type(given).__name__}: {given}.", miss="stops")
+        return AuditFinding(says=f"Your function stops with {type(given).__name__}: {given}.", miss="stops")
     if not isinstance(given, list) or any(not isinstance(value, str) for value in given):
-        return Broken(says=f"Your function returns {describe(given)}, not a list of values.", miss="form")
+        return AuditFinding(says=f"Your function returns {describe(given)}, not a list of values.", miss="form")
     start = cluster.log_of(PARTITION).log_start_offset
     wanted = [value for value in wanted if int(value[1:]) >= start]
     later = [value for value in given if value.startswith("late-")]
@@ -135,13 +135,13 @@ def audit(night: Night, cluster: Cluster) -> Broken | None:
         return None
     foreign = [value for value in given if value not in wanted and value not in later]
     if foreign:
-        return Broken(says=f"It returns {foreign[0]!r}, which is not committed.", miss="not committed")
+        return AuditFinding(says=f"It returns {foreign[0]!r}, which is not committed.", miss="not committed")
     if sorted(set(given)) != sorted(given):
-        return Broken(says="It returns a value twice.", miss="twice")
+        return AuditFinding(says="It returns a value twice.", miss="twice")
     missing = next(value for value in wanted if value not in given)
     miss = "an empty poll" if night.end == "slow" else "too early"
     slow = " The leader was slow to answer here." if night.end == "slow" else ""
-    return Broken(says=f"It does not return {missing!r}, which could be read when it began.{slow}", miss=miss)
+    return AuditFinding(says=f"It does not return {missing!r}, which could be read when it began.{slow}", miss=miss)
 
 
 def _last(night: Night) -> str:

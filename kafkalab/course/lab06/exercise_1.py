@@ -11,7 +11,7 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.grading.counterexamples import answer_step
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, describe, is_blank
 from kafkalab.grading.mutants import call_with_copy
-from kafkalab.grading.schedules import Broken, over_scenarios
+from kafkalab.grading.schedules import AuditFinding, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.billing import CHARGES, ORDERS, REPLACED_MS
 from kafkalab.sim.cluster import Cluster
@@ -112,26 +112,26 @@ def scenarios(of_seed: int, name: Name) -> Iterator[Scenario]:
 # what is asked of each run
 
 
-def audit(cluster: Cluster) -> Broken | None:
+def audit(cluster: Cluster) -> AuditFinding | None:
     """Needless fencing, a charge made twice, or readers that wait for a transaction which nobody ends."""
     title = cluster.scenario.title
     for node, result in cluster.results.items():
         if isinstance(result, KafkaError) and not cluster.scenario.faults:
             says = f"{title}: {node} was stopped by {type(result).__name__}, although nobody was to replace it."
             miss = "environments" if node in ("production", "test") else "shared"
-            return Broken(says=says, miss=miss, step=answer_step(cluster.trace, node))
+            return AuditFinding(says=says, miss=miss, step=answer_step(cluster.trace, node))
     charges = cluster.outcome().committed[f"{CHARGES}-0"]
     twice = next((value for value in charges if charges.count(value) > 1), None)
     if twice is not None:
         says = f"{title}: order {twice} was charged twice, by the old instance and the new."
-        return Broken(says=says, miss="new name", step=_charged_again(cluster, twice))
+        return AuditFinding(says=says, miss="new name", step=_charged_again(cluster, twice))
     waiting = _still_hidden(cluster)
     if waiting:
         says = (
             f"{title}: at 15 s all is charged, but a read_committed reader cannot see the last {waiting} records yet."
         )
         step = max(e.step for e in cluster.trace.events if e.at_ms <= PROMPT_MS)
-        return Broken(says=says, miss="new name", step=step)
+        return AuditFinding(says=says, miss="new name", step=step)
     return None
 
 

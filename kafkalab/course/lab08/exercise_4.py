@@ -29,7 +29,7 @@ Facts = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ToolOutput:
     """The tools' output on a run at a moment, and the verdict of `find-hanging`."""
 
     case: Case
@@ -77,7 +77,7 @@ def _nameless(random: Random, partition: str) -> list[dict[str, Any]]:
     return [{"at": at_ms}, ask]
 
 
-def _ask_tools(of: Scenario, at_ms: int) -> Asked:
+def _ask_tools(of: Scenario, at_ms: int) -> ToolOutput:
     """Run the scenario up to this time, and have an administrator ask."""
     cluster = _run_up_to(of, at_ms)
     admin = cluster.client("admin").admin()
@@ -100,7 +100,7 @@ def _ask_tools(of: Scenario, at_ms: int) -> Asked:
     told = {tid: {"state": d.state, "partitions": list(d.partitions)} for tid, d in descriptions.items()}
     hanging = {(h.partition, h.producer.current_txn_start_offset) for h in found}
     truth = [pair for row in rows if (pair := (row["partition"], row["start_offset"])) in hanging]
-    return Asked(case=(cluster.now, rows, names, told), truth=truth, scenario=of, at_ms=at_ms)
+    return ToolOutput(case=(cluster.now, rows, names, told), truth=truth, scenario=of, at_ms=at_ms)
 
 
 def _run_up_to(of: Scenario, at_ms: int) -> Cluster:
@@ -124,7 +124,7 @@ def _ask_admin(cluster: Cluster, ask: Callable[[App], Coroutine[Any, Any, Any]])
 
 
 @cache
-def moments(of_seed: int) -> tuple[Asked, ...]:
+def moments(of_seed: int) -> tuple[ToolOutput, ...]:
     """Moments of some runs; in some something hangs, in some nothing does."""
     random = random_for("L8.E4", of_seed)
     runs = [scenario(random) for _ in range(RUNS)]
@@ -204,7 +204,7 @@ def truth(of_seed: int) -> Callable[..., list[tuple[str, int]]]:
     return lambda *case: _moment_of(of_seed, case).truth
 
 
-def _moment_of(of_seed: int, case: Case) -> Asked:
+def _moment_of(of_seed: int, case: Case) -> ToolOutput:
     return next(asked for asked in moments(of_seed) if list(asked.case) == list(case))
 
 

@@ -15,7 +15,7 @@ from kafkalab.client.connection import REQUEST_TIMEOUT_MS
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab09.scenario import TOPICS
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
-from kafkalab.grading.schedules import LEARNER, Broken, over_scenarios, with_program
+from kafkalab.grading.schedules import LEARNER, AuditFinding, over_scenarios, with_program
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.history.export import history_of
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS, SHOP
@@ -88,13 +88,13 @@ def scenarios(of_seed: int) -> Iterator[Scenario]:
 # what is asked of each run
 
 
-def audit(cluster: Cluster) -> Broken | None:
+def audit(cluster: Cluster) -> AuditFinding | None:
     """An error that nobody caught; an order that is torn, booked twice or not at all, or booked though cancelled."""
     says = cluster.scenario.title.partition(": ")[2]
     result = cluster.results.get("shop")
     if isinstance(result, KafkaError):
         text = f"In this run {says}. Your shop stops with {type(result).__name__}: {result}"
-        return Broken(says=text.rstrip("."), miss=_of_error(cluster), step=_answer(cluster))
+        return AuditFinding(says=text.rstrip("."), miss=_of_error(cluster), step=_answer(cluster))
     committed = cluster.outcome().committed
     paid, sent = (Counter(committed[f"{topic}-0"]) for topic in (PAYMENTS, DELIVERIES))
     orders: list[list[Any]] = cluster.scenario.programs[0].args["orders"]
@@ -104,11 +104,11 @@ def audit(cluster: Cluster) -> Broken | None:
             told = f"{order}, {'which was cancelled' if cancelled else 'which was not cancelled'}"
             text = f"In this run {says}. Of {told}, readers find {paid[order]} payments and {sent[order]} deliveries."
             miss = "another name" if len(_names(cluster)) > 1 else _miss(cluster, paid[order], sent[order], wanted)
-            return Broken(says=text, miss=miss, step=_find_booking(cluster, order))
+            return AuditFinding(says=text, miss=miss, step=_find_booking(cluster, order))
     torn = torn_transaction(view_of(history_of(cluster))).findings
     if torn:
         text = f"In this run {says}. {torn[0].text[:1].upper()}{torn[0].text[1:]}: two decisions for one order."
-        return Broken(says=text, miss=_late(cluster) or "torn", step=torn[0].steps[-1])
+        return AuditFinding(says=text, miss=_late(cluster) or "torn", step=torn[0].steps[-1])
     return None
 
 

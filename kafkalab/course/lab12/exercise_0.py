@@ -12,7 +12,7 @@ from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
 
 if TYPE_CHECKING:
-    from kafkalab.course.lab12.configurations import Copied, Fates
+    from kafkalab.course.lab12.configurations import CopyTables, Fates
 
 COLUMNS = ("configuration", "isolation_level", "run", "lost", "once", "more", "unfinished")
 FORM = f"a function fates(inputs, reads, positions) that returns a DataFrame with the columns {', '.join(COLUMNS)}"
@@ -56,7 +56,7 @@ def _true_of(truth: list[Fates], row: tuple[Any, ...]) -> tuple[str]:
 
 
 def _count_fates(
-    tables: Copied, key: Callable[[Any, str], Any], floor: int = 0, slack: int = 0
+    tables: CopyTables, key: Callable[[Any, str], Any], floor: int = 0, slack: int = 0
 ) -> list[tuple[Any, ...]]:
     """Count the fates as `fates_of` does, with copies added up by another `key`, at least `floor` of them."""
     from kafkalab.course.lab12.configurations import LEVELS
@@ -72,7 +72,7 @@ def _count_fates(
     return [(*place, *counts) for place, counts in found.items()]
 
 
-def _inner(tables: Copied) -> list[tuple[Any, ...]]:
+def _inner(tables: CopyTables) -> list[tuple[Any, ...]]:
     return [(*row[:3], 0, row[4], row[5], 0) for row in _count_fates(tables, _place) if row[4] or row[5]]
 
 
@@ -80,7 +80,7 @@ def _place(row: Any, level: str) -> Any:
     return row.configuration, level, row.run, row.value
 
 
-MISTAKES: dict[str, Callable[[Copied], list[tuple[Any, ...]]]] = {
+MISTAKES: dict[str, Callable[[CopyTables], list[tuple[Any, ...]]]] = {
     "inner join": _inner,
     "no read is a row": lambda tables: _count_fates(tables, _place, floor=1),
     "never unfinished": lambda tables: _count_fates(tables, _place, slack=1_000),
@@ -92,7 +92,7 @@ MISTAKES: dict[str, Callable[[Copied], list[tuple[Any, ...]]]] = {
 """Plausible wrong counts, by the misconception; whoever gives their rows gets the hint that fits."""
 
 
-def _miss(rows: list[tuple[Any, ...]], tables: Copied) -> str:
+def _miss(rows: list[tuple[Any, ...]], tables: CopyTables) -> str:
     given = Counter(rows)
     return next((name for name, mistake in MISTAKES.items() if given and Counter(mistake(tables)) == given), "")
 

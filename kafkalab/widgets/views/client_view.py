@@ -20,7 +20,7 @@ AT_ONCE = ("begin_transaction",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ClientKnowledge:
     """An application's knowledge: its moments up to a step, what it waits for, its clock.
 
     `meanwhile` has, for each moment and for now, the events before it that the application cannot know.
@@ -33,7 +33,7 @@ class Known:
     alive: bool
 
 
-def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) -> Known:
+def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) -> ClientKnowledge:
     """Return what `node` knows at `step`, and which of the events at `stops` it does not know."""
     events, moments, waits = payload["events"], [], ""
     meanwhile: list[list[dict[str, Any]]] = [[]]
@@ -46,7 +46,7 @@ def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) ->
         elif event["step"] in visible:
             meanwhile[-1].append(event)
     alive = replay(payload, step).nodes.get(node, "up") != "down"
-    return Known(
+    return ClientKnowledge(
         moments=moments, meanwhile=meanwhile, waits=waits if alive else "", clock_ms=events[step]["at"], alive=alive
     )
 
@@ -88,7 +88,7 @@ class ClientView(View):
         events = self.journey.payload["events"]
         return [e["step"] for e in events if e["node"] == self.node and e["kind"] in KNOWN]
 
-    def collect_known(self) -> Known:
+    def collect_known(self) -> ClientKnowledge:
         """Return what the client knows at the cursor."""
         return known_by(self.journey.payload, self.node, self.step, self.journey.every_stop())
 

@@ -127,7 +127,7 @@ class Proxy:
             writer.transport.abort()
             return
         self.crossings[task] = None
-        crossing = Crossing(self, node_id, peer, reader, writer)
+        crossing = ProxiedConnection(self, node_id, peer, reader, writer)
         try:
             await crossing.run()
         except asyncio.CancelledError:
@@ -139,7 +139,7 @@ class Proxy:
             crossing.end()
 
 
-class Crossing:
+class ProxiedConnection:
     """A client's connection and the one behind it. Answers come in the order of the requests, as Kafka sends them."""
 
     def __init__(

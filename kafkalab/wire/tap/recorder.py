@@ -13,9 +13,9 @@ from typing import Any
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.sim.network import NEVER_A_RETRY
-from kafkalab.sim.recording import Known, Recording
+from kafkalab.sim.recording import KnownState, Recording
 from kafkalab.trace import Event, Frame, Trace, error_of
-from kafkalab.wire.codec import Asked
+from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.tap.cluster_view import Knowledge
 from kafkalab.wire.tap.frames import Answer
@@ -97,7 +97,7 @@ class Recorder:
 
     # a request and its answer
 
-    def on_request(self, at_ms: int, broker: str, asked: Asked, size: int) -> list[Frame]:
+    def on_request(self, at_ms: int, broker: str, asked: ReadRequest, size: int) -> list[Frame]:
         """Record that a client sent a request; return its frames, one for each body."""
         self.now_ms = max(self.now_ms, at_ms)
         self.bytes += size
@@ -176,8 +176,8 @@ class Recorder:
         return Recording(trace, self.known)
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownState:
         """The facts that a `Recording` needs beside the trace."""
         known = self.knowledge
         brokers = tuple(sorted(known.brokers, key=self.names.node_id))
-        return Known(known.metadata, tuple(self.clients), brokers, known.profile)
+        return KnownState(known.metadata, tuple(self.clients), brokers, known.profile)

@@ -18,7 +18,7 @@ from kafkalab.saved_data import json_lines
 from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.sim.recording import Recording
 from kafkalab.trace import Frame
-from kafkalab.wire.codec import Asked
+from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.tap.frames import Answer, api_key_of, read_frame
 from kafkalab.wire.tap.recorder import Recorder
@@ -35,7 +35,7 @@ class Exchange:
 
     number: int
     broker: str
-    asked: Asked
+    asked: ReadRequest
     frames: list[Frame]
     answers: list[Frame] = field(default_factory=list)
 

@@ -9,7 +9,7 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.batch import ProducerBatch
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.transaction_manager import EPOCH_MAX, TransactionManager
-from kafkalab.client.transaction_manager.transition_table import Call, Happening, ProducerState
+from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, SenderEvent
 from kafkalab.protocol.records import Record
 from tests.conformance.scripted_port import ScriptedPort
 
@@ -28,7 +28,7 @@ def manager_of(
 def in_transaction(version: int = 2, woken: list[str] | None = None) -> TransactionManager:
     manager = manager_of(version, woken=woken)
     manager.apply_call(Call.INIT)
-    manager.apply_event(Happening.INITIALIZED)
+    manager.apply_event(SenderEvent.INITIALIZED)
     manager.finish_init()
     manager.apply_call(Call.BEGIN)
     return manager
@@ -104,5 +104,5 @@ def test_an_error_state_wakes_the_sender_which_drops_what_cannot_be_sent() -> No
     woken: list[str] = []
     manager = in_transaction(woken=woken)
     assert woken == []
-    manager.apply_event(Happening.ABORTABLE, KafkaError("the batch has expired"))
+    manager.apply_event(SenderEvent.ABORTABLE, KafkaError("the batch has expired"))
     assert (manager.state, woken) == (ProducerState.ABORTABLE_ERROR, ["woken"])

@@ -18,7 +18,7 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE, Action, Call, Happening, ProducerState
+from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE, Action, Call, ProducerState, SenderEvent
 from kafkalab.protocol.errors import Error
 from tests.conformance.scripted_port import HOLD, PID, ScriptedPort, begin, error_of
 
@@ -223,7 +223,7 @@ def test_the_tables_are_total() -> None:
     assert set(TABLE) == {None, Call.INIT, Call.COMMIT, Call.ABORT}
     assert all(set(calls) == set(Call) for calls in TABLE.values())
     assert all(set(row) == set(ProducerState) for calls in TABLE.values() for row in calls.values())
-    assert set(EVENTS) == set(Happening)
+    assert set(EVENTS) == set(SenderEvent)
     assert all(set(row) == set(ProducerState) for row in EVENTS.values())
 
 
@@ -258,7 +258,7 @@ def test_every_event_in_every_state_does_what_the_facts_say(
 
     async def program() -> Producer:
         producer = await reach(port, *where)
-        producer.transaction_manager.apply_event(Happening[event], KafkaError("the cause"))
+        producer.transaction_manager.apply_event(SenderEvent[event], KafkaError("the cause"))
         return producer
 
     producer = port.run(program())
@@ -278,7 +278,7 @@ def test_KAFKA_14831_an_illegal_move_of_the_sender_ends_the_producer_and_later_c
         producer = port.producer()
         await producer.init_transactions()
         # in READY there is nothing to abort
-        producer.transaction_manager.apply_event(Happening.ABORTABLE, KafkaError("late"))
+        producer.transaction_manager.apply_event(SenderEvent.ABORTABLE, KafkaError("late"))
         calls = (producer.send("t", "v"), producer.commit_transaction(), producer.abort_transaction())
         return [await error_of(call) for call in calls]
 

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.fetch import PartitionFetched
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
 from kafkalab.wire.batches import batch_bytes_of, read_batch
 from kafkalab.wire.capture.capture import _markers_behind
-from kafkalab.wire.capture.reading import Known
+from kafkalab.wire.capture.reading import LogKnowledge
 from kafkalab.wire.capture.rows import DECIDED, IN_LOG, SKEW_MS, STEPS_A_MS, add_log, empty
 from kafkalab.wire.capture.state import PartitionState
 from tests.kafka.batches import TRANSACTIONAL, batch_bytes, batch_of, record_bytes
@@ -85,7 +85,7 @@ def test_the_marker_of_a_transaction_that_ended_meanwhile_is_read(newest: str, a
     state = PartitionState(start=0, end=2, next=2, open={7: 0})
     columns = empty(LogRecord)
     source: Any = Behind(client_batch(2, epoch=1), end_of(3, at_ms=100), end_of(4, at_ms=101, pid=8))
-    _markers_behind(source, "in-0", "b1", state, Known({}, {7: (0, newest)}), columns)
+    _markers_behind(source, "in-0", "b1", state, LogKnowledge({}, {7: (0, newest)}), columns)
     assert columns["offset"] == added
 
 
