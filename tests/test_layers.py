@@ -17,6 +17,7 @@ LAYERS = (
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),
+    ("faults",),
     ("sim",),
     ("programs",),
     ("alternatives",),
@@ -33,12 +34,12 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:11] for part in layer)
+PURE = tuple(part for layer in LAYERS[:12] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),
 }
-MAY_DRAW = ("sim", "programs", "explore")
+MAY_DRAW = ("faults", "sim", "programs", "explore")
 NOT_AT_START = ("pyspark", "pyarrow", "pandas", "asyncio", "anywidget", "ipywidgets", "IPython", "traitlets")
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Release, Reorder
 from kafkalab.limits import truncate
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Fault, Release, Reorder
 from kafkalab.trace import Event, Frame, Trace
 
 SHOWN = 60

@@ -12,10 +12,11 @@ from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import late_arrivals, sequences_after
 from kafkalab.explore.fault_sequence import FaultSequence, faults_of
 from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future_of
+from kafkalab.faults.link import Heal
+from kafkalab.faults.node import Restart, Resume
 from kafkalab.limits import truncate
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Heal, Restart, Resume
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario

@@ -11,10 +11,12 @@ from typing import NamedTuple
 from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.anomalies import FAILED, allowed_in, parse_names
 from kafkalab.explore.experiment import run_to_end, shown_in
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.history.operations import operations_of
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop, Fault, Restart
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.outcome import NOTHING
 from kafkalab.sim.scenario import Scenario

@@ -12,8 +12,8 @@ from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.limits import quote
+from kafkalab.protocol.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.sim.scenario import program
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from kafkalab.faults.fault import Fault
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.outcome import Outcome
 from kafkalab.sim.scenario import Program
 from kafkalab.trace import Trace

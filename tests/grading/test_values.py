@@ -15,10 +15,19 @@ from hypothesis import strategies as st
 from kafkalab import Crash, Drop, Sequence, lab03
 from kafkalab.client.exceptions import KafkaError, ProducerFencedError
 from kafkalab.client.results import GroupMetadata
+from kafkalab.faults.fault import Fault
 from kafkalab.grading.objects import ANSWERS, Foreign, described_answer, error_row, rebuild_error
-from kafkalab.grading.values import BITS_MAX, DEPTH_MAX, PARTS_MAX, Reader, UnreadableError, encode, message_of, text_of
+from kafkalab.grading.values import (
+    BITS_MAX,
+    DEPTH_MAX,
+    PARTS_MAX,
+    Reader,
+    UnreadableError,
+    encode,
+    message_of,
+    text_of,
+)
 from kafkalab.protocol.errors import Error
-from kafkalab.sim.faults import Fault
 
 
 class Word(Enum):

@@ -7,12 +7,12 @@ from typing import Any
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
+from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
 from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.steps import abort, add, commit, init, sleep
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario
 
 STATES: tuple[str, ...] = tuple(state.label for state in TABLES["TV1"])

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
+from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.programs.raw_requests import StepError
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault, FrameFault
 from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET, few_collections
 from kafkalab.sim.recording import Recorded, Recording
 from kafkalab.sim.run_errors import RunawayError, StuckError

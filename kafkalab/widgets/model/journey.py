@@ -8,9 +8,9 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.faults.fault import TimedFault
 from kafkalab.limits import OPENED, quote
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import TimedFault
 from kafkalab.sim.recording import Recorded
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
@@ -32,12 +32,12 @@ from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.model.presses import (
     DETAILS,
-    FRAME_FAULTS,
     MOVES,
     RULE_PRESSES,
     TRAVELS,
     check_known,
     fault_of,
+    is_frame_fault,
     move_cursor,
     why,
 )
@@ -223,7 +223,7 @@ class Journey(Cursor):
                 return idle_rule(self.cluster, rule_named(target), action == "rule_on")
             if action in (*TRAVELS, "name"):
                 return self._forks.why(action, target)
-            if action in FRAME_FAULTS and not target:
+            if is_frame_fault(action) and not target:
                 fault_of(self.payload, self.step, action, **details)
                 return ""
         except ValueError as error:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from kafkalab.faults.frame import Delay, Drop, Hold, Release
 from kafkalab.limits import FILE_OF_A_SESSION, quote, truncate
 from kafkalab.saved_data import json_lines
-from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.sim.recording import Recording
 from kafkalab.trace import Frame
 from kafkalab.wire.codec import ReadRequest
