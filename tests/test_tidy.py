@@ -15,6 +15,8 @@ import pytest
 
 FILE_LINES = 320
 FUNCTION_LINES = 60
+DECISIONS_LINES = 150
+DECISION = re.compile(r".*[^.] \(\d{4}-\d\d-\d\d\)")
 NAMELESS = {"utils", "helpers", "manager", "base"}
 SCRIPTS = {".css", ".js", ".mjs", ".ts"}
 TEXT = {"", ".cfg", ".html", ".ipynb", ".json", ".jsonl", ".md", ".py", ".svg", ".toml", ".txt", ".yml"} | SCRIPTS
@@ -70,6 +72,14 @@ def test_files_and_functions_are_short(root: Path) -> None:
     lines = {f.name: len(text.splitlines()) for f, text in sources.items()}
     assert {name: n for name, n in lines.items() if n > FILE_LINES} == {}
     assert {f.name: found for f, text in sources.items() if (found := long_functions(text))} == {}
+
+
+def test_decisions_are_short_and_dated(root: Path) -> None:
+    pages = {page: page.read_text().splitlines() for page in files(root) if page.name == "DECISIONS.md"}
+    assert len(pages) > 15
+    assert {str(page): len(lines) for page, lines in pages.items() if len(lines) > DECISIONS_LINES} == {}
+    entries = [line.removeprefix("## ") for lines in pages.values() for line in lines if line.startswith("##")]
+    assert [entry for entry in entries if not DECISION.fullmatch(entry)] == []
 
 
 def test_nothing_is_left_over(root: Path) -> None:
