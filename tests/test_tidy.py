@@ -17,6 +17,8 @@ FILE_LINES = 320
 FUNCTION_LINES = 60
 DECISIONS_LINES = 150
 DECISION = re.compile(r".*[^.] \(\d{4}-\d\d-\d\d\)")
+START = re.compile(r"^Start at (`.+)\.$", re.M)
+LAB = re.compile(r"lab\d\d")
 NAMELESS = {"utils", "helpers", "manager", "base"}
 SCRIPTS = {".css", ".js", ".mjs", ".ts"}
 TEXT = {"", ".cfg", ".html", ".ipynb", ".json", ".jsonl", ".md", ".py", ".svg", ".toml", ".txt", ".yml"} | SCRIPTS
@@ -61,6 +63,16 @@ def left_over(text: str) -> list[str]:
 def test_every_source_opens_with_a_sentence(root: Path) -> None:
     sources = [f for f in files(root) if f.suffix in {".py"} | SCRIPTS]
     assert [str(f.relative_to(root)) for f in sources if not opens_with_a_sentence(f, f.read_text())] == []
+
+
+def test_every_package_says_where_to_start_reading(root: Path) -> None:
+    texts = {path: path.read_text() for path in sorted((root / "kafkalab").glob("*/**/__init__.py"))}
+    starts = {path: START.findall(text) for path, text in texts.items() if not LAB.fullmatch(path.parent.name)}
+    assert len(starts) > 40
+    assert [str(path) for path, lines in starts.items() if len(lines) != 1] == []
+    named = [path.parent / name for path, (line,) in starts.items() for name in re.findall(r"`([^`]+)`", line)]
+    assert len(named) > len(starts)
+    assert [str(path) for path in named if not path.is_file()] == []
 
 
 def test_no_file_has_a_name_that_says_nothing(root: Path) -> None:
