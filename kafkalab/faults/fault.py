@@ -55,8 +55,6 @@ class FaultBase(ABC):
     """The field that a person types as a number from 1 on, and the number that is there before."""
     kind: ClassVar[str] = ""
     """The name under which a search tries it; empty for faults that only undo another, or that another stands for."""
-    is_searched: ClassVar[bool] = True
-    """False for a kind that a search tries only where it is asked for."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

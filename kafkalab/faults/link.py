@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from kafkalab.broker.controller import Controller
-from kafkalab.faults.check import check_node
+from kafkalab.faults.check import check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS
 from kafkalab.faults.fault import Fault, TimedFault, Words
 from kafkalab.faults.node import note_silence
@@ -67,6 +67,12 @@ class LinkFault(TimedFault):
         """Return the fault of the links between two sides, of which the second may be all other nodes."""
         a, b = sides_of(target, nodes)
         return cls(_side(a), _side(b))  # type: ignore[call-arg]
+
+    @classmethod
+    def of_words(cls, target: str, *words: str) -> Fault:
+        """Return the fault of the links "b1|b2,b3", at its milliseconds or at 0."""
+        a, b = sides_of(target, ())
+        return cls(_side(a), _side(b), at_ms=milliseconds_of(*words))  # type: ignore[call-arg]
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless both sides have nodes, and other ones."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from kafkalab.faults.check import check_node
+from kafkalab.faults.check import check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS, DOWN_MS
 from kafkalab.faults.fault import Fault, TimedFault, Variant, Words
 from kafkalab.faults.world import NodeOfWorld, Targets, World
-from kafkalab.limits import quote, whole_number
+from kafkalab.limits import quote
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
 
@@ -43,10 +43,9 @@ class NodeFault(TimedFault):
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
         """Return the fault of this node, at its milliseconds or at 0."""
-        at_ms = whole_number(*words) if words else 0
-        if not target or at_ms < 0:
-            raise ValueError(f"{cls.__name__} needs a node, and may have milliseconds")
-        return cls(target, at_ms=at_ms)  # type: ignore[call-arg]
+        if not target:
+            raise ValueError(f"{cls.__name__} needs a node")
+        return cls(target, at_ms=milliseconds_of(*words))  # type: ignore[call-arg]
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless there is such a node, and it can fail."""

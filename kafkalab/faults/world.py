@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
 from kafkalab.trace import Frame, Trace
-
-if TYPE_CHECKING:
-    from kafkalab.faults.fault import Fault
 
 
 @dataclass(slots=True)
@@ -85,7 +82,7 @@ class World(Protocol):
     @property
     def trace(self) -> Trace: ...
     @property
-    def faults(self) -> tuple[Fault, ...]: ...
+    def faults(self) -> Sequence[object]: ...
     @property
     def first_level(self) -> int: ...
     @property
