@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.links import Links
 from kafkalab.faults.world import Flight
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.frame_headers import both_headers
 from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node, no_requests
-from kafkalab.sim.links import Links
 from kafkalab.trace import Frame, error_of
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4

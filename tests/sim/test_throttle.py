@@ -63,7 +63,7 @@ def test_it_is_a_button_words_and_a_file() -> None:
 def test_an_explanation_tells_of_it() -> None:
     cluster = slowed(1_700)
     (event,) = (event for event in cluster.trace.events if event.name == "Throttle")
-    words = f"from 1 ms on one frame in 1,700 ms passes between b1 and {CLIENT} and b2 and {CLIENT} and b3 and {CLIENT}"
+    words = f"from 1 ms on one frame in 1,700 ms passes between {CLIENT} and b1 and {CLIENT} and b2 and {CLIENT} and b3"
     assert described(event, cluster) == words
 
 
