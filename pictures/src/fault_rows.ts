@@ -37,6 +37,7 @@ interface About {
 	target?: string;
 	detail?: string;
 	label?: string;
+	usual?: boolean; // its number is typed elsewhere
 }
 
 // The parts of the panel: side by side where there is room, else one at a time.
@@ -157,7 +158,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		return [
 			button({ label, title }),
 			variants.map((one) => button(one, String(detailOf(one.details)))),
-			number.length ? this.field(fault) : "",
+			number.length && !about.usual ? this.field(fault) : "",
 		];
 	}
 	private field({ press }: Fault) {
@@ -220,7 +221,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		return row(
 			"nodes",
 			what,
-			ofNode(kind).map((fault) => this.fault(fault, label, { target: id })),
+			ofNode(kind).map((fault) => this.fault(fault, label, { target: id, usual: true })),
 		);
 	}
 	private linkRow() {

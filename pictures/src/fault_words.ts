@@ -139,6 +139,21 @@ export const FAULT_WORDS = [
 		"variants": []
 	},
 	{
+		"press": "throttle",
+		"on": "link",
+		"label": "slow down",
+		"title": "Its links carry frames one by one, each way",
+		"details": [
+			"frame_ms"
+		],
+		"number": [
+			"frame_ms",
+			500
+		],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
 		"press": "advance",
 		"on": "clock",
 		"label": "advance",
