@@ -17,10 +17,10 @@ from kafkalab.course.lab07.scenario import (
     ended_at as ended_at,
     idle_for as idle_for,
     lab07 as lab07,
+    find_first_error as find_first_error,
     lost_request as lost_request,
     ninety_seconds as ninety_seconds,
     shelf as shelf,
-    told as told,
     told_at as told_at,
 )
 from kafkalab.course.lab08.scenario import (

@@ -11,7 +11,7 @@ from kafkalab.checks.check import ALLOWED, FORBIDDEN, VIOLATED, Finding
 from kafkalab.checks.view import view_of
 from kafkalab.client import exceptions
 from kafkalab.history.export import history_of
-from kafkalab.limits import QUOTE, quoted
+from kafkalab.limits import QUOTE, quote
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster
 
@@ -36,7 +36,7 @@ MEANINGS = {
 """
 
 
-def named(find: str | Iterable[str]) -> tuple[str, ...]:
+def parse_names(find: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names as a tuple, all anomalies of the checks for none. ValueError for an unknown name."""
     names = (find,) if isinstance(find, str) and find else tuple(find)
     for name in names:
@@ -45,7 +45,7 @@ def named(find: str | Iterable[str]) -> tuple[str, ...]:
         elif name not in MEANINGS:
             near = difflib.get_close_matches(name, MEANINGS, 1) if isinstance(name, str) and len(name) <= QUOTE else []
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(MEANINGS)}"
-            raise ValueError(f"no anomaly is called {quoted(name)}{hint}")
+            raise ValueError(f"no anomaly is called {quote(name)}{hint}")
     return names or tuple(BY_NAME)
 
 
@@ -63,7 +63,7 @@ def _check_exception(name: str) -> None:
     near = difflib.get_close_matches(name[:QUOTE], known, 1, 0.8)
     if near or not name.isidentifier():
         hint = f"; did you mean {near[0]!r}?" if near else f", as in '{FAILED}: ProducerFencedError'"
-        raise ValueError(f"no exception is called {quoted(name)}{hint}")
+        raise ValueError(f"no exception is called {quote(name)}{hint}")
 
 
 def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
@@ -76,7 +76,7 @@ def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
     for name in names:
         anomaly, exception = _parts(name)
         if anomaly == FAILED:
-            found += _failed(cluster, exception)
+            found += _find_failed(cluster, exception)
         elif anomaly in OF_PROGRAMS:
             found += OF_PROGRAMS[anomaly](cluster)
         elif anomaly != OTHER:
@@ -93,7 +93,7 @@ def allowed_in(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
     return tuple(f for result in checked for f in result.findings if f.policy == ALLOWED)
 
 
-def _failed(cluster: Cluster, exception: str = "") -> list[Finding]:
+def _find_failed(cluster: Cluster, exception: str = "") -> list[Finding]:
     ends = [e for e in cluster.trace.events if e.kind == "complete" and e.name == "program"]
     ends = [e for e in ends if exception in ("", e.data["exception"], e.data["error"])]
     texts = ((e, f"the program of {e.node} ended with {e.data['exception']} ({e.data['error']})") for e in ends)
@@ -104,7 +104,7 @@ def _failed(cluster: Cluster, exception: str = "") -> list[Finding]:
     return found
 
 
-def _stuck(cluster: Cluster) -> list[Finding]:
+def _find_stuck(cluster: Cluster) -> list[Finding]:
     alive = [p.node for p in cluster.scenario.programs if cluster.nodes[p.node].alive]
     waiting = [node for node in alive if node not in cluster.results]
     last = {node: max((e.step for e in cluster.trace.events if e.node == node), default=0) for node in waiting}
@@ -112,7 +112,7 @@ def _stuck(cluster: Cluster) -> list[Finding]:
     return [Finding(anomaly=STUCK, policy="forbidden", text=text.format(n), steps=(last[n],)) for n in waiting]
 
 
-def _refused(cluster: Cluster) -> list[Finding]:
+def _find_refused(cluster: Cluster) -> list[Finding]:
     found = []
     for event in cluster.trace.of("receive"):
         frame = event.data
@@ -122,4 +122,4 @@ def _refused(cluster: Cluster) -> list[Finding]:
     return found
 
 
-OF_PROGRAMS: dict[str, Callable[[Cluster], list[Finding]]] = {STUCK: _stuck, REFUSED: _refused}
+OF_PROGRAMS: dict[str, Callable[[Cluster], list[Finding]]] = {STUCK: _find_stuck, REFUSED: _find_refused}

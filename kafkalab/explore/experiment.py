@@ -14,7 +14,7 @@ from kafkalab.explore.fault_sequence import FaultSequence, faults_of
 from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future_of
 from kafkalab.faults.link import Heal
 from kafkalab.faults.node import Restart, Resume
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.kernel.kernel import no_collections
@@ -97,7 +97,7 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
         end = RUNAWAY
     except Exception as error:
         end = RAISED
-        cluster.results[""] = f"{type(error).__name__}: {truncated(error)}"
+        cluster.results[""] = f"{type(error).__name__}: {truncate(error)}"
     if read and end == ENDED:
         with suppress(StuckError, RunawayError):
             read_to_the_end(cluster)
@@ -109,12 +109,12 @@ def attempt(job: Job) -> Trial:
     """Make the run, apply the checks, and say what could go wrong next."""
     cluster, end = run_to_end(job.struck, job.read)
     try:
-        return _judged(job, cluster, end)
+        return _judge(job, cluster, end)
     finally:
         cluster.discard()
 
 
-def _judged(job: Job, cluster: Cluster, end: str) -> Trial:
+def _judge(job: Job, cluster: Cluster, end: str) -> Trial:
     if job.sequences and any(fault in cluster.unused_faults for fault in job.sequences[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
     findings = shown_in(cluster, end, job.find)

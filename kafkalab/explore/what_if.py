@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.explore.anomalies import FAILED, allowed_in, named
+from kafkalab.explore.anomalies import FAILED, allowed_in, parse_names
 from kafkalab.explore.experiment import run_to_end, shown_in
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop
@@ -95,7 +95,7 @@ class _Fate(NamedTuple):
 
 def _fate(cluster: Cluster, end: str, records: Collection[Record]) -> _Fate:
     """Judge a run: by how often `records` are in the logs where there are any, else by its transactions."""
-    names = tuple(name for name in named(()) if name != FAILED)
+    names = tuple(name for name in parse_names(()) if name != FAILED)
     anomalies = dict.fromkeys(f.anomaly for f in shown_in(cluster, end, names))
     verdict = ", ".join(anomalies) or CLEAN
     if not records:

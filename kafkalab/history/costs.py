@@ -107,7 +107,7 @@ class Costs:
 
 def costs_of(cluster: Cluster, size_of: SizeOf | None = None) -> Costs:
     """Count what this run has cost; without `size_of` no bytes are known."""
-    return _Counting(cluster, size_of or (lambda cluster, frame: -1)).costs
+    return _CostReader(cluster, size_of or (lambda cluster, frame: -1)).costs
 
 
 def _moments(trip: Trip) -> Iterator[tuple[int, int]]:
@@ -142,7 +142,7 @@ def _row(trips: list[Trip], entries: list[Entry], last: int, now_ms: int) -> dic
     }
 
 
-class _Counting:
+class _CostReader:
     """Reads a trace once."""
 
     def __init__(self, cluster: Cluster, size_of: SizeOf) -> None:

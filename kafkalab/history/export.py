@@ -48,7 +48,7 @@ def history_of(source: Cluster | Trace) -> History:
     for event in trace.events:
         if event.kind not in FLOWN:
             tables.add(event)
-    removed = tables.removed(source if isinstance(source, Cluster) else None)
+    removed = tables.collect_removed(source if isinstance(source, Cluster) else None)
     records, entries = tables.log_rows(removed)
     return History(
         operations=operations_of(trace),
@@ -133,7 +133,7 @@ class _Tables:
             read = Read(index=index, key=key, offset=offset, value=text_of(value), at_ms=event.at_ms, **same)
             self.reads.append(read)
 
-    def removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
+    def collect_removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
         """Return why and when records left the last leader's log; only a cluster knows what cleaning removed."""
         found: dict[Place, tuple[str, int]] = {}
         last_leader = {row.key: row.leader for row in self.leaders if row.leader}

@@ -16,7 +16,7 @@ from kafkalab.widgets.model.futures import Run
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
 from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.payload.growing import GrowingPayload
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.text import ALWAYS, is_shown
 
 RETRY_S = 0.02
@@ -67,7 +67,7 @@ class GrowingJourney(Journey):
         payload = {**self._growing.whole, "actions": source.do(self._actions)}
         self._begin(Run(cluster=source.cluster), payload, groups, 0)
         self.step = self._newest()
-        source.watch(self._changed)
+        source.watch(self._on_change)
 
     def _handlers(self) -> dict[str, Callable[[Content], None]]:
         return {**super()._handlers(), "more": self._send_since}
@@ -95,10 +95,10 @@ class GrowingJourney(Journey):
 
     # growing
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         """In the run's thread: grow, unless a press is under way, which does so itself."""
         if not self._lock.acquire(blocking=False):
-            self.source.later(RETRY_S, self._changed)
+            self.source.later(RETRY_S, self._on_change)
             return
         try:
             self._grow()
@@ -116,7 +116,7 @@ class GrowingJourney(Journey):
         if follow:
             with self._lock_property(step=(step := self._newest())):  # the browser is told with the part
                 self.step = step
-        text = packed({**part, "actions": actions})
+        text = pack({**part, "actions": actions})
         self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step, "was": was})
         if self._watched:
             self._plan_check()
@@ -143,7 +143,7 @@ class GrowingJourney(Journey):
         def send() -> None:
             self._grow()
             if isinstance(have, int) and 0 <= have <= len(self.payload["events"]):
-                text = packed({**self._growing.since(have), "actions": self.payload["actions"]})
+                text = pack({**self._growing.since(have), "actions": self.payload["actions"]})
                 self.send({"kind": "more", "from": have, "text": text, "step": self.step})
 
         with self._lock:
@@ -189,15 +189,15 @@ class GrowingJourney(Journey):
     def _check_now(self, snapshot: Cluster) -> None:
         """In a thread of its own: check the snapshot, and send what is found."""
         began_s = time.thread_time()
-        found = self._judged(snapshot)
+        found = self._judge(snapshot)
         self._checks_took_s = time.thread_time() - began_s
 
-        def told() -> None:
+        def take_verdict() -> None:
             self._check_planned, self._checked_s = False, time.monotonic()
             self.verdict = self._reports[0] = found
             self._plan_check()
 
-        self.source.do(told)
+        self.source.do(take_verdict)
 
     def _snapshot(self) -> Cluster:
         """In the run's thread: show what has happened, and return the cluster with a trace that does not grow."""
@@ -207,14 +207,14 @@ class GrowingJourney(Journey):
         cluster.trace = Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)
         return cluster
 
-    def _judged(self, snapshot: Cluster) -> dict[str, Any]:
+    def _judge(self, snapshot: Cluster) -> dict[str, Any]:
         return {"place": 0, "steps": snapshot.trace.steps, **report_of(snapshot)}
 
     def report(self) -> dict[str, Any]:
         """Return what all checks say of the run so far, with "place"; checked anew when events have come."""
         self._watched = True
         if self._reports.get(0, {}).get("steps") != self.source.cluster.trace.steps:
-            self._reports[0] = self._judged(self.source.do(self._snapshot))
+            self._reports[0] = self._judge(self.source.do(self._snapshot))
         self.verdict = self._reports[0]
         return self.verdict
 

@@ -37,7 +37,7 @@ class RecordedScenario:
     config: dict[str, Any] = field(default_factory=dict)
 
 
-class Known(NamedTuple):
+class KnownState(NamedTuple):
     """The state of a cluster that its frames have shown by now."""
 
     metadata: ClusterMetadata
@@ -54,12 +54,12 @@ class Recording(Cluster):
 
     why = "these frames were recorded before a running Kafka: they cannot be run again with a change"
 
-    def __init__(self, trace: Trace, known: Known) -> None:
+    def __init__(self, trace: Trace, known: KnownState) -> None:
         self.trace, self.start = trace, 0
         self.results = {}
         self.learn(known)
 
-    def learn(self, known: Known) -> None:
+    def learn(self, known: KnownState) -> None:
         """Replace what is known of the cluster: of a recording that goes on, more with time."""
         metadata, clients, brokers, profile = known
         topics: dict[str, int] = {}

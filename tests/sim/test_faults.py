@@ -385,7 +385,7 @@ def test_the_transaction_log_is_never_led_uncleanly(partition: str, leader: str)
     controller = Cluster(Scenario(topics={"out": 1}, rules_off=(CLEAN_ELECTION.name,))).controller
     info = PartitionInfo(leader="b1", leader_epoch=4, replicas=("b1", "b2", "b3"), isr=("b1",))
     controller.metadata = controller.metadata.with_partitions({partition: info}, ("b1", "b2", "b3"))
-    controller.lost("b1", -1)
+    controller.fence_broker("b1", -1)
     after = controller.metadata.partitions[partition]
     assert (after.leader, after.leader_epoch, after.isr) == (leader, 5, (leader or "b1",))
     assert controller.can_lead(partition, "b3") == (partition == "out-0")

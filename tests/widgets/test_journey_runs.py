@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import Known, Recording
+from kafkalab.sim.recording import KnownState, Recording
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Trace
 from kafkalab.widgets.model import journey as journey_module
@@ -114,7 +114,7 @@ def test_a_journey_needs_a_run_with_events() -> None:
 def test_a_journey_shows_what_was_recorded_once_a_frame_has_passed() -> None:
     cluster = Cluster(lab03())
     cluster.run()
-    known = Known(cluster.controller.metadata, ("app",), ("b1", "b2", "b3"), "4.x/TV2")
+    known = KnownState(cluster.controller.metadata, ("app",), ("b1", "b2", "b3"), "4.x/TV2")
 
     class Tap:
         """A tap that gives a recording of the frames by now."""

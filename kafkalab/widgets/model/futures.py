@@ -37,7 +37,7 @@ class Run:
     watch: Watch | None = None
 
 
-def finished(run: Scenario | Cluster | Recorded) -> Run:
+def finish(run: Scenario | Cluster | Recorded) -> Run:
     """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
     if isinstance(run, Scenario):
         return run_of(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.alternatives.presses import MOMENTS, SHARED, Run, pressed
+from kafkalab.alternatives.presses import MOMENTS, SHARED, Run, run_shared_press
 from kafkalab.alternatives.world import Entry
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.trace import Event
@@ -31,7 +31,7 @@ def panel_of(model: str, press: str, again: bool) -> Panel:
     A row has `step`, `at` (ms), `kind` (frame, append, state, crash, recover), `from`, `to`, `label`, `fate` and
     `text`, a sentence. `places` says for each of `PLACES` the step up to which it is shown, and whether it ever came.
     """
-    run = pressed(model, press, again)
+    run = run_shared_press(model, press, again)
     rows = rows_of(run)
     nodes = [{"id": n, "role": _role(run, n)} for n in run.nodes]
     ends = {name: f"{name} {state}" for name, state in run.parts.items()}
