@@ -22,7 +22,7 @@ from kafkalab.faults.fault import Fault, TimedFault
 from kafkalab.faults.frame import Delay
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, DeleteSegment, Roll
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.limits import list_names, quote
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault

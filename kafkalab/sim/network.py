@@ -209,8 +209,7 @@ class Network:
     # arriving
 
     def _deliver(self, frame: Frame) -> None:
-        node = self.kernel.nodes[frame.receiver]
-        quiet = self.quiet and not self.faults
+        node, quiet = self.kernel.nodes[frame.receiver], self.quiet and not self.faults
         if not quiet and not self._has_arrived(frame, node):
             return
         waiting = self._outstanding.get(frame.correlation_id)

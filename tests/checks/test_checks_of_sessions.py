@@ -11,7 +11,8 @@ from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_M
 from kafkalab.checks.all import check_all
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.storage import Compact
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Label, Operation

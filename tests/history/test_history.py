@@ -12,7 +12,8 @@ from kafkalab import lab03
 from kafkalab.checks.all import check_all
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.storage import Compact
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.faults.node import Crash
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.history.export import history_of
 from kafkalab.history.schema import Label, Poll, TxnEntry
 from kafkalab.protocol.cluster_metadata import ClusterMetadata

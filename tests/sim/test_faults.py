@@ -16,8 +16,9 @@ from kafkalab.faults.fault import Fault, TimedFault
 from kafkalab.faults.frame import Hold, Release, Reorder
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.protocol.cluster_metadata import PartitionInfo
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.sim.app import App

@@ -13,10 +13,11 @@ import pytest
 from kafkalab import lab03
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release, Reorder
-from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.link import Cut, Heal, Throttle
 from kafkalab.faults.node import Crash, NodeFault, Pause, Restart
-from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.registry import FAULTS, Possible, links_of, possible_faults, possible_faults_on
+from kafkalab.faults.storage import Compact
 from kafkalab.log.cleaned_transactions import CleanedTransactions
 from kafkalab.log.cleaner import would_clean
 from kafkalab.programs.groups import two_members
@@ -27,7 +28,8 @@ from kafkalab.sim.scenario import Scenario
 from tests.conformance.cleaning import Written
 
 DATA = Path(__file__).parents[2] / "data"
-HELD = lab03().with_faults(Hold("Produce#1"), Pause("b1", at_step=150), Crash("b2", at_step=160), Cut("b1", "b3", 140))
+SLOW_AND_CUT = Throttle("b1", "b2", 3, at_step=130), Cut("b1", "b3", 140)
+HELD = lab03().with_faults(Hold("Produce#1"), Pause("b1", at_step=150), Crash("b2", at_step=160), *SLOW_AND_CUT)
 SCENARIOS = {
     "lab 03": lab03(),
     "a group": two_members(),

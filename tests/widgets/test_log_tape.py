@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab import lab03, lab05, lab10
 from kafkalab.faults.node import Crash
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario

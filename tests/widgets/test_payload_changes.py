@@ -12,7 +12,7 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Hold, Release
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Pause, Restart, Resume
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario

@@ -23,7 +23,7 @@ from kafkalab.course.lab05.logs import (
 from kafkalab.course.lab05.picture import STEP_MS, scenario
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash, Pause, Resume
-from kafkalab.faults.partition import DeleteSegment, Roll
+from kafkalab.faults.storage import DeleteSegment, Roll
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
 from kafkalab.grading.schedules import AuditFinding, over_scenarios
 from kafkalab.grading.seeds import random_for, seed

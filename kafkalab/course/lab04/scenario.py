@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.partition import Compact, DeleteSegment, Roll
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import register_scenario, variant
 
