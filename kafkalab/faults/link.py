@@ -58,11 +58,6 @@ class LinkFault(TimedFault):
         return f"{','.join(nodes_of(self.a))}|{','.join(nodes_of(self.b))}"
 
     @classmethod
-    def targets(cls, world: World, target: str) -> Iterator[Fault]:
-        """Yield the fault of the link "b1|b2"."""
-        yield cls(*target.split("|"))
-
-    @classmethod
     def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
         """Return the fault of the links between two sides, of which the second may be all other nodes."""
         a, b = sides_of(target, nodes)
