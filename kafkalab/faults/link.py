@@ -214,7 +214,7 @@ class Throttle(LinkFault):
     kind = "throttle"
     details, number = ("frame_ms",), ("frame_ms", 500)
     words = Words(
-        label="slow down", title="Its links carry frames one by one, each way", chapter="{node} throttled",
+        label="slow", title="Its links carry frames one by one, each way", chapter="{node} throttled",
         event="One frame in {frame_ms} ms gets through between {pairs}.",
         explanation="from {at} ms on one frame in {frame_ms:,} ms passes between {sorted_pairs}",
     )  # fmt: skip
