@@ -39,7 +39,7 @@ def test_parts_have_all_rows_of_their_keys_in_their_order(buckets: int) -> None:
 
 def test_a_send_lies_with_its_key_and_what_else_clients_do_with_the_client() -> None:
     schema = arrow_schema("operations")
-    row = {name: None if schema.field(name).nullable else 0 for name in schema.names}
+    row: dict[str, object] = {name: None if schema.field(name).nullable else 0 for name in schema.names}
     row |= {name: "" for name in schema.names if schema.field(name).type == pa.string()}
     row |= {name: [] for name in schema.names if pa.types.is_list(schema.field(name).type)}
     rows = [row | {"function": f, "key": "in-0", "client": "p1"} for f in ("send", "commit")]

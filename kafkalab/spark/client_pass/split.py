@@ -50,12 +50,12 @@ class Split:
     def _number_transactions(self) -> None:
         columns = []
         for table in (self.records, self.seen):
-            text, client, number = (table.column(name) for name in ("txn", "client", "number"))
-            who, valid = self.names.codes(client), text.is_valid().to_numpy().astype(bool)
+            text = table.column("txn")
+            who, valid = self.names.codes(table.column("client")), text.is_valid().to_numpy().astype(bool)
             mine = np.full(len(who), self.names.number(""), np.int64)
             unclaimed = np.flatnonzero(valid & (who == mine))
             mine[unclaimed] = self.names.codes(text.take(pa.array(unclaimed)))
-            columns.append((longs(table, "run"), who, integers(number), mine, valid))
+            columns.append((longs(table, "run"), who, integers(table.column("number")), mine, valid))
         calls = self.calls
         who, number = self.names.codes(calls.column("client")), longs(calls, "transaction")
         nothing = np.full(len(who), self.names.number(""), np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +125,7 @@ class Log:
 
     def __init__(self, table: pa.Table, names: Names) -> None:
         removed = names.codes(table.column("removed"))
-        gone = removed == names.number("truncated")
+        gone: Flags = removed == names.number("truncated")
         keep = np.flatnonzero(~gone)
         self.truncated = table.filter(pa.array(gone))
         if len(keep) < len(removed):
@@ -140,12 +139,13 @@ class Log:
         self.group, self.removed = group[order], removed[order]
         self.pid, self.epoch = longs(table, "producer_id")[order], longs(table, "producer_epoch")[order]
         self.sequence, self.at_ms = longs(table, "sequence")[order], longs(table, "at_ms")[order]
-        self.transactional = longs(table, "transactional")[order] > 0
+        self.transactional: Flags = longs(table, "transactional")[order] > 0
         control = names.codes(table.column("control"))[order]
-        self.marker, self.abort = control != names.number(""), control == names.number("ABORT")
+        self.marker: Flags = control != names.number("")
+        self.abort: Flags = control == names.number("ABORT")
         self.place = self.group * PLACE + self.offset
         whole = isinstance(order, slice)
-        self.values: Any = table.column("value") if whole else table.column("value").take(pa.array(order))
+        self.values = table.column("value") if whole else table.column("value").take(pa.array(order))
         self.table, self.at = table, np.arange(table.num_rows)[order]
         self.names = names
         self._group_of: dict[tuple[int, int], int] = {}
@@ -162,10 +162,10 @@ class Log:
         found[order] = np.where(behind >= 0, order[behind], -1)
         found[self.marker | ~self.transactional] = -1
         self.ended_by: Longs = found
-        self.aborted = (found >= 0) & self.abort[found]
-        committed = (found >= 0) & ~self.abort[found]
-        self.final = ~self.marker & (committed | ~self.transactional)
-        self.known = self.final & (self.removed == self.names.number(""))
+        self.aborted: Flags = (found >= 0) & self.abort[found]
+        committed: Flags = (found >= 0) & ~self.abort[found]
+        self.final: Flags = ~self.marker & (committed | ~self.transactional)
+        self.known: Flags = self.final & (self.removed == self.names.number(""))
 
     def rows(self, places: Longs) -> pa.Table:
         return self.table.take(pa.array(self.at[places]))
@@ -179,8 +179,7 @@ class Log:
     @cached_property
     def data(self) -> Flags:
         """A mask of the records that are no markers, and of a topic that is not internal."""
-        found: Flags = ~self.marker & ~self.of_topics(*INTERNAL_TOPICS)
-        return found
+        return ~self.marker & ~self.of_topics(*INTERNAL_TOPICS)
 
     @cached_property
     def keyed(self) -> Flags:

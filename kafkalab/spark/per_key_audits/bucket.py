@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -124,5 +123,4 @@ class Bucket:
         what = pc.binary_join_element_wise(asked.column("value"), asked.column("key"), "/")
         value = pc.cast(asked.column("offset"), pa.string())
         asked = asked.drop_columns(["key", "value", "offset"])
-        found: Any = asked.append_column("record_key", what).append_column("value", value)
-        return found
+        return asked.append_column("record_key", what).append_column("value", value)

@@ -123,7 +123,8 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
         return pa.schema([schema.field(name) for name in columns]).empty_table()
     opened = [place_of(path).resolve() for path in paths]
     found = ds.dataset([path for _, path in opened], filesystem=opened[0][0], partitioning=None)
-    return found.to_table(columns=list(columns), filter=wanted, use_threads=False)
+    rows: pa.Table = found.to_table(columns=list(columns), filter=wanted, use_threads=False)
+    return rows
 
 
 def _worker(

@@ -199,7 +199,7 @@ class Owners:
         pid, epoch = np.where(free, log.pid, -1), np.where(free, log.epoch, -1)
         return np.where(self.why >= 0, groups(log.run, free.astype(np.int64), self.client, self.number, pid, epoch), -1)
 
-    def names_of(self, rows: Longs) -> Any:
+    def names_of(self, rows: Longs) -> pa.Array:
         """Return the name of each record's transaction, as in checks/transactions.py; null outside one."""
         free, log = self.why[rows] == UNCLAIMED, self.log
         pid, epoch = (pc.cast(pa.array(of[rows[free]]), pa.string()) for of in (log.pid, log.epoch))

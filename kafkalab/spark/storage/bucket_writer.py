@@ -45,8 +45,8 @@ def writer(folder: Place, table: str, bucket: str, buckets: int) -> Work:
                     files.add(f"{bucket}={number}" if buckets else "", rows)
         del batches
         give_back()
-        rows = [{"path": f"{table}/{path}", "bytes": size, "rows": count} for path, size, count in files.done]
-        yield pa.RecordBatch.from_pylist(rows, FILES)
+        written = [{"path": f"{table}/{path}", "bytes": size, "rows": count} for path, size, count in files.done]
+        yield pa.RecordBatch.from_pylist(written, FILES)
 
     return write
 
@@ -87,7 +87,7 @@ class Files:
         self.whole = ExitStack()
         self.waiting: dict[str, list[pa.Table]] = {}
         self.rows: dict[str, int] = {}
-        self.open: dict[str, tuple[Any, Any]] = {}
+        self.open: dict[str, tuple[pa.NativeFile, pq.ParquetWriter]] = {}
         self.written: dict[str, int] = {}
         self.done: list[tuple[str, int, int]] = []
 

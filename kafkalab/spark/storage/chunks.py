@@ -17,7 +17,7 @@ from kafkalab.spark.storage.schemas import TABLES, arrow_schema
 PART = "part-{:05}.parquet"
 
 
-def write_chunk(folder: Path, number: int, tables: dict[str, dict[str, list[Any]]], buckets: int) -> None:
+def write_chunk(folder: Path, number: int, tables: dict[str, dict[str, list[object]]], buckets: int) -> None:
     """Write the rows of a chunk; each table has its columns by name, all but `run`. A chunk may be written again."""
     for table, columns in tables.items():
         count = len(next(iter(columns.values())))

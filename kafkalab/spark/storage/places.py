@@ -93,7 +93,7 @@ class Place:
     def is_file(self) -> bool:
         system, path = self.resolve()
         with _explain_errors(self):
-            return bool(system.get_file_info(path).type == FileType.File)
+            return system.get_file_info(path).type == FileType.File
 
     def files(self) -> dict[str, int]:
         """Return the bytes of each file in this folder and below, by its path from here, in the order of the paths."""
@@ -120,7 +120,7 @@ class Place:
             return max((one.mtime_ns / 1e9 for one in found if one.type == FileType.File), default=time.time())
         return time.time()
 
-    def open(self) -> Any:
+    def open(self) -> pa.NativeFile:
         """Open a file to read it. FileNotFoundError where there is none."""
         system, path = self.resolve()
         with _explain_errors(self):
@@ -139,7 +139,7 @@ class Place:
             raise ValueError(f"{self} is damaged: it is no JSON, or was cut off") from None
 
     @contextmanager
-    def whole(self) -> Iterator[Any]:
+    def whole(self) -> Iterator[pa.NativeFile]:
         """A new file to write to, with its folder: at the end it is there, whole; after an error it is not.
 
         On this machine it gets its name at the end. A store like S3 has no rename, and shows no file before its end.

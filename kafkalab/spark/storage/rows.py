@@ -60,7 +60,7 @@ def rows_of_table(name: str, table: pa.Table) -> list[Any]:
     return list(map(partial(tuple.__new__, ROWS[name]), zip(*columns, strict=True)))
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def _values(column: pa.ChunkedArray) -> list[object]:
     """The column as Python objects, by way of numpy, which is several times faster than `to_pylist`."""
     if pa.types.is_list(column.type):
         return [tuple(cell) for cell in column.to_pylist()]

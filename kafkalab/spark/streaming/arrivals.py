@@ -12,7 +12,19 @@ from typing import Annotated, Any, NamedTuple
 from kafkalab.checks.needs import LACKS
 from kafkalab.checks.view import END_MS, PREPARED
 from kafkalab.history.history import History
-from kafkalab.history.schema import Flag, Int, Label, LogRecord, Long, NullableText, Operation, Text, Texts, TxnEntry
+from kafkalab.history.schema import (
+    Flag,
+    HistoryRow,
+    Int,
+    Label,
+    LogRecord,
+    Long,
+    NullableText,
+    Operation,
+    Text,
+    Texts,
+    TxnEntry,
+)
 
 ARRIVALS = "arrivals"
 END_STEP = 1 << 62
@@ -54,7 +66,9 @@ ORDER = ("operations", "transactions", "log", "watermarks", "labels")
 
 FUNCTIONS = ("send", "offsets", "commit", "abort")
 """The operations that arrive."""
-SAME = {kind: [name for name in NAMES if name in kind._fields] for kind in (LogRecord, Operation, TxnEntry)}
+SAME: dict[type[HistoryRow], list[str]] = {
+    kind: [name for name in NAMES if name in kind._fields] for kind in (LogRecord, Operation, TxnEntry)
+}
 """The columns that such a row and its arrival have."""
 STATES = {outcome: state for state, outcome in PREPARED.items()}
 
@@ -80,7 +94,7 @@ def arrival_of(run: int, table: str, row: Any) -> Arrival | None:
     return Arrival(run=run, rank=ORDER.index(table), **{**same, **other})
 
 
-def _other(table: str, row: Any) -> dict[str, Any] | None:
+def _other(table: str, row: Any) -> dict[str, object] | None:
     """Return what an arrival has under another name, or otherwise, than its row; None if the row does not arrive."""
     if table == "operations" and row.function in FUNCTIONS:
         call = row.index if row.type == "invoke" else row.invocation
@@ -98,7 +112,7 @@ def _other(table: str, row: Any) -> dict[str, Any] | None:
     return None
 
 
-def history_of_arrivals(rows: Iterable[Any], lacks: Iterable[str]) -> History:
+def history_of_arrivals(rows: Iterable[Arrival], lacks: Iterable[str]) -> History:
     """Return the operations, records and entries that these arrivals are, as checks look at them."""
     log, operations, entries = list[LogRecord](), list[Operation](), list[TxnEntry]()
     for row in rows:
@@ -108,16 +122,16 @@ def history_of_arrivals(rows: Iterable[Any], lacks: Iterable[str]) -> History:
             entries.append(TxnEntry(**_same(TxnEntry, row) | {"state": STATES.get(row.state, row.state)}))
         else:
             invocation = -1 if row.state == "invoke" else row.call
-            other = {"type": row.state, "function": row.kind, "index": row.call, "invocation": invocation}
-            operations.append(Operation(**other, **_same(Operation, row)))
+            operation = Operation(type=row.state, function=row.kind, index=row.call, invocation=invocation)
+            operations.append(operation._replace(**_same(Operation, row)))
     labels = tuple(Label(LACKS, table) for table in lacks)
     return History(log=tuple(log), operations=tuple(operations), transactions=tuple(entries), labels=labels)
 
 
-def _same(kind: Any, row: Any) -> dict[str, Any]:
+def _same(kind: type[HistoryRow], row: Arrival) -> dict[str, Any]:
     return {name: getattr(row, name) for name in SAME[kind]}
 
 
-def place_of(row: Any) -> tuple[int, int, str, int]:
+def place_of(row: Arrival) -> tuple[int, int, str, int]:
     """Return the place of an arrival in the order of its run."""
     return row.step, row.rank, row.key, row.offset

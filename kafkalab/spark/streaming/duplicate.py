@@ -9,6 +9,7 @@ from kafkalab.checks.check import Finding
 from kafkalab.checks.duplicate import duplicate
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, Operation
+from kafkalab.spark.streaming.arrivals import Arrival
 from kafkalab.spark.streaming.watch import Limits
 
 COPIES_KEPT = 16
@@ -22,7 +23,7 @@ class Duplicate:
         self.sent: dict[str, int] = kept[0] if kept else {}
         self.copies: list[list[int]] = kept[1] if kept else []
 
-    def take(self, row: Any) -> Iterator[Finding]:
+    def take(self, row: Arrival) -> Iterator[Finding]:
         if row.kind == "send":
             if row.state == "invoke":
                 who = str(row.producer_id)
@@ -44,7 +45,7 @@ class Duplicate:
             if not self.sent[who]:
                 del self.sent[who]
 
-    def _history(self, key: str, value: str) -> History:
+    def _history(self, key: str, value: str | None) -> History:
         log = [LogRecord(key=key, offset=offset, value=value, step=step, producer_id=producer_id)
                for offset, step, producer_id in self.copies]  # fmt: skip
         send = Operation(type="invoke", function="send", key=key, value=value)

@@ -14,7 +14,7 @@ from kafkalab.checks.needs import NEEDS as NEEDS_OF_CHECKS
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.streaming import waiting
-from kafkalab.spark.streaming.arrivals import place_of
+from kafkalab.spark.streaming.arrivals import Arrival, place_of
 from kafkalab.spark.streaming.duplicate import Duplicate
 from kafkalab.spark.streaming.torn_transaction import TornTransaction
 from kafkalab.spark.streaming.watch import Limits, Watch
@@ -57,10 +57,10 @@ class Group:
         self.lacks: list[str] = kept.get("lacks", [])
         self.watches = self._watches(kept)
 
-    def take(self, rows: Iterable[Any]) -> Iterator[Finding]:
+    def take(self, rows: Iterable[Arrival]) -> Iterator[Finding]:
         """Return the findings that these rows, in any order, make certain; they follow the rows of previous calls."""
         for row in sorted(rows, key=place_of):
-            if row.kind == "lacks":
+            if row.kind == "lacks" and row.value:
                 yield from self._lack(row.value)
             for watch in self.watches.values():
                 yield from watch.take(row)
@@ -70,7 +70,7 @@ class Group:
         kept = {name: watch.save_state() for name, watch in self.watches.items()}
         return json.dumps({"lacks": self.lacks, **kept}, separators=(",", ":"))
 
-    def _watches(self, kept: dict[str, Any]) -> dict[str, Watch]:
+    def _watches(self, kept: dict[str, object]) -> dict[str, Watch]:
         return {
             name: watch(self.limits, self.lacks, kept.get(name))
             for name, watch in WATCHES[self.kind].items()
@@ -88,7 +88,7 @@ class Group:
                 yield Finding(anomaly=name, policy=UNKNOWN, text=f"the history lacks {table}")
 
 
-def parts_of(row: Any) -> tuple[str, ...]:
+def parts_of(row: Arrival) -> tuple[str, ...]:
     """Return the groups that a row is given to."""
     if row.kind in TO_ALL:
         return tuple(f"{kind} {share}" for kind in (PRODUCER, KEY) for share in range(SHARES))
@@ -100,9 +100,9 @@ def parts_of(row: Any) -> tuple[str, ...]:
     return mine, f"{VALUE} {row.key} {row.value}"
 
 
-def watch_arrivals(arrivals: Iterable[Any], limits: Limits) -> list[tuple[int, Finding]]:
+def watch_arrivals(arrivals: Iterable[Arrival], limits: Limits) -> list[tuple[int, Finding]]:
     """Run and finding of all that is in these arrivals, in pure Python: what a stream of them must find, too."""
-    groups: dict[tuple[int, str], list[Any]] = {}
+    groups: dict[tuple[int, str], list[Arrival]] = {}
     for row in arrivals:
         for part in parts_of(row):
             groups.setdefault((row.run, part), []).append(row)

@@ -52,7 +52,7 @@ class _Audits(StatefulProcessor):
         self.shares = handle.getValueState("kept", STATE)
         self.values = handle.getValueState("values", STATE, self.limits.window_ms)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         run, part = key
         kept = self.values if part.startswith(f"{VALUE} ") else self.shares
         before = kept.get()

@@ -8,7 +8,7 @@ kept, so that each arrival is judged a few times at most.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from kafkalab.checks.check import Finding
 from kafkalab.checks.torn_transaction import torn_transaction
@@ -26,6 +26,17 @@ IDLE_MS = 3_600_000
 LOGGED = ("entry", "decision", "marker")
 
 
+class Seen(TypedDict):
+    """What is known of a producer id; `at_ms` is when it was seen last."""
+
+    rows: list[list[Any]]
+    judged: int
+    open: list[str]
+    forgotten: int
+    told: list[str]
+    at_ms: int
+
+
 class TornTransaction:
     """By producer id: its `rows`, how many of them were `judged`, the keys that are `open`, how many decisions were
     forgotten, what was `told`, and when it was seen last."""
@@ -33,9 +44,9 @@ class TornTransaction:
     def __init__(self, limits: Limits, lacks: Sequence[str] = (), kept: Any = None) -> None:
         self.lacks = lacks
         self.now_ms: int = kept[0] if kept else 0
-        self.seen: dict[str, dict[str, Any]] = kept[1] if kept else {}
+        self.seen: dict[str, Seen] = kept[1] if kept else {}
 
-    def take(self, row: Any) -> Iterator[Finding]:
+    def take(self, row: Arrival) -> Iterator[Finding]:
         """A tear is told again when more of the transaction has ended."""
         if row.kind == "clock":
             yield from self._judge_all(row.at_ms)
@@ -46,8 +57,8 @@ class TornTransaction:
         """Everything that still matters."""
         return [self.now_ms, self.seen]
 
-    def _take(self, row: Any) -> Iterator[Finding]:
-        new: dict[str, Any] = {"rows": [], "judged": 0, "open": [], "forgotten": 0, "told": []}
+    def _take(self, row: Arrival) -> Iterator[Finding]:
+        new = Seen(rows=[], judged=0, open=[], forgotten=0, told=[], at_ms=0)
         one = self.seen.setdefault(str(row.producer_id), new)
         one["at_ms"] = self.now_ms
         if row.kind == "record":
@@ -70,7 +81,7 @@ class TornTransaction:
             if not one["open"] and self.now_ms - one["at_ms"] > IDLE_MS:
                 del self.seen[who]
 
-    def _judge(self, producer_id: int, one: dict[str, Any]) -> Iterator[Finding]:
+    def _judge(self, producer_id: int, one: Seen) -> Iterator[Finding]:
         """Yield what the check finds in this producer id's rows and has not found before; then forget old rows."""
         rows = [Arrival(*row) for row in one["rows"]]
         view = view_of(history_of_arrivals(rows, self.lacks), {producer_id: one["forgotten"]})

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafkalab.checks.check import REPORTED, Finding
+from kafkalab.spark.streaming.arrivals import Arrival
 from kafkalab.spark.streaming.watch import Limits
 
 OPEN_TOO_LONG, LSO_STUCK = "open too long", "LSO stuck"
@@ -25,10 +26,10 @@ class Waiting:
 
     def __init__(self, limits: Limits, lacks: Sequence[str] = (), kept: Any = None) -> None:
         self.limit_ms: int = getattr(limits, self.limit)
-        self.waiting: dict[str, list[Any]] = kept or {}
+        self.waiting: dict[str, list[int]] = kept or {}
         self.due_ms = self._next()
 
-    def take(self, row: Any) -> Iterator[Finding]:
+    def take(self, row: Arrival) -> Iterator[Finding]:
         """Yield what has waited for more than the limit at the time of `row`; then note the row itself."""
         if self.due_ms is not None and row.at_ms > self.due_ms:
             yield from self._late(row.at_ms)
@@ -38,11 +39,11 @@ class Waiting:
         """Return what waits, by name."""
         return self.waiting
 
-    def note(self, row: Any) -> None:
+    def note(self, row: Arrival) -> None:
         """Note what begins or ends with this row."""
         raise NotImplementedError
 
-    def begin(self, name: str, offset: int, row: Any) -> None:
+    def begin(self, name: str, offset: int, row: Arrival) -> None:
         """From the time of `row` on this waits; whatever waited under that name does not any more."""
         self.waiting[name] = [offset, row.at_ms, row.step, False]
         due = row.at_ms + self.limit_ms
@@ -75,7 +76,7 @@ class OpenTooLong(Waiting):
     anomaly, limit = OPEN_TOO_LONG, "open_ms"
     text = "{key} waits for producer {producer_id} since offset {offset}, for more than {limit_ms} ms"
 
-    def note(self, row: Any) -> None:
+    def note(self, row: Arrival) -> None:
         place = f"{row.producer_id} {row.key}"
         if row.kind == "marker":
             self.end(place)
@@ -89,7 +90,7 @@ class LsoStuck(Waiting):
     anomaly, limit = LSO_STUCK, "stuck_ms"
     text = "the last stable offset of {key} is {offset} for more than {limit_ms} ms, and records wait"
 
-    def note(self, row: Any) -> None:
+    def note(self, row: Arrival) -> None:
         if row.kind != "watermark":
             return
         if row.high_watermark <= row.last_stable_offset:

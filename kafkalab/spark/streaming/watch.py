@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kafkalab.checks.check import Finding
+from kafkalab.spark.streaming.arrivals import Arrival
 
 LONGEST_MS = 70_000
 """transaction.timeout.ms is 60 s, and the coordinator looks every 10 s: what is open for longer asks for a look."""
@@ -34,7 +35,7 @@ class Limits:
 class Watch(Protocol):
     """One audit of one group of arrivals: what it has seen so far, as far as it still matters."""
 
-    def take(self, row: Any) -> Iterator[Finding]:
+    def take(self, row: Arrival) -> Iterator[Finding]:
         """Return the findings that this row (an `Arrival`, or a Spark row of one) makes certain, each once."""
         ...
 
