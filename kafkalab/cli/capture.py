@@ -10,12 +10,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.history_place import history_place
 from kafkalab.limits import place_of, quote, truncate, whole_number
 from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
+
+if TYPE_CHECKING:
+    from kafkalab.wire.capture.reading import Chunk, LogKnowledge
+    from kafkalab.wire.capture.source import Source
+    from kafkalab.wire.capture.state import CaptureState
+
+    Say = Callable[[CaptureState], None]
+    Chunks = Callable[[Source, CaptureState, LogKnowledge], Iterator[Chunk]]
 
 PROGRESS_S = 1.0
 ROUND_S = 1
@@ -92,7 +100,7 @@ def _start(text: str) -> str:
         raise CommandLineError(f"--from earliest, an offset or a time, not {quote(text)}") from None
 
 
-def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
+def _state(folder: Path, source: Source, topics: list[str], start: str) -> CaptureState:
     """The state of the capture in the folder, or of a new one."""
     from kafkalab.spark.storage.chunks import remove_after
     from kafkalab.spark.storage.history_files import INDEX, fitting_buckets
@@ -120,7 +128,7 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
     return state
 
 
-def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: int, say: Any) -> NoReturn:
+def _follow(folder: Path, source: Source, asked: tuple[list[str], str], seconds: int, say: Say) -> NoReturn:
     """Write what arrives, round by round. A round that fails is taken up from what was saved; its reason is said once.
     """
     from kafkalab.wire.capture.capture import read_round
@@ -142,7 +150,9 @@ def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: in
         time.sleep(seconds)
 
 
-def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterator[Any]], known: Any, say: Any) -> None:
+def _read(
+    folder: Path, source: Source, state: CaptureState, chunks_of: Chunks, known: LogKnowledge, say: Say
+) -> None:
     """Write each chunk, then the state that says so."""
     from kafkalab.spark.storage.chunks import write_chunk
 
@@ -158,7 +168,7 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
         _save(folder, state)
 
 
-def _collect_known(folder: Path) -> Any:
+def _collect_known(folder: Path) -> LogKnowledge:
     """Return what the entries of the transaction log that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
     from kafkalab.wire.capture.reading import LogKnowledge
@@ -168,7 +178,7 @@ def _collect_known(folder: Path) -> Any:
     return known
 
 
-def _save(folder: Path, state: Any) -> None:
+def _save(folder: Path, state: CaptureState) -> None:
     """Write the state whole, or not at all."""
     unfinished = folder / f"_{CAPTURE}"
     unfinished.write_text(json.dumps(state.as_json(), indent=1) + "\n", encoding="utf-8")
@@ -176,11 +186,11 @@ def _save(folder: Path, state: Any) -> None:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
+def _progress(quiet: bool) -> Iterator[Say]:
     """A function that replaces the line of progress on stderr, at most once a second."""
     shown = [0.0]
 
-    def say(state: Any) -> None:
+    def say(state: CaptureState) -> None:
         if quiet or time.monotonic() - shown[0] < PROGRESS_S:
             return
         shown[0] = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.client.exceptions import KafkaError
@@ -14,6 +14,8 @@ from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Program, Scenario
+
+Answer = TypeVar("Answer")
 
 
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +64,13 @@ def log_of(cluster: Cluster, partition: str) -> PartitionLog:
         raise CommandLineError(str(error)) from None
 
 
-def answer(step: Coroutine[Any, Any, Any]) -> Any:
+def answer(step: Coroutine[object, None, Answer]) -> Answer:
     """Return what the coroutine returns; awaiting a client's method outside of a program drives the cluster."""
     try:
         step.send(None)
     except StopIteration as end:
-        return end.value
+        found: Answer = end.value
+        return found
     except KafkaError as error:
         raise CommandLineError(f"{type(error).__name__}: {error}") from None
     except (StuckError, RunawayError) as error:
@@ -83,6 +86,6 @@ def free_name(cluster: Cluster) -> str:
     return name
 
 
-def with_admin(scenario: Scenario, node: str, program: str, arguments: dict[str, Any]) -> Scenario:
+def with_admin(scenario: Scenario, node: str, program: str, arguments: dict[str, object]) -> Scenario:
     """Return the scenario with an administrator more, who runs `program` on the node."""
     return replace(scenario, programs=(*scenario.programs, Program(node, program, arguments)))

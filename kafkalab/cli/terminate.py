@@ -47,8 +47,7 @@ def terminate_now(cluster: Cluster, options: argparse.Namespace) -> Text:
 
 def _describe(cluster: Cluster, node: str, tid: str) -> TransactionDescription:
     """Describe the id; CommandLineError for one that no coordinator knows. (Kafka's tool would create it.)"""
-    found: TransactionDescription = answer(cluster.client(node).admin().describe_transactions([tid]))[tid]
-    return found
+    return answer(cluster.client(node).admin().describe_transactions([tid]))[tid]
 
 
 def _format(at_ms: int, tid: str, before: TransactionDescription, after: TransactionDescription, as_json: bool) -> Text:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kafkalab.client.exceptions import exception_for
-from kafkalab.client.promise import Promise
+from kafkalab.client.promise import Promise, T
 from kafkalab.client.transaction_manager.error_reactions import APIS, Reaction, reaction
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
@@ -48,7 +48,7 @@ class ClientPort(Protocol):
     def request(
         self,
         to: str,
-        body: Any,
+        body: object,
         answered: Callable[[Any], None],
         *,
         timeout_ms: int,
@@ -65,7 +65,7 @@ class ClientPort(Protocol):
 
     def promise(self) -> Promise[Any]: ...
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]: ...
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Promise[T]: ...
 
 
 class Connection:
@@ -203,7 +203,7 @@ class Connection:
         self,
         key_type: int,
         key: str,
-        body: Any,
+        body: object,
         error_of: Callable[[Any], Error],
         stop: Callable[[], bool] = lambda: False,
         first_backoff_ms: int = 0,

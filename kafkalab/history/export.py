@@ -99,14 +99,15 @@ class _Tables:
             self.appends.setdefault((event.name, offset, batch.leader_epoch), (event, batch, i))
 
     def _truncate(self, event: Event) -> None:
-        key, offset = event.data["partition"], event.data["offset"]
+        key: str = event.data["partition"]
+        offset: int = event.data["offset"]
         held = self.replicas.get((event.node, key), {})
         for known in [o for o in held if o >= offset]:
             del held[known]
         self.cuts.setdefault(key, []).append((offset, event.step))
 
     def _watermark(self, event: Event) -> None:
-        key = event.data["partition"]
+        key: str = event.data["partition"]
         led = self.led.get(key, Leader())
         mark = {name: event.data[name] for name in ("high_watermark", "last_stable_offset")}
         leads, when = led.leader == event.node, {"step": event.step, "at_ms": event.at_ms}
@@ -114,8 +115,10 @@ class _Tables:
         self.watermarks.append(row)
 
     def _metadata(self, event: Event) -> None:
-        epochs, led = event.data["leader_epochs"], self.led
-        for key, leader in event.data["leaders"].items():
+        epochs: dict[str, int] = event.data["leader_epochs"]
+        leaders: dict[str, str] = event.data["leaders"]
+        led = self.led
+        for key, leader in leaders.items():
             known = led.get(key)
             if known is None or known.leader_epoch != epochs[key] or known.leader != leader:
                 led[key] = row = Leader(key, leader, epochs[key], event.step, event.at_ms)
@@ -249,6 +252,6 @@ def _refusing(cluster: Cluster) -> list[str]:
     return [key for key, state in held if state.is_under_min_isr(key)]
 
 
-def text_of(value: Any) -> str | None:
+def text_of(value: object) -> str | None:
     """Return a record's value as the tables have it."""
     return value if value is None or isinstance(value, str) else str(value)

@@ -13,7 +13,7 @@ from kafkalab.client.config.config_def import configure
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
-from kafkalab.client.promise import Promise
+from kafkalab.client.promise import Promise, T
 from kafkalab.limits import quote
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID
@@ -74,7 +74,7 @@ class SimPort:
     def request(
         self,
         to: str,
-        body: Any,
+        body: object,
         answered: Callable[[Any], None],
         version: int | None = None,
         timeout_ms: int = 0,
@@ -87,13 +87,13 @@ class SimPort:
         if getattr(body, "enable_2pc", False):
             version = TWO_PHASE_VERSION
 
-        def with_cause(response: Any, step: int) -> None:
+        def with_cause(response: object, step: int) -> None:
             self.cause = step
             answered(response)
 
         self.network.request(self.node, to, body, with_cause, self.cause, False, version, timeout_ms)
 
-    def _is_transactional(self, body: Any) -> bool:
+    def _is_transactional(self, body: object) -> bool:
         """Return whether the request's version depends on transaction.version; at level 0 every Produce's does."""
         return getattr(body, "transactional_id", None) is not None or self.level.transaction_version == 0
 
@@ -118,7 +118,7 @@ class SimPort:
     def promise(self) -> Promise[Any]:
         return self.kernel.promise()
 
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> Promise[Any]:
+    def spawn(self, coroutine: Coroutine[Any, Any, T]) -> Promise[T]:
         return self.kernel.drive(self.node, coroutine)
 
 
@@ -142,7 +142,7 @@ class App:
         """
         return Producer(self.port, producer_config(self.port.profile, **config))
 
-    def consumer(self, **config: Any) -> Consumer:
+    def consumer(self, **config: object) -> Consumer:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
         node = self.port.kernel.nodes[self.name]
         node.consumers += 1
@@ -150,7 +150,7 @@ class App:
         consumer.name = f"{self.name}/consumer-{node.consumers}"
         return consumer
 
-    def ask(self, to: str, body: Any, version: int | None = None, timeout_ms: int = 0) -> Promise[Any]:
+    def ask(self, to: str, body: object, version: int | None = None, timeout_ms: int = 0) -> Promise[Any]:
         """Send one request to broker `to`, in `version` if given; return the promise of its response (None if lost).
 
         It is given up after `timeout_ms`, or 30 s where 0 is given; below 0 never.

@@ -6,7 +6,7 @@ retried inside follows Java's handlers: `DescribeTransactionsHandler`, `AbortTra
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,15 +26,16 @@ from kafkalab.client.exceptions import (
     TransactionalIdNotFoundError,
     exception_for,
 )
+from kafkalab.client.promise import T
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
-from kafkalab.protocol.messages.describe_cluster import DescribeCluster
-from kafkalab.protocol.messages.describe_producers import ActiveProducer, DescribeProducers
-from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
+from kafkalab.protocol.messages.create_topics import CreateTopics, CreateTopicsResponse, NewTopic
+from kafkalab.protocol.messages.describe_cluster import DescribeCluster, DescribeClusterResponse
+from kafkalab.protocol.messages.describe_producers import ActiveProducer, DescribeProducers, DescribeProducersResponse
+from kafkalab.protocol.messages.describe_transactions import DescribeTransactions, DescribeTransactionsResponse
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
-from kafkalab.protocol.messages.list_transactions import ListTransactions
+from kafkalab.protocol.messages.list_transactions import ListTransactions, ListTransactionsResponse
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.protocol.partitions import topic_of
 
@@ -60,13 +61,13 @@ class Admin:
 
     async def describe_cluster(self) -> ClusterDescription:
         """Return the live brokers, as some broker knows them."""
-        response = await self._within("describe_cluster", self._ask_any(DescribeCluster()))
+        response: DescribeClusterResponse = await self._within("describe_cluster", self._ask_any(DescribeCluster()))
         return ClusterDescription(response.cluster_id, response.controller, response.brokers)
 
     async def create_topics(self, new_topics: Iterable[NewTopic], validate_only: bool = False) -> None:
         """Create topics, or only check them (`validate_only`). The first one that fails raises its exception."""
         request = CreateTopics(topics=tuple(new_topics), validate_only=validate_only)
-        response = await self._within("create_topics", self._ask_any(request))
+        response: CreateTopicsResponse = await self._within("create_topics", self._ask_any(request))
         for name, error in response.errors.items():
             _raise(error, f"create_topics({name!r})", name)
 
@@ -78,7 +79,8 @@ class Admin:
         body = DescribeTransactions(transactional_ids=(tid,))
         answer = await self.connection.ask_coordinator(TRANSACTION, tid, body, lambda response: response.error)
         _raise(answer.error, f"describe_transactions({tid!r})")
-        (found,) = answer.response.transactions
+        described: DescribeTransactionsResponse = answer.response
+        (found,) = described.transactions
         located = await self.connection.find_coordinator(TRANSACTION, tid, lambda: False)
         assert located is not None, "nothing stops the search"
         return TransactionDescription(
@@ -105,14 +107,14 @@ class Admin:
             duration_filter_ms=duration_ms,
             transactional_id_pattern=transactional_id_pattern,
         )
-        listings: list[TransactionListing] = await self._within("list_transactions", self._list(request))
-        return listings
+        return await self._within("list_transactions", self._list(request))
 
     async def _list(self, request: ListTransactions) -> list[TransactionListing]:
-        cluster = await self._ask_any(DescribeCluster())
+        cluster: DescribeClusterResponse = await self._ask_any(DescribeCluster())
         found = []
         for broker in cluster.brokers:
             attempt = 0
+            response: ListTransactionsResponse | None
             while (response := await self.connection.call(broker, request)) is None or response.error.retriable:
                 await self.connection.back_off(attempt)
                 attempt += 1
@@ -129,14 +131,14 @@ class Admin:
 
     async def _producers(self, partition: str, broker: str) -> tuple[ActiveProducer, ...]:
         request = DescribeProducers(partitions=(partition,))
+        response: DescribeProducersResponse
         if broker:
             response = await self.connection.call(broker, request)
             error = Error.NETWORK_EXCEPTION if response is None else response.partitions[partition].error
             _raise(error, f"describe_producers({partition!r}, broker={broker!r})", topic_of(partition))
         else:
             response = await self._ask_leader(partition, request, lambda response: response.partitions[partition].error)
-        producers: tuple[ActiveProducer, ...] = response.partitions[partition].active_producers
-        return producers
+        return response.partitions[partition].active_producers
 
     async def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, ProducerIdAndEpoch]:
         """Fence the producers that hold these ids; what they left open is aborted."""
@@ -202,7 +204,7 @@ class Admin:
 
     # asking
 
-    async def _ask_any(self, body: Any) -> Any:
+    async def _ask_any(self, body: object) -> Any:
         """Return the first answer of some broker."""
         attempt = 0
         while (response := await self.connection.call(self.connection.any_broker(), body)) is None:
@@ -211,7 +213,7 @@ class Admin:
             attempt += 1
         return response
 
-    async def _ask_leader(self, partition: str, body: Any, error_of: Any) -> Any:
+    async def _ask_leader(self, partition: str, body: object, error_of: Callable[[Any], Error]) -> Any:
         """Return the leader's answer; refresh the metadata if it does not lead, or does not know the partition."""
         attempt = 0
         image = await self.connection.require_metadata()
@@ -226,7 +228,7 @@ class Admin:
             attempt += 1
             image = await self.connection.refresh()
 
-    async def _within(self, name: str, step: Coroutine[Any, Any, Any]) -> Any:
+    async def _within(self, name: str, step: Coroutine[Any, Any, T]) -> T:
         promise, limit = self.port.spawn(step), self.config.default_api_timeout_ms
         if not await self.connection.done_within(promise, limit):
             raise KafkaTimeoutError(f"{name}() took longer than {limit} ms", Error.REQUEST_TIMED_OUT)

@@ -14,7 +14,7 @@ DELIVERY_TIMEOUT_MAX_MS = 2**31 - 1
 OLD_DEFAULTS = ("acks", "retries", "linger_ms", "max_in_flight_requests_per_connection")
 
 
-def producer_config(version: str, **given: Any) -> ProducerConfig:
+def producer_config(version: str, **given: object) -> ProducerConfig:
     """Return the settings of a producer of `version`, "0.11" or "1.0"; any other means 4.4.
 
     KafkaError with a ConfigError as its cause for a combination that the old constructor refuses.

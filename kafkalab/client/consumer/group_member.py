@@ -121,7 +121,7 @@ class GroupMember:
                 await self.connection.sleep(RETRY_BACKOFF_MS)
         return ()
 
-    async def _ask(self, body: Any) -> Any:
+    async def _ask(self, body: object) -> Any:
         """Return the coordinator's answer to one request, None if there was none; look a lost coordinator up."""
         group = self.membership.group_id
         node = await self.connection.coordinator_now(GROUP, group)

@@ -56,7 +56,7 @@ class CoordinatorRequests:
 
     async def _ask(
         self,
-        body: Any,
+        body: object,
         error_of: Callable[[Any], Error],
         group: str | None = None,
         first_backoff_ms: int = 0,

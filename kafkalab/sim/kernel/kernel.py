@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafkalab.client.promise import Promise
+from kafkalab.client.promise import Promise, T
 from kafkalab.limits import list_names
 from kafkalab.sim.kernel.schedule import Entry, Schedule
 from kafkalab.sim.kernel.task import Node, Task, no_requests
@@ -91,7 +91,7 @@ class Kernel:
         """Return a promise that a notebook cell can await."""
         return Promise(self._run_until)
 
-    def drive(self, node: str, coroutine: Coroutine[Any, Any, Any], main: bool = False) -> Promise[Any]:
+    def drive(self, node: str, coroutine: Coroutine[Any, Any, T], main: bool = False) -> Promise[T]:
         """Run a coroutine on a client node; return the promise of its result. A run waits for `main` tasks."""
         task = Task(self.schedule, self.nodes[node], coroutine, self.promise(), main)
         if not task.live:

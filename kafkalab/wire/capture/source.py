@@ -11,8 +11,8 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_producers import DescribeProducers, PartitionProducers
 from kafkalab.protocol.messages.describe_transactions import DescribedTransaction, DescribeTransactions
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED, Fetch, PartitionFetched
-from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets
-from kafkalab.protocol.messages.list_transactions import ListTransactions
+from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets, ListOffsetsResponse
+from kafkalab.protocol.messages.list_transactions import ListTransactions, ListTransactionsResponse
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.learned_names import LearnedNames
@@ -47,7 +47,7 @@ class Source:
             asker.close()
         self._askers.clear()
 
-    def ask(self, node: str, body: Any) -> Any:
+    def ask(self, node: str, body: object) -> Any:
         """Ask a broker, "" for the bootstrap server; a connection that breaks is made again."""
         version = VERSIONS[type(body).__name__]
         place = self.names.addresses.get(node, self.bootstrap)
@@ -74,11 +74,12 @@ class Source:
 
     def offset(self, partition: str, leader: str, timestamp: int = EARLIEST, level: str = READ_UNCOMMITTED) -> int:
         """Return the first offset at or after a time, or the earliest or latest; -1 for none."""
-        found = self.ask(leader, ListOffsets(partitions=(partition,), timestamp=timestamp, isolation_level=level))
+        asked = ListOffsets(partitions=(partition,), timestamp=timestamp, isolation_level=level)
+        found: ListOffsetsResponse = self.ask(leader, asked)
         error = found.errors.get(partition, Error.UNKNOWN_TOPIC_OR_PARTITION)
         if error is not Error.NONE:
             raise CaptureError(f"{partition}: {error.name}")
-        return int(found.offsets[partition])
+        return found.offsets[partition]
 
     def end(self, partition: str, leader: str, level: str = READ_UNCOMMITTED) -> int:
         """Return the high watermark; with READ_COMMITTED the last stable offset."""
@@ -89,12 +90,13 @@ class Source:
         found: dict[str, int] = {}
         for leader in sorted(set(leaders.values())):
             names = tuple(name for name in sorted(leaders) if leaders[name] == leader)
-            answer = self.ask(leader, ListOffsets(partitions=names, timestamp=LATEST, isolation_level=level))
+            asked = ListOffsets(partitions=names, timestamp=LATEST, isolation_level=level)
+            answer: ListOffsetsResponse = self.ask(leader, asked)
             for name in names:
                 error = answer.errors.get(name, Error.UNKNOWN_TOPIC_OR_PARTITION)
                 if error is not Error.NONE:
                     raise CaptureError(f"{name}: {error.name}")
-                found[name] = int(answer.offsets[name])
+                found[name] = answer.offsets[name]
         return found
 
     def fetch(self, partition: str, leader: str, offset: int, committed: bool) -> PartitionFetched:
@@ -121,7 +123,7 @@ class Source:
         is_answered = False
         for node in self.metadata.alive:
             try:
-                listed = self.ask(node, ListTransactions())
+                listed: ListTransactionsResponse = self.ask(node, ListTransactions())
                 is_answered = is_answered or listed.error is Error.NONE
                 ids = [row.transactional_id for row in listed.transactions]
                 for first in range(0, len(ids), IDS_AT_ONCE):

@@ -58,12 +58,12 @@ class CaptureState:
     told: bool = False
     known: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return it as plain data."""
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     @classmethod
-    def from_json(cls, data: Any) -> CaptureState:
+    def from_json(cls, data: object) -> CaptureState:
         """Return what `as_json` gave. ValueError for anything else."""
         if not isinstance(data, dict) or (data.pop("format", ""), data.pop("version", 0)) != (FORMAT, VERSION):
             raise ValueError("it is no capture of this version")

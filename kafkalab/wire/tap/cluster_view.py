@@ -11,13 +11,21 @@ from typing import Any
 
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.messages.find_coordinator import TRANSACTION
+from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
+from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
+from kafkalab.protocol.messages.end_txn import EndTxnResponse
+from kafkalab.protocol.messages.fetch import FetchResponse
+from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator, FindCoordinatorResponse
+from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
+from kafkalab.protocol.messages.metadata import MetadataResponse
+from kafkalab.protocol.messages.produce import Produce, ProduceResponse
 from kafkalab.protocol.records import Batch, OtherRecords
 from kafkalab.trace import Frame
 from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.tap.frames import Answer
 
 Note = Callable[..., int]
+Identity = InitProducerIdResponse | EndTxnResponse
 FATAL = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED")
 IMPLICIT_ADD = 12
 """From this version of Produce on a transactional write adds its partition to the transaction (KIP-890)."""
@@ -50,17 +58,17 @@ class Knowledge:
 
     # what a broker must have done before it answered
 
-    def broker_did(self, request: Frame, body: Any) -> None:
+    def broker_did(self, request: Frame, body: object) -> None:
         """Note what the answer to a request tells of the broker that sent it."""
         learn = getattr(self, f"_{request.name}", None)
         if learn is not None and hasattr(type(body), "__dataclass_fields__") and type(body).__name__ != "Unread":
             learn(request, body)
 
-    def _ApiVersions(self, request: Frame, body: Any) -> None:
+    def _ApiVersions(self, request: Frame, body: ApiVersionsResponse) -> None:
         if body.error is Error.NONE:
             self.profile = "4.x/TV2" if body.transaction_version >= 2 else "4.x/TV1"
 
-    def _Metadata(self, request: Frame, body: Any) -> None:
+    def _Metadata(self, request: Frame, body: MetadataResponse) -> None:
         image = body.metadata
         self.brokers.update(dict.fromkeys(image.alive))
         found = {
@@ -81,14 +89,16 @@ class Knowledge:
         }
         self.note(request.receiver, "state", "metadata", data, request.received_step)
 
-    def _FindCoordinator(self, request: Frame, body: Any) -> None:
-        if request.body.key_type == TRANSACTION and body.error is Error.NONE:
-            self._coordinators[request.body.key] = body.node_id
+    def _FindCoordinator(self, request: Frame, body: FindCoordinatorResponse) -> None:
+        asked: FindCoordinator = request.body
+        if asked.key_type == TRANSACTION and body.error is Error.NONE:
+            self._coordinators[asked.key] = body.node_id
 
-    def _Produce(self, request: Frame, body: Any) -> None:
+    def _Produce(self, request: Frame, body: ProduceResponse) -> None:
+        asked: Produce = request.body
         written = []
         for partition, produced in body.partitions.items():
-            batch = request.body.batches.get(partition)
+            batch = asked.batches.get(partition)
             if produced.error is Error.NONE and batch is not None and not isinstance(batch, OtherRecords):
                 written.append(partition)
                 info = self.metadata.partitions.get(partition)
@@ -96,7 +106,7 @@ class Knowledge:
                 placed = batch.place(produced.base_offset, epoch)
                 self._append(request.receiver, placed, partition, request)
                 self._acknowledge(request, partition, placed)
-        tid = request.body.transactional_id
+        tid = asked.transactional_id
         if tid and written and request.version >= IMPLICIT_ADD:
             self._ongoing(tid, written, request)
 
@@ -106,7 +116,7 @@ class Knowledge:
             bases.add(batch.base_offset)
             self.note(node, "append", partition, batch, request.received_step if request else -1)
 
-    def _Fetch(self, request: Frame, body: Any) -> None:
+    def _Fetch(self, request: Frame, body: FetchResponse) -> None:
         for partition, fetched in body.partitions.items():
             if fetched.error is not Error.NONE:
                 continue
@@ -134,7 +144,7 @@ class Knowledge:
 
     # transactions, as their coordinator must have them
 
-    def _transaction(self, tid: str, request: Frame, **changes: Any) -> None:
+    def _transaction(self, tid: str, request: Frame, **changes: object) -> None:
         """Note a state of a transactional id, unless it is known already."""
         known = self._txns.get(tid, {"producer_id": -1, "producer_epoch": -1, "partitions": []})
         state = {**known, "transactional_id": tid, "pending": "", **changes}
@@ -149,20 +159,21 @@ class Knowledge:
         together = sorted({*before, *partitions})
         self._transaction(tid, request, state="Ongoing", partitions=together, **_identity(request.body))
 
-    def _InitProducerId(self, request: Frame, body: Any) -> None:
-        tid = request.body.transactional_id
+    def _InitProducerId(self, request: Frame, body: InitProducerIdResponse) -> None:
+        tid: str | None = request.body.transactional_id
         if tid and body.error is Error.NONE:
             self._coordinators[tid] = request.receiver
             known = {"producer_id": body.producer_id, "producer_epoch": body.producer_epoch}
             self._transaction(tid, request, state="Empty", partitions=[], **known)
 
-    def _AddPartitionsToTxn(self, request: Frame, body: Any) -> None:
-        tid, errors = request.body.transactional_id, getattr(body, "errors", {})
+    def _AddPartitionsToTxn(self, request: Frame, body: AddPartitionsToTxnResponse) -> None:
+        tid: str | None = request.body.transactional_id
+        errors: dict[str, Error] = getattr(body, "errors", {})
         added = [p for p, error in errors.items() if error is Error.NONE]
         if tid and added:
             self._ongoing(tid, added, request)
 
-    def _EndTxn(self, request: Frame, body: Any) -> None:
+    def _EndTxn(self, request: Frame, body: EndTxnResponse) -> None:
         if body.error is Error.NONE:
             state = "PrepareCommit" if request.body.committed else "PrepareAbort"
             self._transaction(request.body.transactional_id, request, state=state, **_identity(request.body))
@@ -172,7 +183,7 @@ class Knowledge:
     def client_has(self, request: Frame, response: Frame) -> None:
         """Note what a client knows once it has an answer."""
         name, body, asked = request.name, response.body, request.body
-        tid = getattr(asked, "transactional_id", None)
+        tid: str | None = getattr(asked, "transactional_id", None)
         if type(body).__name__ == "Unread" or (name != "InitProducerId" and not tid):
             return
         error = response.error
@@ -187,11 +198,11 @@ class Knowledge:
         elif name in ("AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "TxnOffsetCommit"):
             self._producer(request, tid, "IN_TRANSACTION")
 
-    def _producer(self, request: Frame, tid: str | None, state: str, given: Any = None) -> None:
+    def _producer(self, request: Frame, tid: str | None, state: str, given: Identity | None = None) -> None:
         place = (request.sender, tid or "")
         known = self._producers.get(place, {"transactional_id": tid, "producer_id": -1, "producer_epoch": -1})
         now = {**known, **_identity(request.body), "state": state}
-        if given is not None and getattr(given, "producer_id", -1) >= 0:
+        if given is not None and given.producer_id >= 0:
             now |= {"producer_id": given.producer_id, "producer_epoch": given.producer_epoch}
         if now != known:
             self._producers[place] = now
@@ -202,5 +213,5 @@ def _identity(body: Any) -> dict[str, int]:
     """Producer id and epoch that a request names, or its first transactional batch."""
     batches = list(getattr(body, "batches", {}).values())
     source = batches[0] if batches else body
-    found = getattr(source, "producer_id", -1)
+    found: int = getattr(source, "producer_id", -1)
     return {"producer_id": found, "producer_epoch": source.producer_epoch} if found >= 0 else {}
