@@ -78,11 +78,11 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_PLACES, *_LIVE, *_faults(), *_lab_names()])
 
 
-def _faults() -> dict[str, Any]:
+def _faults() -> dict[str, object]:
     found: dict[str, Any] = import_module("kafkalab.faults.registry").TYPES
     return found
 
 
-def _lab_names() -> dict[str, Any]:
+def _lab_names() -> dict[str, object]:
     found: dict[str, Any] = import_module("kafkalab.course.labs").names()
     return found

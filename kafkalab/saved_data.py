@@ -122,7 +122,7 @@ def json_of(text: str, where: str, otherwise: str = "") -> Any:
     return data
 
 
-def check_plain(data: Any, where: str) -> None:
+def check_plain(data: object, where: str) -> None:
     """Raise ValueError, which names the limit, for plain data that is too deep, has too many values, or too large ones.
 
     A text must be one that can be written to a file: half of a surrogate pair is refused.

@@ -47,11 +47,11 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _is_told(field: Field[Any], value: Any) -> bool:
+def _is_told(field: Field[Any], value: object) -> bool:
     return "encoded" not in field.metadata and bool(value or "unless_empty" not in field.metadata)
 
 
-def error_of(response: Any) -> str:
+def error_of(response: object) -> str:
     """The name of a response's error: its own, else its parts' first that is not NONE."""
     top = getattr(response, "error", None)
     if top is not None and top is not Error.NONE:

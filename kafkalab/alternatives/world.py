@@ -52,7 +52,7 @@ class Process:
 
     # what a process does
 
-    def send(self, to: str, name: str, cause: int, answer: bool = False, **body: Any) -> None:
+    def send(self, to: str, name: str, cause: int, answer: bool = False, **body: object) -> None:
         self.world.send(self.name, to, name, body, cause, answer)
 
     def append(self, log: str, kind: str, cause: int, says: str = "", txn: str = "") -> int:
@@ -63,7 +63,7 @@ class Process:
         """The entries of a log of this process, crashes notwithstanding."""
         return self.world.logs.setdefault((self.name, name), [])
 
-    def note(self, name: str, says: str, cause: int, **data: Any) -> int:
+    def note(self, name: str, says: str, cause: int, **data: object) -> int:
         """Record a state of this process; `says` is a sentence without its subject."""
         if not self.world.alive(self.name):
             return cause

@@ -117,7 +117,7 @@ class Broker:
     def _respond(self, effect: Respond, effects: Effects[Any], context: Context) -> None:
         self._answer(context.request, effect.body, context.cause)
 
-    def _answer(self, request: Frame | None, body: Any, cause: int) -> None:
+    def _answer(self, request: Frame | None, body: object, cause: int) -> None:
         """Respond with what the request's version carries."""
         assert request is not None, "a response without a request"
         self.port.respond(request, as_read(body, request.version), cause)
@@ -154,7 +154,7 @@ class Broker:
         """A function `(result, cause)` that runs the generator on, in this incarnation only."""
         incarnation = self.incarnation
 
-        def resume(result: Any, cause: int) -> None:
+        def resume(result: object, cause: int) -> None:
             if self.incarnation == incarnation:
                 self.run(effects, Context(context.request, cause), result)
 
@@ -307,7 +307,7 @@ class Broker:
         """Ask the controller to be let in, until it answers; what was asked before is not repeated."""
         number = self._registrations = self._registrations + 1
 
-        def on_response(response: Any, step: int) -> None:
+        def on_response(response: object, step: int) -> None:
             if response is None and self._registrations == number:
                 self.register(step)
 

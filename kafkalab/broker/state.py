@@ -267,12 +267,12 @@ class BrokerState:
             owned = self.transactions[partition] = TxnPartition(epoch, loading=False)
         return Error.COORDINATOR_LOAD_IN_PROGRESS if owned.loading else owned
 
-    def park(self, partitions: Iterable[str], wake: Any) -> None:
+    def park(self, partitions: Iterable[str], wake: object) -> None:
         """Remember a Fetch that waits for these partitions; `wake` lets it look again."""
         for partition in partitions:
             self.parked_fetches.setdefault(partition, []).append(wake)
 
-    def unpark(self, partitions: Iterable[str], wake: Any) -> None:
+    def unpark(self, partitions: Iterable[str], wake: object) -> None:
         """Forget a parked Fetch; on partitions where nothing new comes, it would stay for ever."""
         for partition in partitions:
             if wake in (parked := self.parked_fetches.get(partition, [])):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, Text, integer
 from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulate, with_admin
@@ -80,7 +79,7 @@ def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
     return _format({"at_ms": asked_ms, **asdict(spec)}, before, _marks(cluster, partition), options.json)
 
 
-def _format(arguments: dict[str, Any], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
+def _format(arguments: dict[str, object], before: dict[str, int], after: dict[str, int], as_json: bool) -> Text:
     if as_json:
         return Text(json.dumps({**arguments, "before": before, "after": after}, indent=1))
     a = arguments

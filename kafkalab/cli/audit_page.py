@@ -70,7 +70,7 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str) ->
     )
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(name: str, value: object) -> str:
     kind = "number" if name in ("run", "examined") else str(value) if name in ("verdict", "policy") else ""
     return f"<td{f' class={kind!r}' if kind else ''}>{escape(str(value))}</td>"
 

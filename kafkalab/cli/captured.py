@@ -33,7 +33,7 @@ def _read_capture(path: Path | Place) -> dict[str, Any]:
     return dict(found)
 
 
-def _is_sound(found: Any) -> bool:
+def _is_sound(found: object) -> bool:
     """Return True if it has what is read here, each of its type."""
     if not isinstance(found, dict) or not isinstance(found.get("known", ""), str):
         return False
@@ -46,7 +46,7 @@ def _is_sound(found: Any) -> bool:
     )
 
 
-def _has_numbers(row: Any, *names: str) -> bool:
+def _has_numbers(row: object, *names: str) -> bool:
     return isinstance(row, dict) and all(type(row.get(name)) is int for name in names)
 
 

@@ -102,5 +102,5 @@ def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> 
     return table
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     return ",".join(cell) if isinstance(cell, (list, tuple)) else str(cell)

@@ -138,7 +138,7 @@ def key_of(job: Job) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _content(value: Any) -> Any:
+def _content(value: object) -> Any:
     """Return as JSON what a constant of a program is; of code what it does, without its lines.
 
     `marshal` writes the same code in other bytes once a function within it is referred to from elsewhere.
@@ -183,5 +183,5 @@ def _trial(row: dict[str, Any]) -> Trial:
     return Trial(findings=findings, follow=follow, late=late, **row)
 
 
-def _tuple(value: Any) -> Any:
+def _tuple(value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 from kafkalab.cli.saved_scenarios import add_scenario_options, load_scenario, simulate
 from kafkalab.sim.cluster import Cluster
@@ -32,7 +31,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     return 0
 
 
-def summary(cluster: Cluster, whole: bool) -> dict[str, Any]:
+def summary(cluster: Cluster, whole: bool) -> dict[str, object]:
     """Return the run in a few fields: the checks' verdict first; what programs returned is text, as it may be anything.
     """
     outcome, report = cluster.outcome(), report_of(cluster, whole)
@@ -57,7 +56,7 @@ def summary(cluster: Cluster, whole: bool) -> dict[str, Any]:
     }
 
 
-def _lines(value: Any) -> list[str]:
+def _lines(value: object) -> list[str]:
     if isinstance(value, dict):
         return [f"{k}: {', '.join(v) if isinstance(v, list) else v}" for k, v in value.items()] or ["none"]
     if isinstance(value, list):

@@ -126,7 +126,7 @@ def _topics(text: str) -> dict[str, int]:
     return topics
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _setting(text: str) -> tuple[str, object]:
     """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`."""
     name, _, value = text.partition("=")
     words = {"true": True, "false": False}

@@ -61,7 +61,7 @@ def add_options(parser: argparse.ArgumentParser, running: bool = False) -> None:
     """Add the commands; those for a saved scenario take a file and a moment, and can save."""
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(name: str, about: str, ask: tuple[Sequence[str], Ask] | None, check: Any = None) -> Parser:
+    def command(name: str, about: str, ask: tuple[Sequence[str], Ask] | None, check: object = None) -> Parser:
         found: Parser = commands.add_parser(name, help=about, description=about)
         if not running:
             add_scenario_options(found)
@@ -127,14 +127,14 @@ def _check_scope(options: argparse.Namespace) -> None:
         raise CommandLineError("--partition needs --topic")
 
 
-def _list(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[Any]]:
+def _list(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[object]]:
     step = admin.list_transactions(
         options.state, options.producer_id, options.duration_filter, options.transactional_id_pattern
     )
     return [[t.transactional_id, t.coordinator, t.producer_id, t.state] for t in answer(step)]
 
 
-def _describe(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[Any]]:
+def _describe(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[object]]:
     tid = options.transactional_id
     found = answer(admin.describe_transactions([tid]))[tid]
     start = found.transaction_start_time_ms
@@ -143,7 +143,7 @@ def _describe(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> li
     return [[*who, found.state, found.transaction_timeout_ms, *times, list(found.partitions)]]
 
 
-def _producers(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[Any]]:
+def _producers(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[object]]:
     partition = f"{options.topic}-{options.partition}"
     log_of(cluster, partition)  # else the client would look for an unknown partition for a minute
     states = answer(admin.describe_producers([partition], _broker(cluster, options.broker_id)))[partition]
@@ -154,7 +154,7 @@ def _producers(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> l
     return rows
 
 
-def _find_hanging(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[Any]]:
+def _find_hanging(cluster: Cluster, admin: Admin, options: argparse.Namespace) -> list[list[object]]:
     step = admin.find_hanging_transactions(
         options.topic,
         options.partition,

@@ -14,7 +14,7 @@ from kafkalab.faults.registry import TYPES
 RANK = len(Rank._fields)
 
 
-def to_columns(sequences: Iterable[FaultSequence]) -> list[Any]:
+def to_columns(sequences: Iterable[FaultSequence]) -> list[object]:
     """Return plain data: for each kind of fault and its faults' types, in the order of steps, one list a field."""
     shapes: dict[tuple[str, ...], list[list[Any]]] = {}
     for sequence in sorted(sequences, key=attrgetter("step")):
@@ -28,7 +28,7 @@ def from_columns(columns: list[Any]) -> tuple[FaultSequence, ...]:
     return tuple(sorted((sequence for one in columns for sequence in _sequences(*one)), key=attrgetter("rank")))
 
 
-def _cells(sequence: FaultSequence) -> list[Any]:
+def _cells(sequence: FaultSequence) -> list[object]:
     own = [sequence.step, sequence.lasts_ms, sequence.place, *sequence.rank]
     return own + [getattr(fault, field.name) for fault in sequence.faults for field in fields(fault)]
 
@@ -42,5 +42,5 @@ def _sequences(kind: str, *names_and_columns: Any) -> Iterator[FaultSequence]:
         yield FaultSequence(kind, faults, step, rank, lasts_ms, place)
 
 
-def _value(cell: Any) -> Any:
+def _value(cell: object) -> Any:
     return tuple(cell) if isinstance(cell, list) else cell

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kafkalab.explore.result import Result
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class _Explore(ModuleType):
     """The package, which can be called: `from kafkalab import explore` always gives the search."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Result:
+    def __call__(self, *args: object, **kwargs: object) -> Result:
         """Search: see `kafkalab.cli.notebook_search.explore`, which has the clock that this package must not have."""
         found: Result = import_module("kafkalab.cli.notebook_search").explore(*args, **kwargs)
         return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import allowed_in
@@ -126,7 +125,7 @@ class Result:
 
     __repr__ = __str__
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return plain data: the verdict, what was covered, and the scenario that was found."""
         names = [f.anomaly for f in self.findings]
         return {

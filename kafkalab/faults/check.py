@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kafkalab.limits import TIME_MS, did_you_mean, list_names, quote, whole_number
 from kafkalab.protocol.messages.registry import BY_NAME
@@ -19,7 +18,7 @@ def check_duration(name: str, ms: object) -> None:
         raise ValueError(f"{name} is a number of milliseconds from 1 on, not {quote(ms)}{limit}")
 
 
-def check_frame_id(frame: Any) -> None:
+def check_frame_id(frame: object) -> None:
     """Raise ValueError unless the frame is named like "EndTxn#1": an API's name and a number from 1 on."""
     name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
     if name not in FRAME_NAMES:

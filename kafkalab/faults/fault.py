@@ -56,7 +56,7 @@ class FaultBase(ABC):
     kind: ClassVar[str] = ""
     """The name under which a search tries it; empty for faults that only undo another, or that another stands for."""
 
-    def __init_subclass__(cls, **arguments: Any) -> None:
+    def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
         if "press" not in cls.__dict__:
             cls.press = cls.__name__.lower()
@@ -85,7 +85,7 @@ class FaultBase(ABC):
         yield cls.of_press(target, {}, ())
 
     @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
+    def of_press(cls, target: str, details: Mapping[str, object], nodes: Sequence[str]) -> Fault:
         """Return the fault that a button adds; `nodes` are those of the run."""
         made: Fault = cls(*[target] * bool(cls.target_field))  # type: ignore[assignment]
         return made

@@ -58,7 +58,7 @@ class LinkFault(TimedFault):
         return f"{','.join(nodes_of(self.a))}|{','.join(nodes_of(self.b))}"
 
     @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
+    def of_press(cls, target: str, details: Mapping[str, object], nodes: Sequence[str]) -> Fault:
         """Return the fault of the links between two sides, of which the second may be all other nodes."""
         a, b = sides_of(target, nodes)
         return cls(_side(a), _side(b))  # type: ignore[call-arg]

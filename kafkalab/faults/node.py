@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kafkalab.faults.check import check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS, DOWN_MS
@@ -109,7 +109,7 @@ class Crash(NodeFault):
     )
 
     @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
+    def of_press(cls, target: str, details: Mapping[str, object], nodes: Sequence[str]) -> Fault:
         """Return the crash, in which the frame that is being sent arrives if the press says so."""
         return cls(target, sent=bool(details.get("sent")))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any
 
 from kafkalab.broker.controller import Controller
 from kafkalab.faults.check import check_node, check_partition
@@ -72,7 +71,7 @@ class ElectLeader(PartitionFault):
         yield from (cls(target, replica, unclean) for replica in replicas for unclean in (False, True))
 
     @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
+    def of_press(cls, target: str, details: Mapping[str, object], nodes: Sequence[str]) -> Fault:
         """Return the election of the press's broker."""
         return cls(target, str(details["broker"]), unclean=bool(details.get("unclean")))
 

@@ -36,7 +36,7 @@ def faults_on(target_kind: str) -> list[type[Fault]]:
     return [kind for kind in FAULTS if kind.target_kind == target_kind]
 
 
-def check_fault(fault: Any, nodes: tuple[str, ...], topics: Mapping[str, int] | None = None) -> None:
+def check_fault(fault: object, nodes: tuple[str, ...], topics: Mapping[str, int] | None = None) -> None:
     """Raise ValueError or TypeError, saying what would be right, unless `fault` fits these nodes and topics."""
     if not isinstance(fault, FAULTS):
         raise TypeError(f"{quote(fault)} is not a fault; there are {', '.join(TYPES)}")
@@ -116,7 +116,7 @@ def fault_from_json(row: Any) -> Fault:
         raise ValueError(truncate(f"{quote(row)} is not a fault: {error}")) from None
 
 
-def _argument(name: str, value: Any) -> Any:
+def _argument(name: str, value: object) -> Any:
     """Lists are tuples; a frame named as before version 0.2, such as "EndTxnReply#1", gets its present name."""
     if name in ("frame", "after") and isinstance(value, str):
         return OLD_FRAME_NAME.sub(r"\1Response#", value)

@@ -10,7 +10,6 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.explore.fault_sequence import GIVEN, KINDS, SEARCHED
@@ -117,11 +116,11 @@ def open_challenge(code: str) -> Challenge:
     )
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def answer_challenge(code: str, name: str, answer: Any) -> Line:
+def answer_challenge(code: str, name: str, answer: object) -> Line:
     """Return the line to hand in: your name and your presses, a list of faults or the widget in which you pressed them.
 
     WrongAnswer, with the run, if they do not find what is asked for.

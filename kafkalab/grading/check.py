@@ -44,7 +44,7 @@ class _Session:
 _session = _Session()
 
 
-def check(exercise_id: str, answer: Any) -> Line:
+def check(exercise_id: str, answer: object) -> Line:
     """Check the answer; return the line "L3.E1 ✓ 10 of 10 rows", which a notebook shows with what comes next.
 
     WrongAnswer, which is an AssertionError, if the answer is not right: its message says where to look, and

@@ -62,7 +62,7 @@ class Clients:
         self._uses = 0
         self._first_byte = -1
 
-    def number_of(self, value: Any) -> int | None:
+    def number_of(self, value: object) -> int | None:
         """Return the number of a client, a promise or a call, a new one if need be; None for anything else."""
         if type(value) not in CALLS and not isinstance(value, Coroutine):
             return None
@@ -73,7 +73,7 @@ class Clients:
             self._there.append(value)
         return self._numbers[id(value)]
 
-    def use(self, row: Any, received: int) -> Any:
+    def use(self, row: object, received: int) -> Any:
         """Read an attribute, or call a method, as the program wants; return the result, or raise its error."""
         self._count(received)
         match row:
@@ -119,7 +119,7 @@ class Clients:
         return found
 
 
-def _listener(functions: Any) -> RebalanceListener:
+def _listener(functions: object) -> RebalanceListener:
     """Return a listener whose methods are these functions of the notebook."""
     match functions:
         case [revoked, assigned, lost] if callable(revoked) and callable(assigned) and callable(lost):

@@ -25,7 +25,7 @@ def shown_below(run: Scenario | Cluster | Table, step: int = -1, view: str = "Se
         return False
     shell: Any = sys.modules["IPython"].get_ipython()
 
-    def show(result: Any) -> None:
+    def show(result: object) -> None:
         shell.events.unregister(AFTER_THE_CELL, show)
         sys.modules["IPython"].display.display(picture(run, step, view))
 

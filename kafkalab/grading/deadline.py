@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 
 class OutOfTimeError(BaseException):
@@ -20,7 +19,7 @@ def limit_time(seconds: int) -> Iterator[None]:
         yield
         return
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: object) -> None:
         raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, stop)

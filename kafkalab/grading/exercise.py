@@ -121,12 +121,12 @@ class Exercise:
                 )
 
 
-def is_blank(value: Any) -> bool:
+def is_blank(value: object) -> bool:
     """Return True if this part of the answer was left as the notebook came: `...`, an empty string or None."""
     return value is ... or value is None or (isinstance(value, str) and not value.strip())
 
 
-def cells(answer: Any, names: tuple[Any, ...], words: Iterable[str], form: str, what: str) -> dict[Any, str]:
+def cells(answer: object, names: tuple[Any, ...], words: Iterable[str], form: str, what: str) -> dict[Any, str]:
     """The answer as a dict from every name to a word, or to "" where it was left blank.
 
     `form` is what to give, `what` one part of it ("row"). WrongType for anything but a dict, WrongValue for a name or
@@ -144,7 +144,7 @@ def cells(answer: Any, names: tuple[Any, ...], words: Iterable[str], form: str, 
     return {name: _word(answer[name], tuple(words), f"{what} {name}", form) for name in names}
 
 
-def _word(value: Any, words: tuple[str, ...], where: str, form: str) -> str:
+def _word(value: object, words: tuple[str, ...], where: str, form: str) -> str:
     if is_blank(value):
         return ""
     if not isinstance(value, str):
@@ -156,7 +156,7 @@ def _word(value: Any, words: tuple[str, ...], where: str, form: str) -> str:
     return found
 
 
-def _suggest(given: Any, known: tuple[Any, ...]) -> str:
+def _suggest(given: object, known: tuple[object, ...]) -> str:
     if not isinstance(given, str):
         return ""
     by_lower = {str(k).lower(): k for k in known}

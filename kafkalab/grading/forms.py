@@ -24,10 +24,10 @@ class Form:
     blanks: Callable[[], Sequence[Blank]]
     flat: Callable[[Any], Any] = lambda answer: answer
 
-    def __call__(self, answer: Any) -> str:
+    def __call__(self, answer: object) -> str:
         return self.check(self.flat(answer))
 
-    def wrong_words(self, right: Mapping[Any, str]) -> dict[tuple[Any, str], dict[Any, str]]:
+    def wrong_words(self, right: Mapping[object, str]) -> dict[tuple[object, str], dict[object, str]]:
         """Return, by each blank's name and wrong word, the answer in which only this word is wrong."""
         blanks = self.blanks()
         return {(b.name, word): {**right, b.name: word} for b in blanks for word in b.words if word != right[b.name]}
@@ -40,7 +40,7 @@ class Order:
     check: Callable[[Any], str]
     names: Callable[[int], Sequence[str]]
 
-    def __call__(self, answer: Any) -> str:
+    def __call__(self, answer: object) -> str:
         return self.check(answer)
 
     @staticmethod

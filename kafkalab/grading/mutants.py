@@ -40,7 +40,7 @@ def hints_of(mutants: Iterable[Mutant]) -> dict[str, int | str]:
 
 
 def against_mutants(
-    answer: Any,
+    answer: object,
     reference: Callable[..., Any],
     mutants: Sequence[Mutant],
     cases: Sequence[Case],
@@ -82,7 +82,7 @@ def against_mutants(
     )
 
 
-def judge_tests(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
+def judge_tests(answer: object, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
     """ "4 of 4 mutants found" if the learner's test finds every mutant and lets what is fine through.
 
     The learner's function is a test: it is true of arguments that show something wrong. `fine` are arguments in which
@@ -136,7 +136,7 @@ def _stops(function: Callable[..., Any], case: Case, error: Exception) -> WrongA
     return WrongAnswer(f"Your function stops with {said}\n    {call(function, case)}")
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Return True if two answers say the same: lists and tuples are alike, an enum's member and its name are alike."""
     try:
         return bool(_plain(one) == _plain(other))
@@ -161,7 +161,7 @@ def _in_lines(argument: Any) -> str:
     return f"{{{inner}\n    }}" if pairs else f"({inner}\n    )" if type(argument) is tuple else f"[{inner}\n    ]"
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """The value as code, cut where it is long."""
     return shown_text(repr(value))
 
@@ -171,7 +171,7 @@ def shown_text(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     if isinstance(value, dict):
@@ -181,7 +181,7 @@ def _plain(value: Any) -> Any:
 
 
 def _likeliest(
-    mutants: Sequence[Mutant], cases: Sequence[Case], truths: Sequence[Any], given: Sequence[Any]
+    mutants: Sequence[Mutant], cases: Sequence[Case], truths: Sequence[object], given: Sequence[object]
 ) -> Mutant | None:
     """The mutant that says what was given wherever the mutant or the learner leaves the truth; the most alike."""
     best, most = None, 0.5

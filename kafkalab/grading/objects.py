@@ -58,17 +58,17 @@ def described_answer(value: Any) -> Special:
     return "foreign", [type(value).__name__[:NAME_MAX], repr(value)[:TEXT_MAX]]
 
 
-def fields_of(record: Any) -> dict[str, Any]:
+def fields_of(record: Any) -> dict[str, object]:
     """Return the fields of a dataclass by their names."""
     return {f.name: getattr(record, f.name) for f in fields(record)}
 
 
-def made_enum(name: Any) -> str:
+def made_enum(name: object) -> str:
     """Return the name: checks treat a member of an enum and its name alike."""
     return text_of(name, NAME_MAX)
 
 
-def made_fault(row: Any) -> Fault:
+def made_fault(row: object) -> Fault:
     """Return the fault; UnreadableError if there is none of this form."""
     try:
         return fault_from_json(row)
@@ -76,7 +76,7 @@ def made_fault(row: Any) -> Fault:
         raise UnreadableError(f"it holds a fault that does not exist: {str(error)[:TEXT_MAX]}") from None
 
 
-def made_scenario(row: Any) -> Scenario:
+def made_scenario(row: object) -> Scenario:
     """Return the scenario; UnreadableError if there is none of this form."""
     try:
         return Scenario.from_json(row, "the scenario of this answer")
@@ -84,7 +84,7 @@ def made_scenario(row: Any) -> Scenario:
         raise UnreadableError(str(error)[:TEXT_MAX]) from None
 
 
-def made_result(row: Any) -> Any:
+def made_result(row: object) -> Any:
     """Return the record of a client; UnreadableError for any but those in `RESULTS`."""
     name, given = row if isinstance(row, list) and len(row) == 2 else ("", None)
     if isinstance(name, str) and name in RESULTS and isinstance(given, dict) and all(isinstance(k, str) for k in given):
@@ -93,14 +93,14 @@ def made_result(row: Any) -> Any:
     raise UnreadableError("it holds a record that no client has")
 
 
-def made_number(value: Any) -> Any:
+def made_number(value: object) -> Any:
     """Return the number; UnreadableError for anything else."""
     if isinstance(value, (bool, int, float, str)):
         return value
     raise UnreadableError("it holds a number that is none")
 
 
-def made_foreign(row: Any) -> Foreign:
+def made_foreign(row: object) -> Foreign:
     """Return an object whose type has the name, and which shows the text, of what was in the notebook."""
     name, shown = row if isinstance(row, list) and len(row) == 2 else ("", "")
     found: Foreign = type(text_of(name, NAME_MAX) or "object", (Foreign,), {})()
@@ -119,7 +119,7 @@ ANSWERS = {
 """The makers of the grader's objects from a notebook's descriptions."""
 
 
-def rebuild_error(row: Any) -> Exception:
+def rebuild_error(row: object) -> Exception:
     """Return the error that a notebook's code raised: a client's own, or one that only has the type's name and text."""
     name, text, code = row if isinstance(row, list) and len(row) == 3 else ("", "", "")
     kind = getattr(exceptions, name, None) if isinstance(name, str) else None
@@ -145,7 +145,7 @@ def error_row(error: BaseException) -> list[str]:
 # what the grader gives: described there, made in the notebook's process
 
 
-def described_result(value: Any) -> Special:
+def described_result(value: object) -> Special:
     """Describe what a client's method has returned, and is no data: a record, a member of an enum."""
     kind = [type(value).__module__, type(value).__qualname__]
     if isinstance(value, Enum):

@@ -88,7 +88,7 @@ def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, w
 
 
 def judge_predictions(
-    answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: str, what: str = "prediction"
+    answer: object, inputs: Sequence[object], facts: Sequence[Fact], form: str, what: str = "prediction"
 ) -> str:
     """ "8 of 8 predictions" if the answer, a list or a function of one input, is right for each generated input."""
     if callable(answer):
@@ -106,7 +106,7 @@ def judge_predictions(
     return _compare(facts, given, what)
 
 
-def _compare(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
+def _compare(facts: Sequence[Fact], given: Sequence[object], what: str) -> str:
     wrong = [i for i, fact in enumerate(facts) if is_blank(given[i]) or not same(given[i], fact.truth)]
     if not wrong:
         return f"{len(facts)} of {len(facts)} {what}s"
@@ -128,7 +128,7 @@ def _compare(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
     )
 
 
-def _miss(fact: Fact, value: Any) -> str:
+def _miss(fact: Fact, value: object) -> str:
     try:
         return (fact.misses or {}).get(value, "")
     except TypeError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.registry import TYPES
@@ -59,7 +58,7 @@ def form_of(example: Sequence[Fault] = ()) -> str:
     return FORM.format(example=f", like [{', '.join(map(repr, example))}]" if example else "")
 
 
-def judge_presses(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
+def judge_presses(answer: object, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
     """ "3 presses; 2 would be enough" if the presses, added to the scenario and run, bring the goal about.
 
     `allowed` names the faults that may be pressed (all, if empty). WrongAnswer, with the run, if the goal is not
@@ -107,7 +106,7 @@ def run_with(base: Scenario, faults: Sequence[Fault], form: str = form_of()) -> 
     return cluster
 
 
-def presses_of(answer: Any, base: Scenario, form: str = form_of()) -> tuple[Fault, ...]:
+def presses_of(answer: object, base: Scenario, form: str = form_of()) -> tuple[Fault, ...]:
     """Return the faults in an answer: a list of them, or what a widget, cluster or scenario has more than `base`."""
     if is_blank(answer):
         return ()

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from kafkalab.limits import QUOTE, list_names, quote, truncate
 from kafkalab.saved_data import file_bytes
@@ -121,7 +120,7 @@ def as_text(record: Record) -> str:
     return json.dumps({"format": FORMAT, "version": VERSION, "exercises": exercises}, indent=1) + "\n"
 
 
-def _readable(exercises: dict[str, Any]) -> Record:
+def _readable(exercises: dict[str, object]) -> Record:
     found = {}
     for name, row in exercises.items():
         if not NAME.fullmatch(str(name)) or not isinstance(row, dict):

@@ -17,7 +17,7 @@ class Performer(Protocol):
     @property
     def inputs(self) -> Path: ...
 
-    def perform(self, task: str, *given: Any) -> Any: ...
+    def perform(self, task: str, *given: object) -> Any: ...
 
 
 _performer: ContextVar[Performer | None] = ContextVar("performer", default=None)
@@ -33,7 +33,7 @@ def performed_by(performer: Performer) -> Iterator[None]:
         _performer.reset(before)
 
 
-def perform(task: str, *given: Any) -> Any:
+def perform(task: str, *given: object) -> Any:
     """Return the result of a task, "module:function", for these arguments; it is data."""
     performer = _performer.get()
     if performer is not None:

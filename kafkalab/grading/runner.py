@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from kafkalab.course_files import course_root
 from kafkalab.grading import bubblewrap, landlock, seeds
@@ -148,7 +147,7 @@ def judge_answer(session: Session, check: CheckCell, seed: int) -> Outcome:
         return outcome(check.exercise, answer)
 
 
-def outcome(exercise: str, answer: Any) -> Outcome:
+def outcome(exercise: str, answer: object) -> Outcome:
     """Check the answer; return whether it is right, how much of it is, and the check's own words."""
     try:
         with limit_time(CHECK_S):

@@ -125,7 +125,7 @@ class _Fence:
         elif event in CALLS and _host(arguments[1]) not in LOCAL:
             raise PermissionError("a notebook that is graded has no network")
 
-    def _look(self, path: Any, writing: bool) -> None:
+    def _look(self, path: object, writing: bool) -> None:
         if isinstance(path, int) or path is None:
             return
         if not isinstance(path, (str, bytes, os.PathLike)):
@@ -144,5 +144,5 @@ class _Fence:
             raise PermissionError("a notebook that is graded starts no other process")
 
 
-def _host(address: Any) -> Any:
+def _host(address: object) -> Any:
     return address[0] if isinstance(address, tuple) and address else None

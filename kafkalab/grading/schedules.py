@@ -28,7 +28,7 @@ class AuditFinding:
 Audit = Callable[[Cluster], AuditFinding | None]
 
 
-def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[Audit], form: str) -> str:
+def over_schedules(answer: object, scenarios: Iterable[Scenario], audits: Sequence[Audit], form: str) -> str:
     """ "200 of 200 schedules" if no audit finds anything in any run.
 
     In each scenario the programs that are `...` (the name "learner" stands for them) are the learner's function.

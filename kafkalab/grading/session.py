@@ -49,7 +49,7 @@ class Session:
         """Return the variable's value; UnreadableError if it is too large."""
         return self._value(self._ask({"do": "value", "name": name}, CALL_S))
 
-    def perform(self, task: str, *given: Any) -> Any:
+    def perform(self, task: str, *given: object) -> Any:
         """Let the notebook's process do a task of the course, "module:function", with these arguments."""
         row = {"do": "perform", "task": task, "args": self._encode(list(given), None)}
         return self._result(self._ask(row, self.learner.place.time_s))
@@ -60,7 +60,7 @@ class Session:
 
     # functions
 
-    def _function(self, row: Any) -> Callable[..., Any]:
+    def _function(self, row: object) -> Callable[..., Any]:
         """Return a function that asks the notebook's process to call the one of this number."""
         match row:
             case [int(number), str(name), bool(is_async), str(borrowed)]:
@@ -68,7 +68,7 @@ class Session:
             case _:
                 raise UnreadableError("it holds a function that is none")
 
-        async def program(*args: Any, **named: Any) -> Any:
+        async def program(*args: object, **named: object) -> Any:
             return await self._program(number, args, named)
 
         def function(*args: Any, **named: Any) -> Any:
@@ -82,14 +82,14 @@ class Session:
         found: Callable[..., Any] = made
         return found
 
-    def _call(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _call(self, number: int, args: tuple[object, ...], named: dict[str, object]) -> Any:
         clients = Clients(self._reader)
         reply = self._ask(self._start(number, args, named, clients), CALL_S, clients)
         if "awaits" in reply:
             raise UnreadableError("a function without async awaits something")
         return self._result(reply)
 
-    def _many(self, number: int, cases: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Exception | None]:
+    def _many(self, number: int, cases: Sequence[tuple[object, ...]]) -> tuple[list[object], Exception | None]:
         """Call a function for each case; return the results up to the first error, and that error."""
         row = {"do": "many", "function": number, "cases": self._encode(list(cases), None)}
         reply = self._ask(row, MANY_S)
@@ -100,7 +100,7 @@ class Session:
             return values, None
         return values, rebuild_error(reply.get("raised"))
 
-    async def _program(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    async def _program(self, number: int, args: tuple[object, ...], named: dict[str, object]) -> Any:
         """Run a student's program: it is resumed with the result of each client call that it awaits."""
         clients = Clients(self._reader)
         try:
@@ -119,7 +119,9 @@ class Session:
         finally:
             clients.close()
 
-    def _start(self, number: int, args: tuple[Any, ...], named: dict[str, Any], clients: Clients) -> dict[str, Any]:
+    def _start(
+        self, number: int, args: tuple[object, ...], named: dict[str, object], clients: Clients
+    ) -> dict[str, object]:
         return {
             "do": "call", "function": number,
             "args": self._encode(list(args), clients), "named": self._encode(named, clients),
@@ -144,10 +146,10 @@ class Session:
                 reply = self.learner.receive()
         return reply
 
-    def _encode(self, value: Any, clients: Clients | None) -> Any:
+    def _encode(self, value: object, clients: Clients | None) -> Any:
         """Return the value as JSON; a client of a program, and what it waits for, as a number."""
 
-        def special(part: Any) -> tuple[str, Any]:
+        def special(part: object) -> tuple[str, Any]:
             number = clients.number_of(part) if clients is not None else None
             if number is not None:
                 return "client", [number, type(part).__name__]
@@ -166,13 +168,13 @@ class Session:
     def _reader(self) -> Reader:
         return Reader({**ANSWERS, "function": self._function})
 
-    def _result(self, reply: dict[str, Any]) -> Any:
+    def _result(self, reply: dict[str, object]) -> Any:
         """Return what a function returned, or raise what it raised."""
         if "raised" in reply:
             raise rebuild_error(reply["raised"])
         return self._value(reply)
 
-    def _value(self, reply: dict[str, Any]) -> Any:
+    def _value(self, reply: dict[str, object]) -> Any:
         if "unreadable" in reply:
             raise UnreadableError(text_of(reply["unreadable"], ERROR_MAX) or "it cannot be read")
         if "value" not in reply:

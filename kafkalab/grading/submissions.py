@@ -113,7 +113,7 @@ def code_cells(data: bytes) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _id(cell: dict[str, Any], number: int) -> str:
+def _id(cell: dict[str, object], number: int) -> str:
     """nbgrader's name of the cell, else its id, which some tools keep in its metadata, else its number."""
     found = cell.get("metadata")
     metadata: dict[str, Any] = found if isinstance(found, dict) else {}
@@ -124,7 +124,7 @@ def _id(cell: dict[str, Any], number: int) -> str:
     )
 
 
-def _source(cell: dict[str, Any], number: int) -> str:
+def _source(cell: dict[str, object], number: int) -> str:
     source = cell.get("source", "")
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         return "".join(source)

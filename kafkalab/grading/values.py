@@ -26,7 +26,7 @@ class UnreadableError(ValueError):
     """The value cannot cross, or is none: too large, too deep, or of another form. The message says which."""
 
 
-def encode(value: Any, special: Callable[[Any], Special], depth: int = 0) -> Any:
+def encode(value: object, special: Callable[[Any], Special], depth: int = 0) -> Any:
     """Return the value as JSON; `special` describes each part that is no data. UnreadableError if it is too large."""
     if depth > DEPTH_MAX:
         raise UnreadableError(f"it is nested more than {DEPTH_MAX} deep")
@@ -54,12 +54,12 @@ def encode(value: Any, special: Callable[[Any], Special], depth: int = 0) -> Any
     return rows if name == "list" else {name: rows}
 
 
-def _mark(value: Any, special: Callable[[Any], Special], depth: int) -> dict[str, Any]:
+def _mark(value: object, special: Callable[[Any], Special], depth: int) -> dict[str, Any]:
     name, description = special(value)
     return {name: encode(description, special, depth + 1)}
 
 
-def _parts(value: Any) -> tuple[str, list[Any]] | None:
+def _parts(value: object) -> tuple[str, list[object]] | None:
     """Return the kind of a container and its parts; None for anything else."""
     if isinstance(value, Mapping):
         return "dict", [list(pair) for pair in value.items()]
@@ -119,7 +119,7 @@ class Reader:
             raise UnreadableError(f"it holds a {name} that cannot be made") from None
 
 
-def message_of(data: bytes) -> dict[str, Any]:
+def message_of(data: bytes) -> dict[str, object]:
     """Return the message in these bytes, an object of JSON; UnreadableError for anything else."""
     try:
         message = json.loads(data.decode("utf-8"))
@@ -130,7 +130,7 @@ def message_of(data: bytes) -> dict[str, Any]:
     return message
 
 
-def text_of(value: Any, most: int) -> str:
+def text_of(value: object, most: int) -> str:
     """Return the value if it is a text, cut and without what no report can hold; else ""."""
     if not isinstance(value, str):
         return ""

@@ -73,7 +73,7 @@ class Notebook:
     def do_value(self, name: str) -> Row:
         return {"value": self._encode(self.shell.user_ns[name])}
 
-    def do_call(self, function: int, args: Any, named: Any) -> Row:
+    def do_call(self, function: int, args: object, named: object) -> Row:
         """Call a function; an async one is begun."""
         made = self._reader()
         called = self.functions[function](*made.read(args), **made.read(named))
@@ -83,7 +83,7 @@ class Notebook:
         self.programs[number] = called
         return self._step(number, lambda: called.send(None))
 
-    def do_many(self, function: int, cases: Any) -> Row:
+    def do_many(self, function: int, cases: object) -> Row:
         """Call a function for each case, up to the first one that raises."""
         values: list[Any] = []
         for case in self._reader().read(cases):
@@ -104,7 +104,7 @@ class Notebook:
         result = self._reader().read(value)
         return self._step(program, lambda: coroutine.send(result))
 
-    def do_perform(self, task: str, args: Any) -> Row:
+    def do_perform(self, task: str, args: object) -> Row:
         """Do one of the course's own tasks, such as a query on the grader's files."""
         module, _, name = task.partition(":")
         return {"value": self._encode(getattr(importlib.import_module(module), name)(*self._reader().read(args)))}
@@ -127,10 +127,10 @@ class Notebook:
         reader.parts = -sys.maxsize  # the grader's values may be of any length
         return reader
 
-    def _encode(self, value: Any) -> Any:
+    def _encode(self, value: object) -> Any:
         return encode(value, self._describe_object)
 
-    def _describe_object(self, value: Any) -> tuple[str, Any]:
+    def _describe_object(self, value: object) -> tuple[str, Any]:
         if isinstance(value, RebalanceListener):
             return "listener", [value.on_partitions_revoked, value.on_partitions_assigned, value.on_partitions_lost]
         if isinstance(value, (Client, RemoteAwaitable)):
@@ -150,7 +150,7 @@ class Notebook:
         number, kind = row
         return RemoteAwaitable(self, number) if kind in ("coroutine", "Promise") else Client(self, number, kind)
 
-    def use(self, *row: Any) -> Any:
+    def use(self, *row: object) -> Any:
         """Let the grader use one of the program's clients; return the result, or raise its error."""
         self.channel.send({"use": [self._encode(part) if isinstance(part, (list, dict)) else part for part in row]})
         while "do" in (answer := self.channel.receive()):

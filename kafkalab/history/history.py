@@ -114,13 +114,13 @@ def with_responses(row: HistoryRow) -> HistoryRow:
     return row
 
 
-def _object(path: str | Path, number: int, item: Any) -> dict[str, Any]:
+def _object(path: str | Path, number: int, item: object) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise ValueError(f"{path}: line {number} is no JSON object; the file is damaged")
     return item
 
 
-def _row(path: str | Path, number: int, name: str, values: Any, version: int) -> HistoryRow:
+def _row(path: str | Path, number: int, name: str, values: object, version: int) -> HistoryRow:
     columns = columns_of(name)
     if version <= WITHOUT_HEADERS:
         columns = tuple(column for column in columns if column.name != "headers")
@@ -138,7 +138,7 @@ def _row(path: str | Path, number: int, name: str, values: Any, version: int) ->
     return ROWS[name](*given)
 
 
-def _fits(column: Column, value: Any) -> bool:
+def _fits(column: Column, value: object) -> bool:
     if value is None:
         return column.nullable
     if column.type == "list<string>":
@@ -151,7 +151,7 @@ def _fits(column: Column, value: Any) -> bool:
     return isinstance(value, int) and -end <= value < end
 
 
-def _check_counts(path: str | Path, said: Any, found: dict[str, int]) -> None:
+def _check_counts(path: str | Path, said: object, found: dict[str, int]) -> None:
     if not isinstance(said, dict):
         raise ValueError(f"{path}: its header does not say how many rows there are; the file is damaged")
     differ = [name for name in ROWS if found[name] != said.get(name)]

@@ -72,7 +72,7 @@ class GrowingJourney(Journey):
     def _handlers(self) -> dict[str, Callable[[Content], None]]:
         return {**super()._handlers(), "more": self._send_since}
 
-    def _should_send_property(self, key: str, value: Any) -> bool:
+    def _should_send_property(self, key: str, value: object) -> bool:
         """The payload is sent in parts, and as a whole only to a browser that asks for the state."""
         return key != "payload" and bool(super()._should_send_property(key, value))
 
@@ -207,10 +207,10 @@ class GrowingJourney(Journey):
         cluster.trace = Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)
         return cluster
 
-    def _judge(self, snapshot: Cluster) -> dict[str, Any]:
+    def _judge(self, snapshot: Cluster) -> dict[str, object]:
         return {"place": 0, "steps": snapshot.trace.steps, **report_of(snapshot)}
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return what all checks say of the run so far, with "place"; checked anew when events have come."""
         self._watched = True
         if self._reports.get(0, {}).get("steps") != self.source.cluster.trace.steps:
@@ -218,6 +218,6 @@ class GrowingJourney(Journey):
         self.verdict = self._reports[0]
         return self.verdict
 
-    def known_report(self) -> dict[str, Any]:
+    def known_report(self) -> dict[str, object]:
         """Return the report; of a long run that of the last checks, {} if there were none."""
         return self.report() if len(self.payload["events"]) <= CHECKED_AT_ONCE else self._reports.get(0, {})

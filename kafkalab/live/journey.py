@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Reorder
@@ -73,7 +73,7 @@ class LiveJourney(GrowingJourney):
 
     # presses
 
-    def press(self, action: str, target: str = "", **details: Any) -> None:
+    def press(self, action: str, target: str = "", **details: object) -> None:
         """Do what the button `action` does, now: see `Journey.press`.
 
         right at the end, and next, let frames go. ValueError, and nothing changes, for what a live cluster cannot do.
@@ -95,7 +95,7 @@ class LiveJourney(GrowingJourney):
         if not self.source.step(timeout_s=0):
             raise ValueError(NOTHING_WAITS)
 
-    def possible(self, action: str, target: str = "", **details: Any) -> str:
+    def possible(self, action: str, target: str = "", **details: object) -> str:
         """Return why this press would change nothing; "" if it would change something."""
         if action == "right" and self._is_at_the_end():
             return "" if self.source.gate.next else NOTHING_WAITS

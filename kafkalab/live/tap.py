@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.limits import place_of
@@ -180,7 +180,7 @@ class TapJourney(GrowingJourney):
     def _actions(self) -> EnabledActions:
         return {**by_hand(), "fixed": Recording.why}
 
-    def press(self, action: str, target: str = "", **details: Any) -> None:
+    def press(self, action: str, target: str = "", **details: object) -> None:
         """Move the cursor, or let a frame that is held go on; ValueError for all that needs a simulator."""
         with self._lock:
             if reason := self.possible(action, target, **details):
@@ -197,7 +197,7 @@ class TapJourney(GrowingJourney):
             raise ValueError(NOTHING_WAITS)
         self.source.gate.let_go(next(iter(self.source.gate.held)))
 
-    def possible(self, action: str, target: str = "", **details: Any) -> str:
+    def possible(self, action: str, target: str = "", **details: object) -> str:
         """Return why this press would change nothing; "" if it would change something."""
         if action == "right" and self._is_at_the_end():
             return "" if self.source.gate.held else NOTHING_WAITS

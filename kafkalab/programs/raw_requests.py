@@ -93,7 +93,7 @@ def check_step(step: dict[str, Any]) -> None:
             raise StepError(wrong)
 
 
-def _check_place(to: Any) -> None:
+def _check_place(to: object) -> None:
     kind, _, key = to.rpartition(" of ") if isinstance(to, str) else ("", "", "")
     if kind == "leader" and split(key)[1] < 0:
         raise StepError(f'"to" is {PLACES}; {quote(key)} is no partition')
@@ -101,7 +101,7 @@ def _check_place(to: Any) -> None:
         raise StepError(f'"to" is {PLACES}, not {quote(to)}')
 
 
-def _with_references(value: Any, found: Callable[[re.Match[str]], Any]) -> Any:
+def _with_references(value: object, found: Callable[[re.Match[str]], Any]) -> Any:
     """Return the value with every "$name.field" or "$name.field+1" replaced by what `found` says."""
     if isinstance(value, dict):
         return {k: v if k in AS_WRITTEN else _with_references(v, found) for k, v in value.items()}
@@ -157,11 +157,11 @@ class Hand:
     def _request(self, step: dict[str, Any]) -> Any:
         return request_of(step["ask"], self._resolve(step.get("with", {})))
 
-    def _resolve(self, given: Any) -> Any:
+    def _resolve(self, given: object) -> Any:
         """Return the value with what the answers so far have in place of references."""
         return _with_references(given, self._look_up)
 
-    def _note_answer(self, api: str, response: Any, name: str, shown: Sequence[str]) -> None:
+    def _note_answer(self, api: str, response: object, name: str, shown: Sequence[str]) -> None:
         self.named[name] = response
         self.answers.append(
             [api, answer_of(response), *(f"{field}={_read_field(response, field)}" for field in shown)]
@@ -190,22 +190,22 @@ class Hand:
         return found if distance is None else found + int(distance)
 
 
-def _field_of(message: Any, name: str) -> Any:
+def _field_of(message: object, name: str) -> Any:
     """Return the value of a message's field or property; MISSING if it has none of this name."""
     return MISSING if message is None or name.startswith("_") else getattr(message, name, MISSING)
 
 
-def _read_field(message: Any, name: str) -> Any:
+def _read_field(message: object, name: str) -> Any:
     found = _field_of(message, name)
     return None if found is MISSING or callable(found) else found
 
 
-def answer_of(response: Any) -> str:
+def answer_of(response: object) -> str:
     """The name of an answer's error; no answer at all counts as NETWORK_EXCEPTION."""
     return "NETWORK_EXCEPTION" if response is None else error_of(response)
 
 
-def request_of(api: str, given: Any) -> Any:
+def request_of(api: str, given: object) -> Any:
     """Return the request with these fields; StepError for a field that it does not have, that is missing, or wrong."""
     request = _message(BY_NAME[api].request, api, given)
     if wrong := misfit(request, type(request), api):
@@ -217,7 +217,7 @@ def request_of(api: str, given: Any) -> Any:
     return request
 
 
-def _message(kind: type, api: str, given: Any) -> Any:
+def _message(kind: type, api: str, given: object) -> Any:
     if not isinstance(given, dict):
         raise StepError(f"{api} is an object with fields, not {quote(given)}")
     known = {f.name: f for f in fields(kind)}
@@ -228,7 +228,7 @@ def _message(kind: type, api: str, given: Any) -> Any:
     return kind(**{name: _field(kind, api, name, value) for name, value in given.items()})
 
 
-def _field(kind: type, api: str, name: str, value: Any) -> Any:
+def _field(kind: type, api: str, name: str, value: object) -> Any:
     """Return the value of one field: a list of objects becomes the messages that the field holds, and so does a dict's.
 
     An object with "values" is a record batch.
@@ -243,7 +243,7 @@ def _field(kind: type, api: str, name: str, value: Any) -> Any:
     return _to_tuples(value)
 
 
-def _to_tuples(value: Any) -> Any:
+def _to_tuples(value: object) -> Any:
     """JSON's lists as tuples."""
     if isinstance(value, list):
         return tuple(_to_tuples(v) for v in value)

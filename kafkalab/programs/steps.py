@@ -12,7 +12,7 @@ Step = dict[str, Any]
 TIMEOUT_MS = 30_000
 
 
-def init(who: str, timeout_ms: int = 60_000, **more: Any) -> Step:
+def init(who: str, timeout_ms: int = 60_000, **more: object) -> Step:
     """InitProducerId, asked until it is answered with NONE."""
     given = {"transactional_id": who, "transaction_timeout_ms": timeout_ms}
     return {"ask": "InitProducerId", "to": f"coordinator of {who}", "with": given, "as": who, "until": "NONE", **more}
@@ -23,7 +23,7 @@ def idempotent(name: str) -> Step:
     return {"ask": "InitProducerId", "to": "b1", "with": {"transactional_id": None}, "as": name, "until": "NONE"}
 
 
-def add(who: str, *partitions: str, epoch: str = "", **more: Any) -> Step:
+def add(who: str, *partitions: str, epoch: str = "", **more: object) -> Step:
     """AddPartitionsToTxn as a client of version 1 sends it."""
     given = {**_identity(who, epoch), "partitions": list(partitions)}
     return {"ask": "AddPartitionsToTxn", "to": f"coordinator of {who}", "version": 3, "with": given, **more}
@@ -36,7 +36,7 @@ def produce(
     return _produce(who, who, partition, sequence, values, epoch, version, more)
 
 
-def produce_idempotent(name: str, partition: str, sequence: int, *values: str, epoch: str = "", **more: Any) -> Step:
+def produce_idempotent(name: str, partition: str, sequence: int, *values: str, epoch: str = "", **more: object) -> Step:
     """One batch with producer id and sequence, outside any transaction."""
     return _produce(None, name, partition, sequence, values, epoch, 11, more)
 
@@ -62,7 +62,7 @@ def add_offsets(who: str, group: str) -> Step:
     return {"ask": "AddOffsetsToTxn", "to": f"coordinator of {who}", "with": given, "until": "NONE"}
 
 
-def offsets(who: str, group: str, partition: str, offset: int, epoch: str = "", **more: Any) -> Step:
+def offsets(who: str, group: str, partition: str, offset: int, epoch: str = "", **more: object) -> Step:
     """TxnOffsetCommit of one offset, by a producer that is no member of the group."""
     given = {**_identity(who, epoch), "group_id": group, "offsets": {partition: offset}}
     return {"ask": "TxnOffsetCommit", "to": f"group coordinator of {group}", "with": given, **more}
@@ -73,7 +73,7 @@ def commit(who: str, epoch: str = "", version: int = 4, **more: Any) -> Step:
     return _end(who, True, epoch, version, more)
 
 
-def abort(who: str, epoch: str = "", version: int = 4, **more: Any) -> Step:
+def abort(who: str, epoch: str = "", version: int = 4, **more: object) -> Step:
     """EndTxn(ABORT); version 5 is that of TV2."""
     return _end(who, False, epoch, version, more)
 

@@ -85,7 +85,7 @@ def misfit(value: Any, kind: Any, where: str) -> str:
     return _wrong_field(value, where) if hasattr(plain, "__dataclass_fields__") else ""
 
 
-def _wrong_field(value: Any, where: str) -> str:
+def _wrong_field(value: object, where: str) -> str:
     """Return what is wrong with the first wrong field of a dataclass."""
     found: Any = type(value)
     for name, kind in hints_of(found).items():
@@ -95,7 +95,7 @@ def _wrong_field(value: Any, where: str) -> str:
 
 
 @cache
-def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def _parts(kind: object) -> tuple[Any, tuple[Any, ...]]:
     return get_origin(kind), get_args(kind)
 
 
@@ -109,7 +109,7 @@ def _first(value: Sequence[Any], inside: tuple[Any, ...], where: str, ordered: b
     return next(filter(None, (misfit(v, kinds[i], f"{where}[{i}]") for i, v in enumerate(value))), "")
 
 
-def _is(value: Any, plain: Any) -> bool:
+def _is(value: object, plain: object) -> bool:
     if plain in (int, float):
         return isinstance(value, (int, plain)) and not isinstance(value, bool)
     if plain in LISTS:
@@ -121,12 +121,12 @@ def _is(value: Any, plain: Any) -> bool:
     return not isinstance(plain, type) or isinstance(value, plain)
 
 
-def _title(plain: Any) -> str:
+def _title(plain: object) -> str:
     return f"a {getattr(plain, '__name__', plain)}"
 
 
 @cache
-def hints_of(thing: Any) -> dict[str, Any]:
+def hints_of(thing: object) -> dict[str, Any]:
     """Return the annotations of a class or function by name; {} where they cannot be found out."""
     try:
         return get_type_hints(thing, include_extras=True)
@@ -134,7 +134,7 @@ def hints_of(thing: Any) -> dict[str, Any]:
         return {}
 
 
-def check_fields(thing: Any, but: tuple[str, ...] = ()) -> None:
+def check_fields(thing: object, but: tuple[str, ...] = ()) -> None:
     """Raise ValueError unless every field of a dataclass, except those in `but`, is of its annotated type."""
     found: Any = type(thing)
     for name, kind in hints_of(found).items():
@@ -142,7 +142,7 @@ def check_fields(thing: Any, but: tuple[str, ...] = ()) -> None:
             raise ValueError(truncate(wrong))
 
 
-def check_arguments(function: Callable[..., Any], name: str, args: Any) -> None:
+def check_arguments(function: Callable[..., Any], name: str, args: object) -> None:
     """Raise ValueError, naming program and argument, unless `function(app, **args)` fits the function's signature."""
     if not isinstance(args, dict) or not all(isinstance(key, str) for key in args):
         raise ValueError(f"the arguments of program {name!r} are an object with names, not {quote(args)}")

@@ -67,19 +67,19 @@ def _compile(kind: type) -> Any:
     return owner
 
 
-def _init(self: Any, *values: Any, **named: Any) -> None:
+def _init(self: object, *values: object, **named: object) -> None:
     _compile(type(self)).__init__(self, *values, **named)
 
 
-def _eq(self: Any, other: object) -> Any:
+def _eq(self: object, other: object) -> Any:
     return _values(self) == _values(other) if other.__class__ is self.__class__ else NotImplemented
 
 
-def _hash(self: Any) -> int:
+def _hash(self: object) -> int:
     return hash(_values(self))
 
 
-def _values(self: Any) -> tuple[Any, ...]:
+def _values(self: Any) -> tuple[object, ...]:
     return tuple(getattr(self, one.name) for one in fields(self))
 
 
@@ -87,19 +87,19 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(f'{one.name}={getattr(self, one.name)!r}' for one in fields(self))})"
 
 
-def _setattr(self: Any, name: str, value: Any) -> None:
+def _setattr(self: object, name: str, value: object) -> None:
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
-def _delattr(self: Any, name: str) -> None:
+def _delattr(self: object, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _getstate(self: Any) -> tuple[Any, ...]:
+def _getstate(self: object) -> tuple[object, ...]:
     return _values(self)
 
 
-def _setstate(self: Any, state: tuple[Any, ...]) -> None:
+def _setstate(self: Any, state: tuple[object, ...]) -> None:
     for one, value in zip(fields(self), state, strict=True):
         object.__setattr__(self, one.name, value)
 

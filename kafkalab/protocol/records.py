@@ -50,7 +50,7 @@ def _varint_bytes(number: int) -> int:
     return (number.bit_length() + 7) // 7
 
 
-def field_bytes(value: Any) -> int:
+def field_bytes(value: object) -> int:
     """The length of a key or value with its own length before it."""
     if value is None:
         return 1

@@ -60,7 +60,7 @@ def _transpose(rows: dict[Any, dict[Any, Any]], corner: str, cell: Callable[[Any
     return table((corner, *(getattr(s, "label", s.value) for s in rows)), lines)
 
 
-def _outcome(cell: Any) -> str:
+def _outcome(cell: object) -> str:
     if hasattr(cell, "error"):
         return str(cell.error.name)
     return f"**{cell.state.label}**" if hasattr(cell, "state") else {"Wait": "wait", "Same": "-"}[type(cell).__name__]

@@ -54,7 +54,7 @@ NODES = {"lab06": BILLING, "lab06-": BILLING, "lab10": PACKING, "pending_offsets
 """The names of the nodes of these scenarios in codes of version 1: those that they had when it began."""
 
 
-def encode(kind: str, data: Any) -> str:
+def encode(kind: str, data: object) -> str:
     """Return plain data as a code of this kind, in groups of five signs; the same data always gives the same code."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=WORDS.encode())
@@ -182,7 +182,7 @@ def scenario_of_row(row: Any) -> Scenario:
         raise ValueError(truncate(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
 
 
-def _rename(data: Any, names: dict[str, str]) -> Any:
+def _rename(data: object, names: dict[str, str]) -> Any:
     """Return the lists and dicts with each string in them that `names` has replaced."""
     if isinstance(data, (list, tuple)):
         return [_rename(value, names) for value in data]

@@ -59,7 +59,7 @@ class Network:
     # sending
 
     def request(
-        self, sender: str, to: str, body: Any, then: ResponseHandler | None, cause: int, background: bool = False,
+        self, sender: str, to: str, body: object, then: ResponseHandler | None, cause: int, background: bool = False,
         asked_version: int | None = None, timeout_ms: int = 0,
     ) -> None:  # fmt: skip
         """Send a request, if the sender is alive; call `then(response, step)` once, with None if the connection breaks.
@@ -86,7 +86,7 @@ class Network:
                 self._watch(sender, background, timeout_ms, frame.correlation_id)
         self._transmit(frame, cause)
 
-    def respond(self, request: Frame, body: Any, cause: int) -> None:
+    def respond(self, request: Frame, body: object, cause: int) -> None:
         """Send the response of a request back to where it came from."""
         self.frames_sent += 1
         name = f"{request.name}Response"
@@ -104,7 +104,7 @@ class Network:
         self._counts[name] = count = self._counts.get(name, 0) + 1
         return f"{name}#{count}"
 
-    def _attempt(self, sender: str, name: str, body: Any) -> int:
+    def _attempt(self, sender: str, name: str, body: object) -> int:
         failed = self._failed.get((sender, name))
         return failed[1] + 1 if failed is not None and failed[0] == body else 1
 
@@ -248,7 +248,7 @@ class Network:
 
     # time-outs and broken connections
 
-    def _remember_failure(self, waiting: InFlightRequest, response: Any = None) -> None:
+    def _remember_failure(self, waiting: InFlightRequest, response: object = None) -> None:
         name = type(waiting.body).__name__
         if name not in NEVER_A_RETRY and (response is None or error_of(response) != "NONE"):
             self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))

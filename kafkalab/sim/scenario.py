@@ -189,7 +189,7 @@ class Scenario:
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
-    def from_json(cls, row: Any, where: str = "this") -> Scenario:
+    def from_json(cls, row: object, where: str = "this") -> Scenario:
         """The inverse of `to_json`; ValueError, saying what is wrong with `where`, for anything else."""
         if not isinstance(row, dict) or row.get("format") != FORMAT:
             raise ValueError(f"{where} is not a scenario that kafkalab saved")
@@ -224,7 +224,7 @@ class Scenario:
         return cls.from_json(json_of(file_text(path), name), name)
 
 
-def _tuple(value: Any) -> Any:
+def _tuple(value: object) -> Any:
     """A list as a tuple; anything else is left to the check of its type."""
     return tuple(value) if isinstance(value, list) else value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kafkalab.sim.registry import Registry
 from kafkalab.sim.scenario import Scenario
@@ -21,6 +21,6 @@ def register_scenario(function: Made) -> Made:
     return function
 
 
-def variant(name: str, function: Callable[..., Scenario], **arguments: Any) -> None:
+def variant(name: str, function: Callable[..., Scenario], **arguments: object) -> None:
     """Register `function` with these arguments under `name`, so that its codes are short too."""
     SCENARIOS.register(name, partial(function, **arguments))

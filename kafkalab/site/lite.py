@@ -10,7 +10,6 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from kafkalab.site.runtime import CannotBuildError, lay_out
 
@@ -56,7 +55,7 @@ def build_lite(root: Path, site: Path, notebooks: Path) -> None:
         _run(place)
 
 
-def _settings(packages: list[str]) -> dict[str, Any]:
+def _settings(packages: list[str]) -> dict[str, object]:
     """Return what JupyterLite's pages read: Python comes from this site, and nothing from elsewhere."""
     kernel = {
         "pyodideUrl": f"./../{PYTHON.as_posix()}/python.mjs",
@@ -69,7 +68,7 @@ def _settings(packages: list[str]) -> dict[str, Any]:
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": page}
 
 
-def _how(output: Path, extensions: list[Path], notebooks: Path) -> dict[str, Any]:
+def _how(output: Path, extensions: list[Path], notebooks: Path) -> dict[str, object]:
     """Return the builder's own settings: only the extensions that the labs need, of all that are installed."""
     return {
         "LiteBuildConfig": {
@@ -83,7 +82,7 @@ def _how(output: Path, extensions: list[Path], notebooks: Path) -> dict[str, Any
     }
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
+def _write(path: Path, content: dict[str, object]) -> None:
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 

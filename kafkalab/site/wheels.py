@@ -7,7 +7,6 @@ import re
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
-from typing import Any
 
 from kafkalab.course_files import SHIPPED
 
@@ -74,7 +73,7 @@ def pack(package: Path, version: str, into: Path) -> Path:
     return wheel
 
 
-def read_lock(wheels: list[Path]) -> dict[str, dict[str, Any]]:
+def read_lock(wheels: list[Path]) -> dict[str, dict[str, object]]:
     """Return what Pyodide's lock says of the wheels: of each its file, its digest, what it imports and depends on."""
     found = {normalise_name(path.name.split("-")[0]): path for path in wheels}
     return {name: _entry(name, found[name], set(found)) for name in sorted(found)}
@@ -85,7 +84,7 @@ def normalise_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _entry(name: str, wheel: Path, there: set[str]) -> dict[str, Any]:
+def _entry(name: str, wheel: Path, there: set[str]) -> dict[str, object]:
     """Return the lock's entry of one wheel; it depends only on packages that are `there`."""
     with zipfile.ZipFile(wheel) as archive:
         files = archive.namelist()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from kafkalab.checks.check import FORBIDDEN, Finding
 from kafkalab.limits import truncate
@@ -90,7 +89,7 @@ def picture_of(lab: LiveCluster, findings: tuple[Finding, ...] = ()) -> str:
     return draw(payload, step, groups, (), {"results": list(_results(findings, last))}, places)
 
 
-def _results(findings: tuple[Finding, ...], last: int) -> Iterator[dict[str, Any]]:
+def _results(findings: tuple[Finding, ...], last: int) -> Iterator[dict[str, object]]:
     """The findings as pictures take them; what an application breaks is red, whatever Kafka allows."""
     for finding in findings:
         since = min(max(finding.steps, default=last), last)

@@ -44,7 +44,7 @@ def choose_option(config: pytest.Config, name: str) -> str:
     return str(config.getoption(f"kafka_lab_{name}") or config.getini(f"kafka_lab_{name}") or "")
 
 
-def options_of(config: pytest.Config) -> dict[str, Any]:
+def options_of(config: pytest.Config) -> dict[str, object]:
     """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
     from kafkalab.limits import quote, whole_number
     from kafkalab.protocol.api import REFERENCES, USUAL

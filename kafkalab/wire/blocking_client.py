@@ -18,11 +18,11 @@ class BlockingClient:
         self.names, self.client_id, self.count = names, client_id, 0
         self.socket = socket.create_connection(place, timeout=TIMEOUT_S)
 
-    def ask(self, body: Any, version: int) -> Any:
+    def ask(self, body: object, version: int) -> Any:
         """Send a request in this version; return its response as kafkalab's message."""
         return read_response(type(body).__name__, version, self.exchange(body, version), self.names)[1]
 
-    def exchange(self, body: Any, version: int) -> bytes:
+    def exchange(self, body: object, version: int) -> bytes:
         """Send a request; return the bytes of its response, without their length."""
         self.count += 1
         api = type(body).__name__

@@ -108,7 +108,7 @@ def read_request(data: bytes, names: Names) -> ReadRequest:
     return ReadRequest(api, version, correlation_id, client_id, bodies, source.aside)
 
 
-def response_bytes(asked: ReadRequest, answers: Sequence[Any], names: Names) -> bytes:
+def response_bytes(asked: ReadRequest, answers: Sequence[object], names: Names) -> bytes:
     """Return the response to a request, behind its length; `answers` has one for each of the request's bodies."""
     spoken = response_of(asked.api, asked.version)
     sink = Sink(_FRAMED.pack(0, asked.correlation_id))
@@ -126,7 +126,7 @@ def response_bytes(asked: ReadRequest, answers: Sequence[Any], names: Names) -> 
     return bytes(sink)
 
 
-def _join(asked: ReadRequest, answers: Sequence[Any]) -> Any:
+def _join(asked: ReadRequest, answers: Sequence[object]) -> Any:
     """Return one of our messages for what all answers say, as far as it is not in rows of one for each of them."""
     if isinstance(answers[0], FetchResponse):
         return within_limits(answers[0], asked.bodies[0])
@@ -165,7 +165,7 @@ def _as_stored(partition: str, batches: Sequence[Batch]) -> tuple[Batch, ...]:
 # the other half: what a client writes and reads
 
 
-def request_bytes(api: str, version: int, correlation_id: int, client_id: str, body: Any, names: Names) -> bytes:
+def request_bytes(api: str, version: int, correlation_id: int, client_id: str, body: object, names: Names) -> bytes:
     """Return a request behind its length, as a client sends it."""
     spoken, name = request_of(api, version), client_id.encode()
     sink = Sink(_CORRELATION.pack(0) + HEADER.pack(BY_NAME[api].key, version, correlation_id, len(name)) + name)
@@ -177,7 +177,7 @@ def request_bytes(api: str, version: int, correlation_id: int, client_id: str, b
     return bytes(sink)
 
 
-def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[int, Any]:
+def read_response(api: str, version: int, data: bytes, names: Names) -> tuple[int, object]:
     """Return correlation id and message of a response, whose bytes are without their length."""
     spoken, source = response_of(api, version), Source(data, _CORRELATION.size, names)
     if spoken.tagged_header:

@@ -95,7 +95,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def _default(given: Any, kind: str, array: bool, nullable: bool, fields: tuple[Field, ...]) -> Any:
+def _default(given: object, kind: str, array: bool, nullable: bool, fields: tuple[Field, ...]) -> Any:
     if given == "null" or (given is None and nullable):
         return None
     if array:

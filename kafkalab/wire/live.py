@@ -27,7 +27,7 @@ EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500, Cras
 
 
 def scenario_of(
-    cluster_level: int, brokers: int, topics: dict[str, int], config: dict[str, Any], kafka: str = USUAL
+    cluster_level: int, brokers: int, topics: dict[str, int], config: dict[str, object], kafka: str = USUAL
 ) -> Scenario:
     """Return the scenario of a cluster for real clients. ValueError for a level or a release that is not in `SERVED`.
 
@@ -179,7 +179,7 @@ class RealTime:
         node = self.kernel.nodes.get(name)
         return node is not None and node.receive is not no_requests
 
-    def ask(self, client: str, broker: str, body: Any, version: int, then: Callable[[Any], None] | None) -> None:
+    def ask(self, client: str, broker: str, body: object, version: int, then: Callable[[Any], None] | None) -> None:
         """Send a client's request to a broker; `then` gets the response, or None if the connection broke."""
         self.kernel.catch_up(self.now_ms)
         answered = None if then is None else lambda response, step: then(response)

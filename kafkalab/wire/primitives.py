@@ -79,7 +79,7 @@ class Source:
         if self.rows < 0:
             raise BadMessageError(f"a request of more than {ROWS:,} rows and tagged fields")
 
-    def tags(self, known: Tagged, values: dict[str, Any]) -> None:
+    def tags(self, known: Tagged, values: dict[str, object]) -> None:
         """Read the tagged fields that are known into the values, and skip the others (KIP-482)."""
         if not self.data[self.place]:
             self.place += 1
@@ -187,7 +187,7 @@ def codec_of(kind: str, flexible: bool, nullable: bool) -> Codec:
 
 
 def _packer(number: Struct) -> Callable[[Sink, Any], None]:
-    def write(sink: Sink, value: Any) -> None:
+    def write(sink: Sink, value: object) -> None:
         sink += number.pack(value)
 
     return write
@@ -228,7 +228,7 @@ def optional(row: Codec) -> Codec:
     def read(source: Source) -> Any:
         return row.read(source) if source.take(1) == b"\x01" else None
 
-    def write(sink: Sink, value: Any) -> None:
+    def write(sink: Sink, value: object) -> None:
         sink += b"\xff" if value is None else b"\x01"
         if value is not None:
             row.write(sink, value)

@@ -248,7 +248,7 @@ class Connection(asyncio.Protocol):
         missing = [len(answers)]
         for index, body in enumerate(asked.bodies):
 
-            def then(response: Any, index: int = index) -> None:
+            def then(response: object, index: int = index) -> None:
                 answers[index], missing[0] = response, missing[0] - 1
                 if missing[0] == 0:
                     self._answer(asked, answers)

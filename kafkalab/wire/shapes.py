@@ -78,7 +78,7 @@ class Shape:
         return attrgetter(self.inside + name)
 
 
-def _parts_of(hint: Any) -> list[Any]:
+def _parts_of(hint: object) -> list[object]:
     """Return a type, and the types inside it."""
     return [hint, *(part for inside in get_args(hint) for part in _parts_of(inside))]
 

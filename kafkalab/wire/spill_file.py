@@ -127,7 +127,7 @@ def _reducer(kind: type[Any]) -> Callable[[Any], Any]:
     return lambda one: (_make, (kind, values(one)))
 
 
-def _make(kind: type, values: tuple[Any, ...]) -> Any:
+def _make(kind: type, values: tuple[object, ...]) -> Any:
     made: Any = object.__new__(kind)
     for put, value in zip(_setters(kind), values, strict=True):
         put(made, value)
@@ -140,7 +140,7 @@ def _setters(kind: type) -> tuple[Callable[[Any, Any], None], ...]:
     return tuple(getattr(kind, f.name).__set__ for f in fields(kind))
 
 
-def _dump(batches: list[Any]) -> bytes:
+def _dump(batches: list[object]) -> bytes:
     out = BytesIO()
     _pickler()(out, 5).dump(batches)
     return out.getvalue()

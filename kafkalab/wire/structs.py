@@ -70,7 +70,7 @@ def codec_of_struct(fields: tuple[Field, ...], flexible: bool, parts: Mapping[st
             step(source, values)
         return values
 
-    def write(sink: Sink, message: Any) -> None:
+    def write(sink: Sink, message: object) -> None:
         for step in writers:
             step(sink, message)
 
@@ -190,7 +190,7 @@ def _writers(placed: list[tuple[Field, Part]], flexible: bool) -> list[WriteStep
 
 
 def _write_bytes(data: bytes) -> WriteStep:
-    def write(sink: Sink, message: Any) -> None:
+    def write(sink: Sink, message: object) -> None:
         sink += data
 
     return write
@@ -200,7 +200,7 @@ def _write_numbers(group: list[tuple[Field, Part]]) -> WriteStep:
     pack = Numbers(">" + "".join(NUMBERS[field.kind] for field, _ in group)).pack
     gets = [part.get for _, part in group if part.get]
 
-    def write(sink: Sink, message: Any) -> None:
+    def write(sink: Sink, message: object) -> None:
         sink += pack(*[get(message, sink) for get in gets])
 
     return write
@@ -218,7 +218,7 @@ def _tags_writer(tagged: list[tuple[Field, Part]]) -> WriteStep:
     if not written:
         return _write_bytes(b"\0")
 
-    def write_all(sink: Sink, message: Any) -> None:
+    def write_all(sink: Sink, message: object) -> None:
         values = ((tag, get(message, sink), default, write) for tag, default, get, write in written)
         made = [(tag, value, write) for tag, value, default, write in values if value != default]
         sink += varint_bytes(len(made))

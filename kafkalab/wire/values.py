@@ -94,7 +94,7 @@ def partitions_in(rows: Iterable[dict[str, Any]], name: str = "topic", numbers: 
 
 def by_topic(
     partitions: Iterable[str], name: str = "topic", numbers: str = "partitions", row: Callable[[str], Any] = index_of
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return a row for each topic, with its partitions' numbers, or what `row` makes of a partition."""
     found: dict[str, list[Any]] = {}
     for partition in partitions:

@@ -32,7 +32,7 @@ def evening(of_seed: int) -> tuple[list[str], list[str], list[str]]:
     return orders, answers, sorted(random.sample(rest, 2), key=orders.index)
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Return how many orders of how many are there twice, if those with a lost answer are and counted; else why not."""
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")

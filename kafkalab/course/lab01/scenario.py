@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kafkalab.programs.orders import ORDERS, TOPIC
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import register_scenario, variant
@@ -11,7 +9,11 @@ from kafkalab.sim.scenario_names import register_scenario, variant
 
 @register_scenario
 def lab01(
-    idempotence: bool = True, orders: tuple[str, ...] = ORDERS, seed: int = 1, profile: str = "4.x/TV2", **settings: Any
+    idempotence: bool = True,
+    orders: tuple[str, ...] = ORDERS,
+    seed: int = 1,
+    profile: str = "4.x/TV2",
+    **settings: object,
 ) -> Scenario:
     """Two orders in one batch, then each in a batch of its own, under way together; `settings` are the producer's."""
     chosen = {"enable_idempotence": idempotence, **settings}

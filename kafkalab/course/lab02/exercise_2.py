@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
-from typing import Any
 
 from kafkalab.course.lab02.scenario import lab02
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
@@ -34,7 +33,7 @@ def shuffle_names(of_seed: int) -> list[str]:
     return names
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "9 of 9 frames in order"; WrongAnswer names the first pair of neighbours that is not."""
     if is_blank(answer) or (isinstance(answer, (list, tuple)) and not [a for a in answer if not is_blank(a)]):
         raise BlankAnswer(f"The list is still blank. Give {FORM}.")

@@ -26,7 +26,7 @@ def lab02(
     )
 
 
-def raw_requests_after(steps: list[dict[str, Any]], *faults: Fault, seed: int = 1, **more: Any) -> Scenario:
+def raw_requests_after(steps: list[dict[str, object]], *faults: Fault, seed: int = 1, **more: Any) -> Scenario:
     """The cluster of lab 02, whose client sends these requests by hand."""
     return Scenario(
         title="Who answers what",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from kafkalab.course.lab03.scenario import lab03
 from kafkalab.faults.node import Crash
@@ -118,7 +117,7 @@ def pasteable(number: int) -> str:
     return f"Sequence(lab03().with_faults({listed}))"
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Return how many rows are right, if all are; WrongAnswer names the first wrong one, and the run that shows it."""
     given = cells(answer, tuple(range(1, len(ROWS) + 1)), WORDS, FORM, "row")
     if not any(given.values()):

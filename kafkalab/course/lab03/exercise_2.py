@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
@@ -77,7 +75,7 @@ def _word(state: TxnState) -> str:
     return cell.error.name if isinstance(cell, Refuse) else Error.NONE.name
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Return how many cells are right, if all are; WrongAnswer names the first wrong state, and how to find out."""
     given = cells(answer, STATES, WORDS, FORM, "state")
     if not any(given.values()):

@@ -153,7 +153,7 @@ def _last(night: Night) -> str:
     return f"offset {night.log[-1]['offset']}, {what}"
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "36 of 36 schedules" if the function ends in each run with what could be read."""
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")

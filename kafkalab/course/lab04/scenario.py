@@ -15,7 +15,7 @@ LEAVES = "cake"
 """The orders of the table that leaves without paying."""
 
 
-def _till(transactions: bool) -> list[list[Any]]:
+def _till(transactions: bool) -> list[list[object]]:
     """The till's calls: one transaction for each table, and one second before the last; or each order at once."""
     steps: list[list[Any]] = [["init_transactions"]] if transactions else []
     for number, orders in enumerate(TABLES):

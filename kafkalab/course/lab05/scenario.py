@@ -9,7 +9,7 @@ from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import register_scenario, variant
 
 
-def _transaction(end: str, *values: str, partition: int = 0, pause_ms: int = 0) -> list[list[Any]]:
+def _transaction(end: str, *values: str, partition: int = 0, pause_ms: int = 0) -> list[list[object]]:
     """The steps of one transaction; with a pause before its last record."""
     steps: list[list[Any]] = [["begin_transaction"]]
     for number, value in enumerate(values):

@@ -152,7 +152,7 @@ def _still_hidden(cluster: Cluster) -> int:
     return marks[-1][0] - marks[-1][1] if marks else 0
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "200 of 200 schedules" if the names never do harm; WrongAnswer carries the first run in which they do."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")

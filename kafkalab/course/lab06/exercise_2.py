@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab06.scenario import lab06
@@ -27,7 +26,7 @@ def scenario(of_seed: int = 1, epochs: bool = False) -> Scenario:
     return replace(base, title="Leaders that do not look at the epoch", rules_off=off, faults=())
 
 
-def with_epochs(answer: Any) -> Cluster:
+def with_epochs(answer: object) -> Cluster:
     """The run of the learner's presses with leaders that do compare epochs."""
     base = scenario(epochs=True)
     return run_with(base, presses_of(answer, scenario()))

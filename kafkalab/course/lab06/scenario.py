@@ -18,7 +18,7 @@ def lab06(
     paused_ms: int = PAUSED_MS,
     seed: int = 1,
     profile: str = "4.x/TV2",
-    **more: Any,
+    **more: object,
 ) -> Scenario:
     """Three orders wait. `till-1` stops in the middle, `till-2` replaces it, `till-1` wakes up.
 
@@ -42,7 +42,11 @@ variant("lab06-", lab06, first=None, second=None)
 
 
 def two_charges(
-    first: dict[str, Any], second: dict[str, Any] | None, *faults: Fault, seed: int = 1, title: str = "Two charges"
+    first: dict[str, object],
+    second: dict[str, object] | None,
+    *faults: Fault,
+    seed: int = 1,
+    title: str = "Two charges",
 ) -> Scenario:
     """Two instances of one service, named alike unless told otherwise, with one charge each."""
     both: tuple[tuple[str, dict[str, Any] | None], ...] = (("till-1", first), ("till-2", second))

@@ -30,7 +30,7 @@ def shelf(
     config: dict[str, Any] | None = None,
     acls: tuple[Deny, ...] = (),
     other: dict[str, Any] | None = None,
-    **args: Any,
+    **args: object,
 ) -> Scenario:
     """A counter counts shelf A in one transaction; `args` are its program's, `other` those of a second counter."""
     others = () if other is None else (Program("other", "count_shelf", other),)

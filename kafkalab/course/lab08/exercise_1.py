@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kafkalab.course.lab08.scenario import late_batch
 from kafkalab.faults.frame import Delay, Hold
@@ -35,7 +34,7 @@ def hangs(cluster: Cluster) -> bool:
     return log.last_stable_offset < log.high_watermark
 
 
-def sixteen_minutes_later(answer: Any) -> Cluster:
+def sixteen_minutes_later(answer: object) -> Cluster:
     """The run of these presses, 16 minutes after its end: what `transactions_of` is asked."""
     cluster = run_with(scenario(seed()), presses_of(answer, scenario(seed())))
     cluster.run_for(SIXTEEN_MINUTES_MS)
@@ -67,7 +66,7 @@ GOAL = Goal(
 )
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and an abort ends it."""
     if not isinstance(answer, Mapping) or set(answer) != {"presses", *FOUND}:
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")

@@ -67,7 +67,7 @@ def scenario(random: Random) -> Scenario:
     )
 
 
-def _nameless(random: Random, partition: str) -> list[dict[str, Any]]:
+def _nameless(random: Random, partition: str) -> list[dict[str, object]]:
     """A batch of a producer id that no coordinator knows any more."""
     at_ms = random.randint(60, 1_200) * 1_000
     batch = {"values": ["nobody's"], "producer_id": 7_000, "producer_epoch": 0, "base_sequence": 0}
@@ -213,7 +213,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(asked.case for asked in moments(of_seed))
 
 
-def _run_of(*case: Any) -> Counterexample:
+def _run_of(*case: object) -> Counterexample:
     asked = _moment_of(seed(), case)
     cluster = _run_up_to(asked.scenario, asked.at_ms)
     return {"run": cluster, "step": cluster.trace.steps - 1, "view": "LogTape"}

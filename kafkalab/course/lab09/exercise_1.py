@@ -136,7 +136,7 @@ def _goal(name: str) -> Goal:
 GOALS = {name: _goal(name) for name in NAMED}
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "3 of 3 found, in 3 presses" if each list of presses shows its anomaly; WrongAnswer is about the first."""
     if not isinstance(answer, Mapping):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
@@ -160,7 +160,7 @@ def check(answer: Any) -> str:
     return f"{found} of {len(NAMED)} found, in {presses} presses{enough}"
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     given: Any = getattr(getattr(value, "cluster", value), "scenario", value)
     faults: tuple[Fault, ...] = given.faults if isinstance(given, Scenario) else tuple(given)
     return len(faults)

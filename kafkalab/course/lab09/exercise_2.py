@@ -154,7 +154,7 @@ def _find_booking(cluster: Cluster, order: str) -> int:
     return after[0] if after else appends[places[-1]].step if places else cluster.trace.steps - 1
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "20 of 20 schedules" if each order is booked as it should be; else the first run in which one is not."""
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")

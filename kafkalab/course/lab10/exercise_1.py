@@ -6,7 +6,6 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
-from typing import Any
 
 from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.client.exceptions import KafkaError
@@ -35,7 +34,7 @@ CONFIG = {"group_initial_rebalance_delay_ms": 500, "transaction_abort_cleanup_in
 """Settings of brokers with which a group and a coordinator act sooner: a run is over sooner."""
 
 
-def market(random: Random) -> list[list[Any]]:
+def market(random: Random) -> list[list[object]]:
     """Return the orders of a morning: a transaction every few hundred milliseconds; about a quarter is aborted."""
     found, at_ms, number = [], 200, 0
     while at_ms < LAST_ORDER_MS:
@@ -232,14 +231,14 @@ async def careless(app: App, name: str, start_ms: int, stop_ms: int) -> None:
     await consumer.close()
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "200 of 200 schedules" if each order has one parcel in all; WrongAnswer carries the shortest run that breaks."""
     if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
         raise BlankAnswer("The loop is as it came: the form is still blank. Which of its lines may a crash follow?")
     return over_schedules(answer, scenarios(seed()), (audit,), FORM)
 
 
-def _is_untouched(answer: Any) -> bool:
+def _is_untouched(answer: object) -> bool:
     """Return True if the answer does in the first schedule what the loop of the notebook does."""
     first = next(scenarios(seed()))
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from kafkalab.course.lab10.scenario import JOINS_MS, packers
 from kafkalab.faults.node import Pause, Resume
@@ -28,7 +27,7 @@ def scenario(of_seed: int = 1, members: bool = False) -> Scenario:
     return base if members else replace(base, rules_off=(GENERATION_CHECK.name,))
 
 
-def with_members(answer: Any) -> Cluster:
+def with_members(answer: object) -> Cluster:
     """The run of the learner's presses with a group coordinator that does compare members."""
     base = scenario(members=True)
     return run_with(base, presses_of(answer, scenario()))

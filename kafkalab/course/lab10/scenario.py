@@ -36,7 +36,7 @@ def packers(
 
 
 @register_scenario
-def lab10(seed: int = 1, profile: str = "4.x/TV2", **both: Any) -> Scenario:
+def lab10(seed: int = 1, profile: str = "4.x/TV2", **both: object) -> Scenario:
     """`anna` falls asleep with her parcels written and no offsets sent; `ben` gets her partition; `anna` wakes up.
 
     `both` are further arguments of both packers.

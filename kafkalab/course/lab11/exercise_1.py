@@ -63,7 +63,7 @@ def _crash(cluster: Cluster) -> int:
     return cluster.trace.of("crash", "booker")[0].step
 
 
-def _by_cell(answer: Any) -> Any:
+def _by_cell(answer: object) -> Any:
     """Return the answer with a key for each cell."""
     if is_blank(answer) or not isinstance(answer, Mapping):
         return answer

@@ -135,7 +135,7 @@ def _find_append(cluster: Cluster, value: str) -> int:
     return [e.step for e in appends if value in [r.value for r in e.data.records]][-1]
 
 
-def _is_untouched(answer: Any) -> bool:
+def _is_untouched(answer: object) -> bool:
     """Return True if the answer sends nothing at all in the first schedule."""
     cluster = Cluster(with_program(next(scenarios(seed())), answer))
     try:
@@ -145,7 +145,7 @@ def _is_untouched(answer: Any) -> bool:
     return not any(frame.name in ("InitProducerId", "Produce") for frame in cluster.trace.frames.values())
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "100 of 100 schedules" if each booking has one receipt in all; WrongAnswer carries the first run that breaks."""
     if inspect.iscoroutinefunction(answer):
         if _is_untouched(answer):

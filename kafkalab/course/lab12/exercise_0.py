@@ -21,7 +21,7 @@ SETS = ("26-30", "54-64")
 Key = tuple[str, str, int]
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """The function counts the fates of runs made anew, of which Spark has not been told; WrongAnswer names the rows."""
     from kafkalab.course.lab12.configurations import fates_of, folder_of, simulate_copies
     from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
@@ -50,7 +50,7 @@ def _sets() -> tuple[str, ...]:
     return tuple(random_for("L12.E0").sample(SETS, len(SETS)))
 
 
-def _true_of(truth: list[Fates], row: tuple[Any, ...]) -> tuple[str]:
+def _true_of(truth: list[Fates], row: tuple[object, ...]) -> tuple[str]:
     found = next((one for one in truth if one[:3] == row[:3]), None)
     return (", ".join(map(str, found[3:])) if found else "there is no such run",)
 
@@ -72,7 +72,7 @@ def _count_fates(
     return [(*place, *counts) for place, counts in found.items()]
 
 
-def _inner(tables: CopyTables) -> list[tuple[Any, ...]]:
+def _inner(tables: CopyTables) -> list[tuple[object, ...]]:
     return [(*row[:3], 0, row[4], row[5], 0) for row in _count_fates(tables, _place) if row[4] or row[5]]
 
 
@@ -92,7 +92,7 @@ MISTAKES: dict[str, Callable[[CopyTables], list[tuple[Any, ...]]]] = {
 """Plausible wrong counts, by the misconception; whoever gives their rows gets the hint that fits."""
 
 
-def _miss(rows: list[tuple[Any, ...]], tables: CopyTables) -> str:
+def _miss(rows: list[tuple[object, ...]], tables: CopyTables) -> str:
     given = Counter(rows)
     return next((name for name, mistake in MISTAKES.items() if given and Counter(mistake(tables)) == given), "")
 

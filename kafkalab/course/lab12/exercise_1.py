@@ -45,7 +45,7 @@ MISTAKES = {
 """Plausible wrong queries, by the misconception; whoever gives their rows gets the hint that fits."""
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """All queries find exactly what is injected, in both histories; WrongAnswer says which does not, and the rows."""
     from kafkalab.course.lab12.nights import night
 
@@ -105,7 +105,7 @@ def _rows_at(here: Shape, name: str, key: str) -> list[dict[str, Any]]:
     return by_key(here, name).get(key, [])
 
 
-def _miss(name: str, given: list[Any], here: Shape, most: int) -> str:
+def _miss(name: str, given: list[object], here: Shape, most: int) -> str:
     """The mistake whose rows are the learner's."""
     rows = ((miss, _rows(name, sql, here, most)) for miss, sql in MISTAKES[name].items() if given)
     return next((f"{name}: {miss}" for miss, found in rows if Counter(found) == Counter(given)), "")
@@ -121,7 +121,7 @@ def _rows(name: str, query: str, here: Shape, most: int) -> Any:
     return rows_of(answer, f"The query for {name} does not run", "")
 
 
-def _queries(answer: Any) -> dict[str, str]:
+def _queries(answer: object) -> dict[str, str]:
     if not isinstance(answer, Mapping):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     unknown = [name for name in answer if name not in NAMES]

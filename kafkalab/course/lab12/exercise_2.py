@@ -18,7 +18,7 @@ SIZE, MARKERS = 20_000, 4
 OTHER = 2000
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """The function finds the torn transaction of two histories, and nothing else; WrongAnswer says what it found."""
     from kafkalab.course.lab12.nights import folder_of, one_torn, torn_in
     from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
@@ -50,7 +50,7 @@ def markers(shape: Shape, row: tuple[int, int]) -> tuple[str]:
     return (", ".join(found[:MARKERS]) + (" …" if len(found) > MARKERS else "") or "none",)
 
 
-def same(row: tuple[int, int], entry: dict[str, Any]) -> bool:
+def same(row: tuple[int, int], entry: dict[str, object]) -> bool:
     """Return whether an entry of the log has this producer id and epoch."""
     return row == (entry["producer_id"], entry["producer_epoch"])
 

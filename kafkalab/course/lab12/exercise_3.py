@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
 
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
@@ -62,7 +61,7 @@ def cases(random: Random) -> list[tuple[list[int], dict[int, int]]]:
     return made
 
 
-def attempts(given: Any, rows: Sequence[int], fails: Mapping[int, int]) -> Table:
+def attempts(given: object, rows: Sequence[int], fails: Mapping[int, int]) -> Table:
     """Return what each attempt of each task sends, and at the end the sum beside `given`, the learner's."""
     found: list[tuple[str | int, ...]] = []
     for task, count in enumerate(rows):
@@ -90,7 +89,7 @@ def topic(random: Random) -> tuple[list[tuple[str, int, int, int]], list[str]]:
     return found, truth
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Both functions do what they should; WrongAnswer shows the first case in which one does not."""
     if not isinstance(answer, Mapping):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
@@ -107,7 +106,7 @@ def check(answer: Any) -> str:
     return f"{line}, and every row is there once"
 
 
-def _check_once(function: Any, random: Random) -> None:
+def _check_once(function: object, random: Random) -> None:
     from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab12.tasks import TOPIC
 
@@ -130,7 +129,7 @@ def _check_once(function: Any, random: Random) -> None:
         raise WrongAnswer(said, run=shown, miss=miss, part=0.5)
 
 
-def places(rows: list[tuple[str, int, int, int]], value: Any) -> str:
+def places(rows: list[tuple[str, int, int, int]], value: object) -> str:
     """Return where the topic holds a value, as "(task, attempt, place)" in the order of tasks."""
     return " ".join(str(row[1:]) for row in sorted(rows, key=lambda r: r[1:]) if row[0] == value) or "nowhere"
 

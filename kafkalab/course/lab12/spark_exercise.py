@@ -58,12 +58,12 @@ class Difference:
         return ", ".join(f"{name} {value!r}" for name, value in zip(self.columns, row, strict=True))
 
 
-def most_of(truth: Sequence[Sequence[Any]]) -> int:
+def most_of(truth: Sequence[Sequence[object]]) -> int:
     """Return how many rows are read of an answer, beyond which a condition is missing in it."""
     return 10 * len(truth) + 1000
 
 
-def take_rows(given: Any, columns: Sequence[str], most: int) -> dict[str, Any]:
+def take_rows(given: Any, columns: Sequence[str], most: int) -> dict[str, object]:
     """Return, as data, the rows of a learner's DataFrame in these columns, `most` and one more at most.
 
     What is no DataFrame, or lacks a column, is a `problem` in one sentence.
@@ -97,7 +97,7 @@ def rows_of(answer: Any, what: str, blank: str) -> list[Key] | str:
     raise WrongValue(f"{what}: what came back are no rows")
 
 
-def compare(given: Any, truth: Sequence[Sequence[Any]], columns: Sequence[str]) -> Difference:
+def compare(given: object, truth: Sequence[Sequence[object]], columns: Sequence[str]) -> Difference:
     """A learner's DataFrame beside the true rows, which have the values of `columns` in that order.
 
     The order of rows and columns, the case of column names, other columns, and whether a number is int or long make no
@@ -106,7 +106,7 @@ def compare(given: Any, truth: Sequence[Sequence[Any]], columns: Sequence[str]) 
     return compare_rows(rows_of(take_rows(given, columns, most_of(truth)), "it fails", ""), truth, columns)
 
 
-def compare_rows(rows: list[Key] | str, truth: Sequence[Sequence[Any]], columns: Sequence[str]) -> Difference:
+def compare_rows(rows: list[Key] | str, truth: Sequence[Sequence[object]], columns: Sequence[str]) -> Difference:
     """The rows of an answer, or the problem with it, beside the true rows."""
     expected = Counter(_row(row) for row in truth)
     names, of, most = tuple(columns), len(truth), most_of(truth)
@@ -128,7 +128,7 @@ def compare_rows(rows: list[Key] | str, truth: Sequence[Sequence[Any]], columns:
     )
 
 
-def _problem(given: Any, columns: tuple[str, ...]) -> str:
+def _problem(given: object, columns: tuple[str, ...]) -> str:
     from pyspark.sql import DataFrame
 
     if not isinstance(given, DataFrame):

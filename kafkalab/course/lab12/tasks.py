@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 QUERY, FUNCTION, TOPIC, TABLES = (f"{__name__}:{name}" for name in ("query", "function", "topic", "tables"))
 
 
-def query(folder: str, sql: str, columns: Sequence[str], most: int) -> dict[str, Any]:
+def query(folder: str, sql: str, columns: Sequence[str], most: int) -> dict[str, object]:
     """Run the query on the views of the history in this folder; the learner's own views are as before afterwards."""
     session = spark()
     with as_views(session, _views(session, folder)):

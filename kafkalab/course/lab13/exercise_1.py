@@ -54,7 +54,7 @@ def arguments_of(case: Case) -> tuple[Any, ...]:
     return case["measured"], case["least_per_second"], case["longest_ms"]
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "6 of 6 cases" if each size meets both targets in a run, and None is said where no size can."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
@@ -75,7 +75,7 @@ def check(answer: Any) -> str:
     )  # fmt: skip
 
 
-def judge(case: Case, value: Any) -> WrongAnswer | None:
+def judge(case: Case, value: object) -> WrongAnswer | None:
     """Return what is wrong with a size; None if it meets both targets."""
     _, least, longest = arguments_of(case)
     asks = f"For at least {least} records a second, and at most {longest} ms from a record's work to its commit"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from kafkalab.course.lab13.close import close, number
 from kafkalab.course.lab13.scenario import commit_interval
@@ -67,7 +66,7 @@ def cases(of_seed: int) -> tuple[tuple[int, int, int, int], ...]:
     return tuple(found)
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "5 of 5 cases" if all three numbers are close to what the run has measured."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
@@ -93,7 +92,7 @@ def check(answer: Any) -> str:
     )  # fmt: skip
 
 
-def _three(value: Any) -> Waits:
+def _three(value: object) -> Waits:
     if not isinstance(value, (tuple, list)) or len(value) != len(NAMES):
         raise WrongType(f"Give {FORM}, not {describe(value)}.")
     shortest, mean, longest = (number(one, FORM) for one in value)

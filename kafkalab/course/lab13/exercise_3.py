@@ -33,7 +33,7 @@ def _by_name() -> dict[str, Rule]:
     return {rule.name: rule for rule in REGISTRY}
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "3 of 3 incidents" if all fields of each report are right; WrongAnswer is about the first that is not."""
     if not callable(answer):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")
@@ -62,7 +62,7 @@ def check(answer: Any) -> str:
     )
 
 
-def judge(report: Any, incident: Incident, rule: Rule, scenario: Scenario) -> list[WrongAnswer]:
+def judge(report: object, incident: Incident, rule: Rule, scenario: Scenario) -> list[WrongAnswer]:
     """Return what is wrong with each field of a report, in the order of FIELDS."""
     said = _fields(report)
     named = _by_name().get(said["rule"])

@@ -46,7 +46,7 @@ MISSES: dict[tuple[str, str], dict[str, str]] = {
 }  # fmt: skip
 
 
-def flat(answer: Any) -> dict[str, Any]:
+def flat(answer: object) -> dict[str, object]:
     """The answer with one key a cell: "Kafka, blocks". WrongType for anything but a dict of dicts."""
     if not isinstance(answer, Mapping):
         raise WrongType(f"Give {FORM}, not {describe(answer)}.")

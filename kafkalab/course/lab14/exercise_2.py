@@ -52,7 +52,7 @@ def list_allowed(of_seed: int) -> list[Press]:
     return [press for press in product(WHO, MOMENTS) if press != ("coordinator", question(of_seed)["not at"])]
 
 
-def presses_of(answer: Any, of_seed: int) -> list[Press]:
+def presses_of(answer: object, of_seed: int) -> list[Press]:
     """The answer's crashes. BlankAnswer, WrongType or WrongValue where it is none."""
     if answer is ... or answer is None or answer == []:
         raise BlankAnswer(f"The list is still blank. Give {FORM}.")
@@ -73,7 +73,7 @@ def presses_of(answer: Any, of_seed: int) -> list[Press]:
     return found
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """ "1 crash, the fewest there are" if two-phase commit waits for ever under it and Kafka does not."""
     of_seed = seed()
     presses = presses_of(answer, of_seed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kafkalab.course.lab16.gap_rules import COLUMNS, MUTANTS, find_gaps
 from kafkalab.grading.exercise import Exercise, WrongType, describe
 from kafkalab.grading.mutants import hints_of
@@ -11,7 +9,7 @@ from kafkalab.grading.mutants import hints_of
 FORM = f"a function gaps(log, sends) that returns a DataFrame with the columns {', '.join(COLUMNS)}"
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Run the function on a log of each version; WrongAnswer shows the rows that differ from what a leader sees."""
     from kafkalab.course.lab16.tasks import GAPS
     from kafkalab.course.lab16.verdicts import Audit, judge, record_before

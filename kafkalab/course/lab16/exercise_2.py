@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, Balances, find_newest, folder_of, make_balances
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, describe
@@ -17,7 +16,7 @@ MOST, SHOWN = 0.4, 2
 """The largest share of the updates that one task, of four, may read; how many updates of an account are shown."""
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Run the function; WrongAnswer shows the rows that differ, or how many rows each task has read."""
     from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab16.tasks import NEWEST
@@ -39,13 +38,13 @@ def check(answer: Any) -> str:
     return _check_reads(given.get("reads"))
 
 
-def list_newest(made: Balances, row: tuple[Any, ...]) -> tuple[str]:
+def list_newest(made: Balances, row: tuple[object, ...]) -> tuple[str]:
     """Return the newest updates of the account of a row, the last one first."""
     own = sorted((offset, value) for account, offset, value in made.updates if account == row[0])[: -SHOWN - 1 : -1]
     return (", ".join(f"{'tombstone' if value is None else value} at {offset}" for offset, value in own),)
 
 
-def _check_reads(reads: Any) -> str:
+def _check_reads(reads: object) -> str:
     """WrongAnswer if a task reads too much; another process may have sent the numbers."""
     if not isinstance(reads, list) or not all(type(read) is int for read in reads):
         raise WrongValue("newest(updates, owners): what came back are no numbers of rows")

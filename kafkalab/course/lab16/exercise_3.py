@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from kafkalab.course.lab16.feed import COLUMNS, STOPS, Row, count_by_batch, folder_of, make_feed
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
@@ -21,7 +20,7 @@ MOMENTS = {
 Batches = tuple[tuple[Row, ...], ...]
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Let the function write a stream that is stopped three times; WrongAnswer shows what the sink holds."""
     from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab16.tasks import STREAM

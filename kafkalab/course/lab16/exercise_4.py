@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kafkalab.course.lab16.gap_rules import find_aborted, find_outcomes
 from kafkalab.course.lab16.traffic import Record, Traffic
@@ -14,7 +13,7 @@ COLUMNS = ("key", "offset")
 FORM = "an SQL query of the table log, as text, with the columns key and offset"
 
 
-def check(answer: Any) -> str:
+def check(answer: object) -> str:
     """Run the query on a log of each version; WrongAnswer shows the rows that differ."""
     from kafkalab.course.lab16.tasks import ABORTED
     from kafkalab.course.lab16.verdicts import Audit, judge, marker_after

@@ -28,7 +28,7 @@ def call_gaps(answer: Callable[..., Any], folder: str, columns: Sequence[str], m
     return collect_rows(lambda: answer(read_table(folder, "log"), read_table(folder, "sends")), columns, most)
 
 
-def query_log(sql: str, folder: str, columns: Sequence[str], most: int) -> dict[str, Any]:
+def query_log(sql: str, folder: str, columns: Sequence[str], most: int) -> dict[str, object]:
     """Run the query on the view `log` of this folder; the learner's own view is as before afterwards."""
     with as_views(spark(), {"log": read_table(folder, "log")}):
         return collect_rows(lambda: spark().sql(sql), columns, most)
@@ -48,6 +48,6 @@ def call_newest(answer: Callable[..., Any], folder: str, columns: Sequence[str],
 
 def write_stream(
     answer: Callable[..., Any], folder: str, stops: Sequence[tuple[int, str]], columns: Sequence[str], most: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Let the function write a stream that is stopped at some places and started again; return what it has written."""
     return collect_rows(lambda: run_through(spark(), answer, inputs() / folder, stops), columns, most)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from kafkalab.course.lab12.spark_exercise import Key, compare_rows, most_of, rows_of
 from kafkalab.course.lab16.traffic import VERSIONS, Record, Traffic, folder_of, make_traffic
@@ -36,7 +35,7 @@ class Audit:
     blank: str = ""
 
 
-def judge(audit: Audit, answer: Any) -> str:
+def judge(audit: Audit, answer: object) -> str:
     """Let the task run `answer` on new traffic under each version; WrongAnswer shows the rows that differ."""
     for number, version in enumerate(VERSIONS):
         made = make_traffic(version, seed())
@@ -58,7 +57,7 @@ def judge(audit: Audit, answer: Any) -> str:
 
 
 def find_mutant(
-    rows: Sequence[Key], truth: Sequence[Key], made: Any, mutants: Sequence[Mutant]
+    rows: Sequence[Key], truth: Sequence[Key], made: object, mutants: Sequence[Mutant]
 ) -> Mutant | None:
     """Return the mutant whose rows differ from the truth most nearly as these do; None if none is near.
 

@@ -29,7 +29,7 @@ RECORD_FORM = "from kafkalab.site.book.form_recorder import record_form\nrecord_
 Described = dict[str, Any]
 
 
-def record_form(exercise_id: str, answer: Any) -> None:
+def record_form(exercise_id: str, answer: object) -> None:
     """Add the exercise's form to the cell's output, if it can be answered without Python."""
     exercise = find(exercise_id)
     if isinstance(exercise.check, (Form, Order)):
@@ -38,7 +38,7 @@ def record_form(exercise_id: str, answer: Any) -> None:
         display({FORM: form}, raw=True)  # type: ignore[no-untyped-call]
 
 
-def describe_form(exercise: Exercise, answer: Any) -> Described:
+def describe_form(exercise: Exercise, answer: object) -> Described:
     """Return what the form asks, what the right answer brings, and by each wrong part what the check says to it.
 
     A part of an answer is a row's place with its word, or two names that follow each other; it is written as JSON.
@@ -60,12 +60,12 @@ def describe_form(exercise: Exercise, answer: Any) -> Described:
     }
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """Return the value as the one JSON text that a page makes of it, too."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _rows(form: Form, answer: Any) -> tuple[Described, list[Any], dict[str, Any]]:
+def _rows(form: Form, answer: object) -> tuple[Described, list[Any], dict[str, Any]]:
     right, blanks = form.flat(answer), form.blanks()
     place = {blank.name: number for number, blank in enumerate(blanks)}
     asked = {"rows": [{"says": _label(blank), "words": list(blank.words)} for blank in blanks]}
@@ -82,7 +82,7 @@ def _order(order: Order, answer: Any) -> tuple[Described, list[Any], dict[str, A
     return {"names": list(order.names(seed()))}, [list(pair) for pair in pairwise(answer)], wrong
 
 
-def _refusal(exercise: Exercise, check: Callable[[Any], str], given: Any, runs: dict[str, Any]) -> dict[str, str]:
+def _refusal(exercise: Exercise, check: Callable[[Any], str], given: object, runs: dict[str, Any]) -> dict[str, str]:
     """Return what the check says to an answer, without how much of it is right, its hint, and its run's name."""
     try:
         check(given)

@@ -102,7 +102,7 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
     return found
 
 
-def _strike(journey: Journey, press: Press) -> tuple[Run, dict[str, Any]] | None:
+def _strike(journey: Journey, press: Press) -> tuple[Run, dict[str, object]] | None:
     """Return the run that a press makes, and its row in the tree; None if nothing changes, or it does not soon end."""
     try:
         at, fault = fault_of(journey.payload, press.step, press.action, press.target, **press.details)

@@ -222,7 +222,7 @@ def _with_short_ids(kept: Kept, journeys: dict[str, str]) -> Kept:
     return short_ids
 
 
-def write_packed(folder: Path, value: Any) -> str:
+def write_packed(folder: Path, value: object) -> str:
     """Write a value under a name that its content gives; return the name."""
     folder.mkdir(parents=True, exist_ok=True)
     packed = pack(value)
@@ -231,7 +231,7 @@ def write_packed(folder: Path, value: Any) -> str:
     return name
 
 
-def pack(value: Any) -> bytes:
+def pack(value: object) -> bytes:
     """Return a value as compressed JSON, the same bytes for the same value."""
     return gzip.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
 

@@ -102,7 +102,7 @@ def _collect(widget: Widget, models: dict[str, Kept]) -> None:
         _collect(child, models)
 
 
-def _named_in(value: Any) -> list[Widget]:
+def _named_in(value: object) -> list[Widget]:
     """Return the widgets that a value names, at any depth."""
     if isinstance(value, dict):
         return [widget for part in value.values() for widget in _named_in(part)]

@@ -26,7 +26,7 @@ class NameIds(SphinxTransform):
 
     default_priority = 870  # after all that names sections, before what reads the names
 
-    def apply(self, **kwargs: Any) -> None:
+    def apply(self, **kwargs: object) -> None:
         """Change the ids of a page."""
         sections = [section for section in self.document.findall(nodes.section) if section.get("slug")]
         taken = {section["slug"] for section in sections}

@@ -53,7 +53,7 @@ class Widget(HasTraits):
 
     # values
 
-    def get_state(self, keys: Iterable[str]) -> dict[str, Any]:
+    def get_state(self, keys: Iterable[str]) -> dict[str, object]:
         """Return the values of these traits as the page gets them."""
         return {k: self.trait_metadata(k, "to_json", lambda value, _: value)(getattr(self, k), self) for k in keys}
 
@@ -94,7 +94,7 @@ class Widget(HasTraits):
                 self.send_state(held)
 
     @contextmanager
-    def _lock_property(self, **properties: Any) -> Iterator[None]:
+    def _lock_property(self, **properties: object) -> Iterator[None]:
         """Send none of these values back: the page knows them."""
         self._page_has = properties
         try:
@@ -103,10 +103,10 @@ class Widget(HasTraits):
             self._page_has = {}
 
     @staticmethod
-    def _trait_from_json(value: Any, _: Any) -> Any:
+    def _trait_from_json(value: object, _: object) -> Any:
         return value
 
-    def set_state(self, sync_data: dict[str, Any]) -> None:
+    def set_state(self, sync_data: dict[str, object]) -> None:
         """Take over values of the page."""
         with self._lock_property(**sync_data), self.hold_trait_notifications():
             for name in filter(self.keys.__contains__, sync_data):
@@ -115,7 +115,7 @@ class Widget(HasTraits):
 
     # messages
 
-    def send(self, content: Any, buffers: Any = None) -> None:
+    def send(self, content: object, buffers: object = None) -> None:
         """Send a message to the model in the page."""
         self.shown_in.post({"kind": "custom", "id": self.model_id, "content": content})
 
@@ -123,15 +123,15 @@ class Widget(HasTraits):
         """Call `callback(widget, content, buffers)` for each message of the page."""
         self._hearing.append(callback)
 
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
+    def _handle_custom_msg(self, content: object, buffers: object) -> None:
         for callback in self._hearing:
             callback(self, content, buffers)
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, object]:
         return {}
 
 
-def _refer(widget: Widget, _: Any) -> str:
+def _refer(widget: Widget, _: object) -> str:
     return f"{REFERENCE}{widget.model_id}"
 
 

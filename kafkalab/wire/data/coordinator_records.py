@@ -83,7 +83,7 @@ def _read(name: str, data: bytes | None, **key: str) -> Any:
     return VALUES[name][0](**{**values, **key})
 
 
-def _encode(name: str, value: Any, version: int) -> bytes | None:
+def _encode(name: str, value: object, version: int) -> bytes | None:
     if value is None:
         return None
     sink = Sink(_VERSION.pack(version))
@@ -91,7 +91,7 @@ def _encode(name: str, value: Any, version: int) -> bytes | None:
     return bytes(sink)
 
 
-def _key(kind: int, name: str, **values: Any) -> bytes:
+def _key(kind: int, name: str, **values: object) -> bytes:
     return _VERSION.pack(kind) + versioned_bytes(name, 0, values)[_VERSION.size :]
 
 

@@ -28,7 +28,7 @@ def refuse_foreign(folder: Path) -> None:
         raise ValueError(f"{quote(str(folder))} has other files: name a new or an empty folder")
 
 
-def check_image(stored: Any, where: str) -> None:
+def check_image(stored: object, where: str) -> None:
     """Raise ValueError, which names the value, for what is no image of a cluster that this kafkalab wrote."""
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{where} is damaged: it is not of a folder that kafkalab wrote")
@@ -70,5 +70,5 @@ def _check_partition(partition: str, row: Any, brokers: set[str], where: str) ->
         raise ValueError(f"{where} is damaged: the partition {quote(partition)} is {quote(row)}")
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63

@@ -46,7 +46,7 @@ def places_in(answer: Answer) -> dict[int, tuple[str, int]]:
     return found
 
 
-def _move(values: Any, place: Place) -> Any:
+def _move(values: object, place: Place) -> Any:
     """The same values with the doors of brokers; what names no broker stays (a coordinator that is not available)."""
     if isinstance(values, tuple):
         return tuple([_move(one, place) for one in values])

@@ -58,7 +58,7 @@ class Recorder:
         return self.trace.full
 
     def note(
-        self, node: str, kind: str, name: str, data: Any, cause: int = -1, frame: str = ""
+        self, node: str, kind: str, name: str, data: object, cause: int = -1, frame: str = ""
     ) -> int:
         """Add an event at this moment; return its step, -1 if the trace is full."""
         if self.full:
@@ -137,7 +137,7 @@ class Recorder:
                 del self._failed[request.sender, request.name]
         return found
 
-    def _learn(self, learn: Callable[[Frame, Any], None], request: Frame, answer: Any) -> None:
+    def _learn(self, learn: Callable[[Frame, Any], None], request: Frame, answer: object) -> None:
         """Learn from an answer while there is room; a mistake of ours must not keep the answer from its client."""
         if not self.full:
             try:
@@ -159,7 +159,7 @@ class Recorder:
         self.now_ms = max(self.now_ms, at_ms)
         self.note(frame.sender, "fault", type(fault).__name__, {"fault": repr(fault)}, frame.sent_step, frame.id)
 
-    def _attempt(self, sender: str, name: str, body: Any) -> int:
+    def _attempt(self, sender: str, name: str, body: object) -> int:
         failed = self._failed.get((sender, name))
         return failed[1] + 1 if failed is not None and failed[0] == body else 1
 

@@ -84,7 +84,7 @@ class Session:
         self._write(["fault", at_ms, exchange.number, type(fault).__name__, frame.id, *given])
         self.recorder.fault(at_ms, frame, fault)
 
-    def _write(self, row: Any) -> None:
+    def _write(self, row: object) -> None:
         if self.file is not None and row:
             self.file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
