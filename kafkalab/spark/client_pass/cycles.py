@@ -47,8 +47,8 @@ def reads_between(split: Split) -> tuple[pa.Table, dict[int, int]]:
     at = np.searchsorted((theirs * PLACE + end)[order], mine * PLACE + step)
     found = at < len(order)
     found[found] = theirs[order[at[found]]] == mine[found]
-    committed = names.codes(reads.column("isolation_level")) == names.number("read_committed")
-    rows = np.flatnonzero(found & (names.codes(reads.column("outcome")) == names.number(COMMITTED)))
+    committed = names.where(reads.column("isolation_level"), "read_committed")
+    rows = np.flatnonzero(found & names.where(reads.column("outcome"), COMMITTED))
     rows = rows[reads.column("txn").is_valid().to_numpy().astype(bool)[rows]]
     read = reads.take(pa.array(rows))
     edges = pa.table(

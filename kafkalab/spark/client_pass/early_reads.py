@@ -78,8 +78,7 @@ def _read(split: Split, reads: Longs, check: Check) -> Iterator[tuple[int, Findi
 
 def _mark_read_committed(split: Split) -> Flags:
     names = split.names
-    found: Flags = names.codes(split.seen.column("isolation_level")) == names.number("read_committed")
-    return found
+    return names.where(split.seen.column("isolation_level"), "read_committed")
 
 
 def _had_outcome(split: Split, *outcomes: str) -> Flags:

@@ -116,8 +116,8 @@ def hanging(split: Split) -> Judged:
     examined = per_run(split.run[inside[np.unique(place[inside], return_index=True)[1]]])
     open_ = np.flatnonzero(split.transactional & split.is_outcome(OPEN))
     names = split.names
-    gone = names.codes(split.records.column("marker_removed")) == names.number("compacted")
-    there = names.codes(split.records.column("removed")) == names.number("")
+    gone = names.where(split.records.column("marker_removed"), "compacted")
+    there = names.where(split.records.column("removed"), "")
     bare = np.flatnonzero(gone & there & (split.ended_at >= 0))
     rows = (_first(split, open_, place), _first(split, bare, groups(split.group, split.ended_at)))
     return _hanging(split, *rows), examined

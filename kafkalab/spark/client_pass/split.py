@@ -79,8 +79,7 @@ class Split:
     @cached_property
     def owned(self) -> Flags:
         """A mask of the records that belong to a transaction of a client."""
-        found: Flags = self.names.codes(self.records.column("client")) != self.names.number("")
-        return found
+        return ~self.names.where(self.records.column("client"), "")
 
     @cached_property
     def group(self) -> Longs:

@@ -39,6 +39,11 @@ class Names:
         found: Longs = known[places]
         return found
 
+    def where(self, column: pa.ChunkedArray, text: str) -> Flags:
+        """Return a mask of the rows that have this text; null is like an empty one."""
+        found: Flags = self.codes(column) == self.number(text)
+        return found
+
     def number(self, text: str) -> int:
         """The number of one text."""
         found = self.numbers.get(text)

@@ -45,7 +45,7 @@ class Reads:
         same = pc.or_kleene(pc.equal(mine, other), pc.and_(pc.is_null(mine), pc.is_null(other)))
         differ = there[~same.fill_null(False).to_numpy().astype(np.bool_)]
         self.at[differ] = -1
-        committed = names.codes(table.column("isolation_level")) == names.number("read_committed")
+        committed = names.where(table.column("isolation_level"), "read_committed")
         self.committed: Flags = committed
 
     def rows(self, places: Longs) -> pa.Table:

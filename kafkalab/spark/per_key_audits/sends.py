@@ -37,7 +37,7 @@ class Sends:
     """
 
     def __init__(self, table: pa.Table, log: Log, names: Names) -> None:
-        table = table.filter(pa.array(names.codes(table.column("function")) == names.number("send")))
+        table = table.filter(pa.array(names.where(table.column("function"), "send")))
         kind = names.codes(table.column("type"))
         invoke = kind == names.number("invoke")
         run, index = longs(table, "run"), longs(table, "index")
@@ -85,7 +85,7 @@ class Sends:
         )
         first, anew = np.flatnonzero(~plain | (self.offset >= 0)), np.flatnonzero(changed)
         gone, rows = log.truncated, np.flatnonzero(~log.marker)
-        lost = np.flatnonzero(log.names.codes(gone.column("control")) == log.names.number(""))
+        lost = np.flatnonzero(log.names.where(gone.column("control"), ""))
         who = np.concatenate([first, anew])
         parts = (
             (self.run[who], log.run[rows], longs(gone, "run")[lost]),
