@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.limits import truncated
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.records import Batch
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Delay, Fault, Release, Reorder
 from kafkalab.trace import Event, Frame, Trace

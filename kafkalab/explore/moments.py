@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.lineage import PLUMBING, support_of
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.anomalies import FAILED, allowed_in, named
 from kafkalab.explore.experiment import run_to_end, shown_in
 from kafkalab.history.operations import operations_of
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Fault, Restart
 from kafkalab.sim.kernel.kernel import no_collections

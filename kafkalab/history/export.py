@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.history.history import History
 from kafkalab.history.operations import operations_of
 from kafkalab.history.schema import (
@@ -20,10 +18,12 @@ from kafkalab.history.schema import (
     TxnEntry,
     Watermark,
 )
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, sequence_after
 from kafkalab.protocol.source_header import header_texts
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.recording import Recording
 from kafkalab.trace import Event, Trace

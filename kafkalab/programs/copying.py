@@ -13,11 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.broker.controller import Controller
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.limits import listed, quoted
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault
 from kafkalab.programs.randomness import Pick, Seeded

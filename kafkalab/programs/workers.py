@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.limits import quoted
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from kafkalab.sim.app import App
 from kafkalab.sim.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.sim.scenario import program

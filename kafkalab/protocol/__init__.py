@@ -1,1 +1,1 @@
-"""The common part of clients and brokers: messages, errors, records, partitions, metadata, ACLs, rules and profiles."""
+"""The common part of clients and brokers: messages, errors, records, transition tables, partitions, ACLs, profiles."""

@@ -10,12 +10,12 @@ from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
 from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.broker.state import BrokerConfig, BrokerState
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, transaction_partition
 from kafkalab.protocol.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.fault_checks import check_fault
 from kafkalab.sim.fault_injector import FaultInjector
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault

@@ -10,7 +10,6 @@ from typing import Any
 
 from kafkalab.broker.handlers.create_topics import is_legal
 from kafkalab.broker.state import BrokerConfig
-from kafkalab.broker.transaction_coordinator.metadata import PRODUCER_EPOCH_MAX
 from kafkalab.limits import (
     DENIALS,
     FAULTS,
@@ -28,6 +27,7 @@ from kafkalab.limits import (
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.transaction_metadata import PRODUCER_EPOCH_MAX
 from kafkalab.saved_data import check_plain, file_text, json_of
 from kafkalab.sim.arguments import Name, check_arguments, check_fields
 from kafkalab.sim.fault_checks import check_fault

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkalab import lab03
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.programs.transfers import GROUP, TRANSACTIONAL_ID, committed_offsets, read_all
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, transaction_partition
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
 from kafkalab.trace import Frame

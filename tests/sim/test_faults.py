@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.protocol.cluster_metadata import PartitionInfo
 from kafkalab.protocol.rules import CLEAN_ELECTION
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim import faults as all_faults
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, CleanedBatch
 from kafkalab.protocol.source_header import header_texts
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame, plain
 from kafkalab.widgets.payload.fields import decoded, text_of

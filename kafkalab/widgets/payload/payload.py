@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, index_of, topic_of
 from kafkalab.protocol.records import Batch
+from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event, Frame
 from kafkalab.widgets.payload.changes import (

@@ -18,8 +18,8 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE, Action, Call, Happening, ProducerState
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transition_tables.producer import EVENTS, TABLE, Action, Call, Happening, ProducerState
 from tests.conformance.scripted_port import HOLD, PID, ScriptedPort, begun, error_of
 
 CALLS = ("init", "begin", "send", "offsets", "prepare", "commit", "abort", "complete", "close")

@@ -1,0 +1,1 @@
+"""Total tables of three state machines, a transaction, a group and a producer, for both sides and for pictures."""
