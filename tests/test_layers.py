@@ -19,6 +19,7 @@ LAYERS = (
     ("broker", "client"),
     ("sim",),
     ("programs",),
+    ("run",),
     ("alternatives",),
     ("history",),
     ("checks",),
@@ -33,13 +34,13 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:11] for part in layer)
+PURE = tuple(part for layer in LAYERS[:12] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),
 }
 MAY_DRAW = ("sim", "programs", "explore")
-READERS_OF_RUNS = ("checks",)
+READERS_OF_RUNS = ("history", "checks", "widgets")
 """The parts that see a run from outside, whoever made it: a simulator, a tap, a live cluster."""
 INSIDE_A_RUN = ("kafkalab.broker", "kafkalab.client", "kafkalab.sim.cluster")
 NOT_AT_START = ("pyspark", "pyarrow", "pandas", "asyncio", "anywidget", "ipywidgets", "IPython", "traitlets")

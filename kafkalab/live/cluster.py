@@ -17,6 +17,8 @@ from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.run.run import Run
+from kafkalab.run.source import run_of
 from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.fault_checks import check_fault
@@ -32,6 +34,7 @@ from kafkalab.wire.server import Server
 log = logging.getLogger("kafkalab.live")
 
 Found = TypeVar("Found")
+NOT_UNDONE = 'what has happened in a live cluster stays; live.save("x.klab") keeps it to be rewound and forked'
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
 """The most of a session that is recorded, as of a tap's."""
 
@@ -328,6 +331,18 @@ class LiveCluster:
         """The topics that there are now, with their partitions; the internal ones are left out."""
         found = Counter(map(topic_of, self.cluster.controller.metadata.partitions))
         return {topic: count for topic, count in found.items() if topic not in INTERNAL_TOPICS}
+
+    @property
+    def run(self) -> Run:
+        """The run so far, with a trace that grows."""
+
+        def act() -> Run:
+            run, servers = run_of(self.cluster), (*self.cluster.brokers, "controller")
+            clients = [name for name in self.cluster.nodes if name not in servers]
+            cast = replace(run.cast, topics=self.topics, nodes=(*clients, *servers))
+            return replace(run, cast=cast, scenario=None, why=NOT_UNDONE)
+
+        return self.do(act)
 
     @cached_property
     def journey(self) -> Any:

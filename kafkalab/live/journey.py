@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from kafkalab.live.growing import GoesOn, GrowingJourney
 from kafkalab.sim import faults
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.gate import Gate
 from kafkalab.sim.possible_faults import (
     connection_faults,
@@ -24,7 +25,6 @@ from kafkalab.widgets.model.enabled_actions import (
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES, RULE_PRESSES, TRAVELS, fault_of
 
-NOT_UNDONE = 'what has happened in a live cluster stays; live.save("x.klab") keeps it to be rewound and forked'
 PASSED = "{} does not wait at the gate: live.hold() lets frames wait"
 NOTHING_WAITS = "no frame waits at the gate; live.hold() lets frames wait there"
 CLIENT = "{} runs outside the cluster: end it where it runs"
@@ -35,6 +35,7 @@ BACK = (*TRAVELS, *RULE_PRESSES, "name")
 class Live(GoesOn, Protocol):
     """A cluster whose frames can wait, as a journey needs it: `LiveCluster` is one."""
 
+    cluster: Cluster
     gate: Gate
 
     def step(self, timeout_s: float = 1.0) -> str:
@@ -53,13 +54,12 @@ class Live(GoesOn, Protocol):
 class LiveJourney(GrowingJourney):
     """The run of a live cluster so far. At the end, right lets the frame go that has waited longest at the gate."""
 
-    why_fixed = NOT_UNDONE
     source: Live
 
     def _actions(self) -> EnabledActions:
         """Return what can be pressed at the end of the run, and why each other button would change nothing."""
         cluster, gate = self.source.cluster, self.source.gate
-        reasons = {**DEFAULTS, **dict.fromkeys((*FRAME_ACTIONS, "duplicate"), PASSED), "reorder": NOT_UNDONE}
+        reasons = {**DEFAULTS, **dict.fromkeys((*FRAME_ACTIONS, "duplicate"), PASSED), "reorder": self.why_fixed}
         for frame in gate.held:
             reasons |= {f"{action} {frame}": "" for action in ("drop", "delay", "duplicate", "hold")}
             if gate.is_kept_by_hold(frame):
@@ -94,7 +94,7 @@ class LiveJourney(GrowingJourney):
             elif action == "next":
                 self._act(lambda: self.source.let_go(target))
             elif action in BACK:
-                raise ValueError(NOT_UNDONE)
+                raise ValueError(self.why_fixed)
             else:
                 fault = fault_of(self.payload, self.step, action, target, **details)[1]
                 self._act(lambda: self.source.strike(fault))
@@ -110,5 +110,5 @@ class LiveJourney(GrowingJourney):
         if action == "next":
             return "" if target in self.source.gate.held else PASSED.format(target)
         if action in BACK:
-            return NOT_UNDONE
+            return self.why_fixed
         return super().possible(action, target, **details)

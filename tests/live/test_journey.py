@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kafkalab.live import growing
-from kafkalab.live.cluster import LiveCluster
-from kafkalab.live.journey import NOT_UNDONE, NOTHING_WAITS, LiveJourney
+from kafkalab.live.cluster import NOT_UNDONE, LiveCluster
+from kafkalab.live.journey import NOTHING_WAITS, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
@@ -43,21 +43,21 @@ def soon(true: Callable[[], bool]) -> None:
 
 
 def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, client: Client) -> None:
-    grown_payload = live.do(lambda: GrowingPayload(live.cluster, live.began_ms, "live"))
+    grown_payload = live.do(lambda: GrowingPayload(live.run, live.began_ms))
     parts = [grown_payload.since(0)]
     for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
         assert client.now(call) is Error.NONE
-        parts.append(live.do(grown_payload.more))
+        parts.append(live.do(lambda: grown_payload.more(live.run)))
     live.hold("Produce")
     asked = client.later(lambda: client.send("c"))
     for name in ("Produce#3", "ProduceResponse#3"):
         live.wait_for(name)
-        parts.append(live.do(grown_payload.more))
+        parts.append(live.do(lambda: grown_payload.more(live.run)))
         live.let_go(name)
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
-    parts.append(live.do(grown_payload.more))
-    newest, whole = live.do(lambda: (grown_payload.more(), payload_of(live.cluster)))
+    parts.append(live.do(lambda: grown_payload.more(live.run)))
+    newest, whole = live.do(lambda: (grown_payload.more(live.run), payload_of(live.cluster)))
     parts.append(newest)
     assert list(grown_payload.whole["frames"]) == list(whole["frames"])
     assert untimed(grown_payload.whole["frames"].values()) == untimed(whole["frames"].values())

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kafkalab import lab00, lab03
+from kafkalab.run.again import run_scenario
 from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Release, Reorder
-from kafkalab.widgets.model.futures import run_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 
@@ -47,7 +47,7 @@ def test_each_frame_in_flight_can_be_the_next_to_arrive(lab: Any, every: int) ->
             journey.press("next", frame)
             assert min(flying, key=lambda one: arrival(journey, one)) == frame
             assert journey.step == arrival(journey, frame)
-            assert run_of(journey.scenario).cluster.trace.digest() == journey.cluster.trace.digest()
+            assert run_scenario(journey.scenario).trace.digest() == journey.cluster.trace.digest()
             journey.press("undo")
             assert (journey.place, journey.scenario.faults) == (0, ())
             journey.step, tried = step, tried + 1

@@ -8,10 +8,10 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.run.again import agreement
 from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.model import futures
 from kafkalab.widgets.model import journey as journey_module
-from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 
 

@@ -20,6 +20,7 @@ from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING, entry_of
 from kafkalab.reference.found_scenarios import found_scenario, slug
 from kafkalab.reference.rule_matrix import EXPECTED
+from kafkalab.run.again import agreement
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
@@ -27,7 +28,6 @@ from kafkalab.site.book.futures import futures_of
 from kafkalab.site.book.notebooks import FOLDER, write_picture
 from kafkalab.site.book.recorder import describe_picture
 from kafkalab.widgets.model.findings import forbidden
-from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.sequence import Sequence
@@ -76,7 +76,7 @@ def find_decision(good: Scenario) -> Place:
 
     def place(journey: Journey) -> int:
         broken = [int(f["step"]) for f in forbidden(journey.report()["results"])]
-        return min(broken) if broken else agreement(ran(good).trace, journey.cluster.trace)
+        return min(broken) if broken else agreement(ran(good).trace, journey.run.trace)
 
     return place
 

@@ -11,7 +11,7 @@ from kafkalab.protocol.partitions import offsets_partition, transaction_partitio
 from kafkalab.protocol.records import Batch, CleanedBatch
 from kafkalab.protocol.source_header import header_texts
 from kafkalab.protocol.transaction_metadata import Txn
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame, plain
 from kafkalab.widgets.payload.fields import decoded, text_of
 
@@ -81,12 +81,12 @@ def homes_of(events: Iterable[Event]) -> dict[str, dict[str, str]]:
 class InSync:
     """The replicas and in-sync sets of the partitions shown, as the controller's images say; only what is new."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        final = cluster.controller.metadata
+    def __init__(self, run: Run) -> None:
+        final = run.cast.metadata
         self.images: dict[int, ClusterMetadata] = {final.version: final}
         self.final = final
         self.known: dict[str, list[str]] = {}
-        self.learn(cluster.trace.frames.values())
+        self.learn(run.trace.frames.values())
         self.newest = min(self.images)
         self.let_in = self.newest
         """The version with which the controller last let a broker in."""

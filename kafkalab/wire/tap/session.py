@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kafkalab.limits import FILE_OF_A_SESSION, quoted, truncated
+from kafkalab.run.run import Run
 from kafkalab.saved_data import json_lines
 from kafkalab.sim.faults import Delay, Drop, Hold, Release
-from kafkalab.sim.recording import Recording
 from kafkalab.trace import Frame
 from kafkalab.wire.codec import Asked
 from kafkalab.wire.primitives import BadMessageError
@@ -95,7 +95,7 @@ class SavedSession:
 
     recorder: Recorder
 
-    def recording(self) -> Recording:
+    def recording(self) -> Run:
         """Return what was recorded."""
         return self.recorder.recording()
 

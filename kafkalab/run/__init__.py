@@ -1,0 +1,1 @@
+"""A run as a value, whoever made it: pictures, histories, checks and searches read it. Start at `run.py`."""
