@@ -40,7 +40,7 @@ IMPURE_MODULES = {
     *("datetime", "sched", "secrets", "time", "uuid"),
 }
 MAY_DRAW = ("sim", "programs", "explore")
-READERS_OF_RUNS = ("history", "checks", "widgets")
+READERS_OF_RUNS = ("history", "checks", "explore", "widgets")
 """The parts that see a run from outside, whoever made it: a simulator, a tap, a live cluster."""
 INSIDE_A_RUN = ("kafkalab.broker", "kafkalab.client", "kafkalab.sim.cluster")
 NOT_AT_START = ("pyspark", "pyarrow", "pandas", "asyncio", "anywidget", "ipywidgets", "IPython", "traitlets")

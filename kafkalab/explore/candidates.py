@@ -11,7 +11,7 @@ from kafkalab.explore.lineage import PLUMBING
 from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
 from kafkalab.explore.redundant_faults import given_up_ms, is_heard_once
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.sim.faults import (
     AdvanceClock,
     Compact,
@@ -51,14 +51,14 @@ DECIDING = (
 
 
 def sequences_after(
-    cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
+    run: Run, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
 ) -> tuple[list[FaultSequence], int]:
     """Return the faults that may follow step `after` in the order of trying, and how many events were left out.
 
     Left out, unless `unsupported`, are sent frames and appends on which no outcome rests, and frames that are sent
     again while nothing else happens. What strikes behind step `absorbed`, where the run is as usual again, comes last.
     """
-    moments = Moments.of(cluster, after, absorbed)
+    moments = Moments.of(run, after, absorbed)
     groups: dict[tuple[int, str, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
     left_out = 0
     for event in moments.events():
@@ -112,7 +112,7 @@ def _spread_numbers(count: int) -> list[int]:
     return sorted(range(count), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
 
 
-def late_arrivals(lost: Cluster, sequence: FaultSequence) -> list[FaultSequence]:
+def late_arrivals(lost: Run, sequence: FaultSequence) -> list[FaultSequence]:
     """Return the frame that `sequence` loses, arriving late: right after each thing that its receiver does without it.
 
     `lost` is the run in which it never arrives. An arrival that nobody hears is left out.
@@ -140,7 +140,7 @@ def late_arrivals(lost: Cluster, sequence: FaultSequence) -> list[FaultSequence]
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:
     """The faults of these kinds that begin with this event."""
-    cluster = moments.cluster
+    run = moments.run
     if event.kind == "send":
         frame: Frame = event.data
         yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
@@ -148,18 +148,18 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
             yield from (("late", (Delay(frame.id, ms),)) for ms in DELAYS_MS)
     if event.kind not in ("send", "append") or event.name in PLUMBING or event.node == "controller":
         return
-    if event.node in cluster.brokers:
-        found = _of_broker(cluster, event.node, event)
+    if event.node in run.cast.brokers:
+        found = _of_broker(run, event.node, event)
     else:
         found = _of_client(event.node, event) if event.kind == "send" else []
-    yield from ((kind, faults) for kind, faults in [*found, *_of_clocks(cluster, event)] if kind in kinds)
+    yield from ((kind, faults) for kind, faults in [*found, *_of_clocks(run, event)] if kind in kinds)
     if event.kind == "append":
-        yield from ((kind, faults) for kind, faults in _of_log(cluster, event) if kind in kinds)
+        yield from ((kind, faults) for kind, faults in _of_log(run, event) if kind in kinds)
 
 
 def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
     found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),))]
-    if not is_heard_once(moments.cluster, frame):
+    if not is_heard_once(moments.run, frame):
         found.append(("duplicate", (Duplicate(frame.id),)))
     behind = moments.behind.get(frame.id)
     if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":
@@ -173,9 +173,9 @@ def _of_client(node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
     return [("crash", (Crash(node, at_step=step, sent=True),)), *away]
 
 
-def _of_broker(cluster: Cluster, node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+def _of_broker(run: Run, node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
     step, ms, away = event.step, event.at_ms, AWAY_MS[0]
-    others = tuple(name for name in cluster.broker_names if name != node)
+    others = tuple(name for name in run.cast.brokers if name != node)
     found: list[tuple[str, tuple[Fault, ...]]] = [
         ("crash", (Crash(node, at_step=step), Restart(node, at_ms=ms + DOWN_MS))),
         ("pause", (Pause(node, at_step=step), Resume(node, at_ms=ms + away))),
@@ -189,20 +189,20 @@ def _of_broker(cluster: Cluster, node: str, event: Event) -> list[tuple[str, tup
     return found
 
 
-def _of_clocks(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+def _of_clocks(run: Run, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
     found: list[tuple[str, tuple[Fault, ...]]] = []
     if event.kind == "append":
         found += [("clock", (AdvanceClock(ms, at_step=event.step),)) for ms in JUMPS_MS]
-        if cluster.scenario.rules.cluster_level < 2:
+        if run.cast.rules.cluster_level < 2:
             found.append(("upgrade", (Upgrade(at_step=event.step),)))
     return found
 
 
-def _of_log(cluster: Cluster, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
+def _of_log(run: Run, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
     partition, step = event.name, event.step
-    info = cluster.controller.metadata.partitions.get(partition)
+    info = run.cast.metadata.partitions.get(partition)
     found: list[tuple[str, tuple[Fault, ...]]] = []
-    if topic_of(partition) not in (*INTERNAL_TOPICS, *cluster.scenario.topics):
+    if topic_of(partition) not in (*INTERNAL_TOPICS, *run.cast.topics):
         return found  # a program has made the topic: no fault of a scenario can name it
     if info is not None:
         for replica in info.replicas:

@@ -8,14 +8,14 @@ from kafkalab.limits import truncated
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.transaction_metadata import Txn
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.sim.faults import Delay, Fault, Release, Reorder
 from kafkalab.trace import Event, Frame, Trace
 
 SHOWN = 60
 
 
-def described(event: Event, cluster: Cluster) -> str:
+def described(event: Event, run: Run) -> str:
     """Return what happened, as part of a sentence: "b3 appends 'x' to out-0 at offset 1 (producer id 0, epoch 0)"."""
     kind, data, node = event.kind, event.data, event.node
     if isinstance(data, Frame):
@@ -25,7 +25,7 @@ def described(event: Event, cluster: Cluster) -> str:
     if kind == "truncate":
         return f"{node} truncates {event.name} to offset {data['offset']}"
     if kind in ("fault", "crash", "recover"):
-        return _struck(event, cluster)
+        return _struck(event, run)
     if kind == "timer":
         return f"{node}'s {event.name} runs out"
     if kind == "invoke":
@@ -76,14 +76,14 @@ def _records(records: list[Any]) -> str:
     return ", ".join(texts) + (f" and {len(records) - 3} more" if len(records) > 3 else "")
 
 
-def _struck(event: Event, cluster: Cluster) -> str:
-    node, data, after = event.node, event.data, _after(event, cluster)
+def _struck(event: Event, run: Run) -> str:
+    node, data, after = event.node, event.data, _after(event, run)
     if event.kind == "crash":
         return f"{node} crashes at {event.at_ms:,} ms{after}"
     if event.kind == "recover":
         return f"{node} restarts at {event.at_ms:,} ms"
     if event.frame:
-        return _frame_fault(event, cluster)
+        return _frame_fault(event, run)
     match event.name:
         case "Pause":
             return f"{node} is paused at {event.at_ms:,} ms{after}"
@@ -104,15 +104,15 @@ def _struck(event: Event, cluster: Cluster) -> str:
     return f"{partition} {words.get(event.name, event.name)} at {event.at_ms:,} ms"
 
 
-def _after(event: Event, cluster: Cluster) -> str:
+def _after(event: Event, run: Run) -> str:
     """The event right after which a fault strikes: ", right after b1 sent …"."""
-    if event.cause < 0 or cluster.trace.events[event.cause].kind in ("fault", "crash", "recover"):
+    if event.cause < 0 or run.trace.events[event.cause].kind in ("fault", "crash", "recover"):
         return ""
-    return f", right after this: {described(cluster.trace.events[event.cause], cluster)}"
+    return f", right after this: {described(run.trace.events[event.cause], run)}"
 
 
-def _frame_fault(event: Event, cluster: Cluster) -> str:
-    frame = cluster.trace.frames[event.frame]
+def _frame_fault(event: Event, run: Run) -> str:
+    frame = run.trace.frames[event.frame]
     whose = f"{frame.id}, {frame.sender}'s answer to {frame.of}," if frame.of else (
         f"{frame.id} from {frame.sender} to {frame.receiver}")  # fmt: skip
     match event.name:
@@ -126,13 +126,13 @@ def _frame_fault(event: Event, cluster: Cluster) -> str:
             return f"{frame.id} goes on its way at {event.at_ms:,} ms"
     if frame.received_step < 0:
         return f"{whose} is late and never arrives"
-    fault = _fault(event, cluster)
+    fault = _fault(event, run)
     late = f" {fault.delay_ms:,} ms" if isinstance(fault, Delay) else ""
-    return f"{whose} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, cluster.trace)}"
+    return f"{whose} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, run.trace)}"
 
 
-def _fault(event: Event, cluster: Cluster) -> Fault | None:
-    faults = cluster.scenario.faults
+def _fault(event: Event, run: Run) -> Fault | None:
+    faults = run.cast.faults
     return next((f for f in faults if not isinstance(f, Reorder | Release) and repr(f) == event.data["fault"]), None)
 
 

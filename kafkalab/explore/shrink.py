@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.explore.experiment import RAISED, Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.explore.result import Result
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
@@ -80,10 +80,10 @@ class _Shrink:
                 return None
             self.runs -= 1
             try:
-                cluster = run_to_end(replace(self.job, scenario=scenario, sequences=moved).struck)[0]
+                run = run_to_end(replace(self.job, scenario=scenario, sequences=moved).struck)[0]
             except ValueError:
                 return None
-            event = _found(cluster, (*moment[:3], moment[3] - shift))
+            event = _found(run, (*moment[:3], moment[3] - shift))
             if event is None:
                 return None
             moved = (*moved, _at(sequence, event))
@@ -188,8 +188,8 @@ def _moment(events: list[Event], step: int) -> Moment:
     return (*same, sum((e.node, e.kind, e.name) == same for e in events[:step]))
 
 
-def _found(cluster: Cluster, moment: Moment) -> Event | None:
-    same = [e for e in cluster.trace.events if (e.node, e.kind, e.name) == moment[:3]]
+def _found(run: Run, moment: Moment) -> Event | None:
+    same = [e for e in run.trace.events if (e.node, e.kind, e.name) == moment[:3]]
     return same[moment[3]] if 0 <= moment[3] < len(same) else None
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Protocol
 
+from kafkalab.client import exceptions
 from kafkalab.programs.raw_requests import StepError
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.run.run import Notes, Run, Simulator
@@ -17,6 +20,13 @@ from kafkalab.trace import Event, Frame, Trace, plain
 
 SLICE, MOST = 250, 100_000
 ENDLESS = "the run goes on and on"
+EXCEPTIONS = tuple(
+    name
+    for module in (exceptions, builtins)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, Exception)
+)
+"""The names of all that a program may end with: Kafka's exceptions, and Python's."""
 
 
 class Watch(Protocol):
@@ -35,6 +45,32 @@ def run_scenario(scenario: Scenario, most: int = MOST, watch: Watch | None = Non
     cluster = Simulator(scenario, watch=watch)
     ending = _run(cluster, most)
     return replace(run_of(cluster), ending=ending, notes=watch.notes(cluster) if watch else None)
+
+
+def run_as_far(scenario: Scenario, limit: int) -> tuple[Run, Exception | None]:
+    """Run the scenario up to a number of entries of its schedule; return the run, and what ended it before its end."""
+    cluster, error = Simulator(scenario), None
+    try:
+        cluster.run(limit)
+    except Exception as raised:
+        error = raised
+    return run_of(cluster), error
+
+
+def go_on(run: Run, limit: int) -> Run:
+    """Return the run as far as it comes after this many entries more, whatever ends it."""
+    cluster = run.cluster_or_why()
+    with suppress(Exception):
+        cluster.run(limit)
+    return run_of(cluster)
+
+
+def read_on(run: Run) -> Run:
+    """Return the run, which has ended, after every topic was read to its end in it."""
+    cluster = run.cluster_or_why()
+    with suppress(StuckError, RunawayError):
+        read_to_the_end(cluster)
+    return run_of(cluster)
 
 
 def _run(cluster: Simulator, most: int) -> str:

@@ -38,6 +38,11 @@ class Cast:
     faults: tuple[Fault, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The nodes that are neither brokers nor the controller."""
+        return tuple(node for node in self.nodes if node not in self.brokers and node != "controller")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
@@ -51,11 +56,13 @@ class Notes:
 class Run:
     """A run as far as it has come.
 
-    `start` is the last step of its set-up. `logs` are those of the partitions' leaders, None where only frames are
-    known, and `refusing` the partitions with records whose leader takes no more with acks=all, since too few replicas
-    are in sync; `end_ms` is the time of the last event, or later. `scenario` makes the same run again; where there is
-    none, `why` is the reason, as a sentence. `ending` says why a run has no end, "" if it has one. `cluster` is the
-    simulator that has made it, None where there is none.
+    `start` is the last step of its set-up, `end_ms` the time of its last event, or later. `logs` are those of the
+    partitions' leaders, None where only frames are known, and `refusing` the partitions with records whose leader takes
+    no more with acks=all, since too few replicas are in sync. `scenario` makes the same run again; where there is none,
+    `why` is the reason, as a sentence. `cluster` is the simulator that has made it, None where there is none.
+
+    `ending` says why a run has no end, "" if it has one. `waiting` are programs that have not ended though their nodes
+    live, `raised` is what one raised that is no error of Kafka; `unused_faults` have changed nothing.
     """
 
     trace: Trace
@@ -67,6 +74,9 @@ class Run:
     scenario: Scenario | None = None
     why: str = ""
     ending: str = ""
+    waiting: tuple[str, ...] = ()
+    raised: str = ""
+    unused_faults: tuple[Fault, ...] = ()
     notes: Notes | None = None
     cluster: Simulator | None = field(default=None, repr=False)
 
@@ -90,3 +100,8 @@ class Run:
         if self.cluster is None:
             raise ValueError(self.why)
         return self.cluster
+
+    def discard(self) -> None:
+        """Free the simulator's memory now: see `Cluster.discard`. The trace stays."""
+        if self.cluster is not None:
+            self.cluster.discard()

@@ -38,6 +38,7 @@ def finish(source: Source) -> Run:
 
 def _run_of_cluster(cluster: Simulator) -> Run:
     scenario = cluster.scenario
+    alive = [program.node for program in scenario.programs if cluster.nodes[program.node].alive]
     written = sorted({partition for broker in cluster.brokers.values() for partition in broker.state.logs})
     return Run(
         trace=cluster.trace,
@@ -56,6 +57,8 @@ def _run_of_cluster(cluster: Simulator) -> Run:
         refusing=tuple(_list_refusing(cluster)),
         end_ms=cluster.now,
         scenario=scenario,
+        waiting=tuple(node for node in alive if node not in cluster.results),
+        unused_faults=cluster.unused_faults,
         cluster=cluster,
     )
 
