@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from kafkalab.limits import listed, quoted
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
-from kafkalab.programs.recorded_session import Recording, Saved, Struck, saved
+from kafkalab.programs.recorded_session import Saved, SessionReader, Struck, saved
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
@@ -109,7 +109,7 @@ class LiveCluster:
             asked = (f for f in self.trace.frames.values() if f.name == "CreateTopics")
             created = [t.name for f in asked if not self.cluster.is_server(f.sender) for t in f.body.topics]
             topics = {name: count for name, count in self.topics.items() if name not in created}
-            return saved(Recording(self.cluster, topics, self.began_ms, self._struck))
+            return saved(SessionReader(self.cluster, topics, self.began_ms, self._struck))
 
         found = self.do(act)
         Scenario.from_json(found.scenario.to_json(), "this session")  # nothing is written that could not be read

@@ -84,7 +84,7 @@ class _Client:
         return fields
 
 
-class Recording:
+class SessionReader:
     """Reads the trace of a live cluster once; `scenario` and the faults on frames, by their keys, are what it finds."""
 
     def __init__(self, cluster: Cluster, topics: dict[str, int], began_ms: int, struck: Iterable[Struck]) -> None:
@@ -263,17 +263,17 @@ def names_in(trace: Trace, clients: Iterable[str]) -> dict[Key, str]:
     return names
 
 
-def saved(recording: Recording) -> Saved:
+def saved(read: SessionReader) -> Saved:
     """Return the session as a scenario, with its faults under the names that frames have in its run, and compare."""
     names: dict[Key, str] = {}
     for _ in range(TRIES):
-        scenario = recording.scenario.with_faults(*recording.faults(names))
+        scenario = read.scenario.with_faults(*read.faults(names))
         again = _run(scenario)
-        found = names_in(again.trace, recording.clients)
-        if all(found.get(key) == names.get(key) for key, _, _ in recording.frame_faults):
+        found = names_in(again.trace, read.clients)
+        if all(found.get(key) == names.get(key) for key, _, _ in read.frame_faults):
             break
         names = found
-    return _compared(recording, scenario, again)
+    return _compared(read, scenario, again)
 
 
 def _run(scenario: Scenario) -> Cluster:
@@ -283,11 +283,11 @@ def _run(scenario: Scenario) -> Cluster:
     return cluster
 
 
-def _compared(recording: Recording, scenario: Scenario, again: Cluster) -> Saved:
-    names = names_in(again.trace, recording.clients)
+def _compared(read: SessionReader, scenario: Scenario, again: Cluster) -> Saved:
+    names = names_in(again.trace, read.clients)
     differences, answers = [], 0
-    for name, key in recording.keys.items():
-        frame = recording.trace.frames[name]
+    for name, key in read.keys.items():
+        frame = read.trace.frames[name]
         if frame.kind != "response" or frame.fate != "delivered":
             continue
         answers += 1
