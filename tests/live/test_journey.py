@@ -23,6 +23,7 @@ from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.share import Share
 from kafkalab.widgets.views.state_chart import StateChart
 from kafkalab.widgets.views.verdict import Verdict
 from tests.live.conftest import CALL_S, Client
@@ -187,6 +188,7 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
         "drop": "", "delay": "", "duplicate": "", "hold": "",
     }  # fmt: skip
     assert journey.possible("reorder", first) == NOT_UNDONE
+    assert f"cannot be shared: {NOT_UNDONE}" in Share(live).text()
     journey.press("hold", first)
     assert journey.payload["events"][journey.step]["name"] == "Hold"
     journey.press("release", first)
