@@ -15,8 +15,6 @@ _PLACES = {
     for module, names in {
         "sim.scenario": "Scenario Program program",
         "sim.cluster": "Cluster",
-        "sim.faults": "Drop Duplicate Delay Crash Restart Pause Resume Hold Reorder Release Cut Heal AdvanceClock "
-        "ElectLeader Compact DeleteSegment Roll Upgrade",
         "protocol.acls": "Deny",
         "protocol.source_header": "made_from",
         "programs.database": "database",
@@ -68,14 +66,21 @@ def __getattr__(name: str) -> Any:
     if name in _LIVE:
         return getattr(import_module(_LIVE[name]), name)
     if name == "__all__":
-        return [*_PLACES, *_lab_names()]
-    if not name.startswith("_") and name in (found := _lab_names()):
-        return found[name]
+        return [*_PLACES, *_faults(), *_lab_names()]
+    if not name.startswith("_"):
+        for collect in (_faults, _lab_names):
+            if name in (found := collect()):
+                return found[name]
     raise AttributeError(f"module 'kafkalab' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES, *_LIVE, *_lab_names()])
+    return sorted([*globals(), *_PLACES, *_LIVE, *_faults(), *_lab_names()])
+
+
+def _faults() -> dict[str, Any]:
+    found: dict[str, Any] = import_module("kafkalab.faults.registry").TYPES
+    return found
 
 
 def _lab_names() -> dict[str, Any]:

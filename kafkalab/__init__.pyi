@@ -68,26 +68,11 @@ from kafkalab.protocol.acls import Deny as Deny
 from kafkalab.protocol.source_header import made_from as made_from
 from kafkalab.reference.exhibits import error_gallery as error_gallery, museum as museum, rule_gallery as rule_gallery
 from kafkalab.sim.cluster import Cluster as Cluster
-from kafkalab.sim.faults import (
-    AdvanceClock as AdvanceClock,
-    Compact as Compact,
-    Crash as Crash,
-    Cut as Cut,
-    Delay as Delay,
-    DeleteSegment as DeleteSegment,
-    Drop as Drop,
-    Duplicate as Duplicate,
-    ElectLeader as ElectLeader,
-    Heal as Heal,
-    Hold as Hold,
-    Pause as Pause,
-    Release as Release,
-    Reorder as Reorder,
-    Restart as Restart,
-    Resume as Resume,
-    Roll as Roll,
-    Upgrade as Upgrade,
-)
+from kafkalab.faults.cluster import *  # noqa: F403
+from kafkalab.faults.frame import *  # noqa: F403
+from kafkalab.faults.link import *  # noqa: F403
+from kafkalab.faults.node import *  # noqa: F403
+from kafkalab.faults.partition import *  # noqa: F403
 from kafkalab.sim.scenario import Program as Program, Scenario as Scenario, program as program
 from kafkalab.widgets.model.journey import Journey as Journey
 from kafkalab.widgets.views.client_view import ClientView as ClientView

@@ -6,6 +6,7 @@ or 200 MB.
 
 from __future__ import annotations
 
+import difflib
 import reprlib
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -98,6 +99,12 @@ def truncated(text: object, most: int = MESSAGE) -> str:
     """Return the first line of a message, at most `most` characters of it."""
     line = str(text).partition("\n")[0]
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def did_you_mean(name: object, known: Iterable[str], ending: str = "") -> str:
+    """Return the end of a message: the known name nearest to `name`, or nothing."""
+    near = difflib.get_close_matches(name, list(known), 1) if isinstance(name, str) and len(name) <= QUOTE else []
+    return f"; did you mean {near[0]}{ending}?" if near else ""
 
 
 def place_of(address: str) -> tuple[str, int]:

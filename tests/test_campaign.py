@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.programs.moments import DECIDED, ELECTION, OPEN, QUIET, REBALANCE, moments_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import DEDUPLICATION, VERIFICATION
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Drop, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from tests.benchmarks import campaign as under_test
 from tests.benchmarks.campaign import Part, run_chunk, scenario_of

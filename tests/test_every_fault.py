@@ -14,7 +14,7 @@ import pytest
 import kafkalab
 from kafkalab import lab03
 from kafkalab.explore.fault_sequence import FAULTS_OF_KIND
-from kafkalab.sim.faults import TYPES
+from kafkalab.faults.registry import TYPES
 from kafkalab.widgets.model import presses
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload import cluster_faults
@@ -51,7 +51,7 @@ def lacking(name: str) -> Iterator[str]:
         yield "kafkalab/__init__.py: its name, so that its repr can be pasted"
     if name not in OWN_EVENTS and name not in cluster_faults.FAULTS:
         yield "kafkalab/widgets/payload/cluster_faults.py: the sentence of its event"
-    if action not in presses.FAULTS:
+    if action not in presses.ACTIONS:
         yield f"kafkalab/widgets/model/presses.py: its button, {action!r}"
     middle = len(payload()["events"]) // 2
     if name != "Reorder" and action not in {pressed for _, row in buttons(payload(), middle) for pressed, *_ in row}:

@@ -17,6 +17,7 @@ LAYERS = (
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),
+    ("faults",),
     ("sim",),
     ("programs",),
     ("run",),
@@ -34,12 +35,12 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:12] for part in layer)
+PURE = tuple(part for layer in LAYERS[:13] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),
 }
-MAY_DRAW = ("sim", "programs", "explore")
+MAY_DRAW = ("faults", "sim", "programs", "explore")
 READERS_OF_RUNS = ("history", "checks", "explore", "widgets")
 """The parts that see a run from outside, whoever made it: a simulator, a tap, a live cluster."""
 INSIDE_A_RUN = ("kafkalab.broker", "kafkalab.client", "kafkalab.sim.cluster")

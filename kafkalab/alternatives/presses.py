@@ -12,11 +12,11 @@ from kafkalab.alternatives.broadcast import Server as ZabServer
 from kafkalab.alternatives.mvcc import Server, mvcc
 from kafkalab.alternatives.two_phase_commit import DECISIONS, Participant, two_phase_commit
 from kafkalab.alternatives.world import Entry, Strike, World
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.run.run import Cast, Run, Simulator
 from kafkalab.run.source import run_of
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event, Trace
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kafkalab.sim.faults import Crash, Restart
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.sim.kernel.kernel import LIMIT, Kernel
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.trace import Frame

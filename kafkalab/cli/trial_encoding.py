@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from kafkalab.explore.fault_sequence import FaultSequence, Rank
-from kafkalab.sim.faults import TYPES
+from kafkalab.faults.registry import TYPES
 
 RANK = len(Rank._fields)
 

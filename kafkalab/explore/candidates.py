@@ -10,27 +10,14 @@ from kafkalab.explore.fault_sequence import ISOLATED, KINDS, OTHERS_SHARE, SHARE
 from kafkalab.explore.lineage import PLUMBING
 from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
 from kafkalab.explore.redundant_faults import given_up_ms, is_heard_once
+from kafkalab.faults.cluster import AdvanceClock, Upgrade
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.link import Cut, Heal, nodes_of
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
+from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Compact,
-    Crash,
-    Cut,
-    Delay,
-    DeleteSegment,
-    Drop,
-    Duplicate,
-    ElectLeader,
-    Fault,
-    Heal,
-    Pause,
-    Restart,
-    Resume,
-    Roll,
-    Upgrade,
-    nodes_of,
-)
 from kafkalab.trace import Event, Frame
 
 DOWN_MS = 20_000

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Release, Reorder
 from kafkalab.limits import truncated
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Delay, Fault, Release, Reorder
 from kafkalab.trace import Event, Frame, Trace
 
 SHOWN = 60

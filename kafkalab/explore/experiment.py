@@ -11,10 +11,11 @@ from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import late_arrivals, sequences_after
 from kafkalab.explore.fault_sequence import FaultSequence, faults_of
 from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future_of
+from kafkalab.faults.link import Heal
+from kafkalab.faults.node import Restart, Resume
 from kafkalab.limits import truncated
 from kafkalab.run.again import go_on, read_on, run_as_far
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Heal, Restart, Resume
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario

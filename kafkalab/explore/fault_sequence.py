@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kafkalab.limits import quoted
-from kafkalab.sim.faults import Fault, did_you_mean
+from kafkalab.faults.fault import Fault
+from kafkalab.limits import did_you_mean, quoted
 
 FAULTS_OF_KIND = {
     "drop": "Drop",

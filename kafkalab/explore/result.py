@@ -11,8 +11,8 @@ from kafkalab.explore.anomalies import allowed_in
 from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.explanation import explained
 from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
+from kafkalab.faults.fault import Fault
 from kafkalab.run.run import Run, Simulator
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
 
 FOUND, NONE, UNKNOWN = "found", "none", "unknown"

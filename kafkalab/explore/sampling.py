@@ -9,26 +9,14 @@ from random import Random
 
 from kafkalab.explore.experiment import Job
 from kafkalab.explore.fault_sequence import FaultSequence
+from kafkalab.faults.cluster import AdvanceClock, Upgrade
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
+from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Compact,
-    Crash,
-    Cut,
-    Delay,
-    DeleteSegment,
-    Drop,
-    Duplicate,
-    ElectLeader,
-    Fault,
-    Heal,
-    Pause,
-    Restart,
-    Resume,
-    Roll,
-    Upgrade,
-)
 
 USUAL_DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
 LEAST_MS, MOST_MS = 10, 100_000

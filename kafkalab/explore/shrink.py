@@ -9,8 +9,8 @@ from typing import Any
 from kafkalab.explore.experiment import RAISED, Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.explore.result import Result
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from kafkalab.explore.anomalies import FAILED, allowed_in, named
 from kafkalab.explore.experiment import run_to_end, shown_in
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.history.operations import operations_of
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Crash, Drop, Fault, Restart
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.outcome import NOTHING
 from kafkalab.sim.scenario import Scenario

@@ -16,13 +16,14 @@ from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.explore.fault_sequence import FAULTS_OF_KIND, GIVEN, KINDS
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.registry import TYPES
 from kafkalab.grading.exercise import Line, WrongAnswer, WrongValue
 from kafkalab.grading.presses import presses_of, run_with
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import ANSWER, CHALLENGE, decode, encode, fault_of_row, fault_row, scenario_of_row, scenario_row
-from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 

@@ -18,9 +18,10 @@ from typing import Any
 from kafkalab.client import exceptions
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.results import GroupMetadata, OffsetAndMetadata, RecordMetadata
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
 from kafkalab.grading.values import Special, UnreadableError, text_of
 from kafkalab.protocol.errors import Error
-from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
 from kafkalab.sim.scenario import Scenario
 
 TEXT_MAX, NAME_MAX = 400, 60

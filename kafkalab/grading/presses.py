@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.registry import TYPES
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import TYPES, Fault
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 

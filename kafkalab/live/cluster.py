@@ -11,6 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
+from kafkalab.faults.node import Crash, NodeFault, Restart
+from kafkalab.faults.registry import check_fault
 from kafkalab.limits import listed, quoted
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
@@ -19,13 +24,9 @@ from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
 from kafkalab.run.source import run_of
-from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.fault_checks import check_fault
-from kafkalab.sim.faults import AdvanceClock, Crash, Fault, FrameFault, Hold, NodeFault, Release, TimedFault
 from kafkalab.sim.gate import EVERY, SHOWN, Gate
 from kafkalab.sim.outcome import Outcome
-from kafkalab.sim.possible_faults import why_not
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
 from kafkalab.wire.live import RealTime, scenario_of
@@ -208,15 +209,15 @@ class LiveCluster:
 
     def drop(self, frame: str) -> None:
         """Lose the frame, which waits at the gate or is not sent yet. As over TCP, its connection breaks."""
-        self.strike(faults.Drop(frame))
+        self.strike(Drop(frame))
 
     def duplicate(self, frame: str) -> None:
         """Let the frame arrive twice."""
-        self.strike(faults.Duplicate(frame))
+        self.strike(Duplicate(frame))
 
     def delay(self, frame: str, delay_ms: int = 1000) -> None:
         """Let the frame arrive `delay_ms` later, overtaken by frames sent after it."""
-        self.strike(faults.Delay(frame, delay_ms))
+        self.strike(Delay(frame, delay_ms))
 
     def crash(self, broker: str) -> None:
         """End the broker's process: its connections break, its logs stay."""
@@ -224,7 +225,7 @@ class LiveCluster:
 
     def restart(self, broker: str) -> None:
         """Start the crashed broker again, with its logs."""
-        self.strike(faults.Restart(broker))
+        self.strike(Restart(broker))
 
     def strike(self, fault: Fault) -> None:
         """Strike with any of the simulator's faults now, or when its frame is sent.
@@ -266,7 +267,7 @@ class LiveCluster:
             return f"{fault.frame} has passed the gate: hold it before it is sent" if sent else ""
         if isinstance(fault, NodeFault) and fault.node not in self.cluster.brokers:
             return f"{fault.node} runs outside the cluster: end it where it runs"
-        return why_not(self.cluster, fault)
+        return fault.why_not(self.cluster)
 
     def _strike_now(self, fault: Any) -> None:
         if isinstance(fault, AdvanceClock):

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Reorder
+from kafkalab.faults.link import LinkFault
+from kafkalab.faults.registry import links_of, nodes_that_fail, possible_faults_on
 from kafkalab.live.growing import GoesOn, GrowingJourney
-from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.gate import Gate
-from kafkalab.sim.possible_faults import (
-    connection_faults,
-    feature_faults,
-    leader_faults,
-    node_faults,
-    storage_faults,
-)
 from kafkalab.widgets.model.enabled_actions import (
     DEFAULTS,
-    FRAME_ACTIONS,
+    FRAME_FAULTS,
     LIMITS,
     EnabledActions,
-    key_of,
 )
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES, RULE_PRESSES, TRAVELS, fault_of
@@ -46,7 +41,7 @@ class Live(GoesOn, Protocol):
         """Let this frame go; ValueError if it does not wait."""
         ...
 
-    def strike(self, fault: faults.Fault) -> None:
+    def strike(self, fault: Fault) -> None:
         """Strike now; ValueError, with the reason, if it would change nothing."""
         ...
 
@@ -59,23 +54,20 @@ class LiveJourney(GrowingJourney):
     def _actions(self) -> EnabledActions:
         """Return what can be pressed at the end of the run, and why each other button would change nothing."""
         cluster, gate = self.source.cluster, self.source.gate
-        reasons = {**DEFAULTS, **dict.fromkeys((*FRAME_ACTIONS, "duplicate"), PASSED), "reorder": self.why_fixed}
+        frame_presses = [kind.press for kind in FRAME_FAULTS]
+        reasons = {**DEFAULTS, **dict.fromkeys(frame_presses, PASSED), Reorder.press: self.why_fixed}
         for frame in gate.held:
-            reasons |= {f"{action} {frame}": "" for action in ("drop", "delay", "duplicate", "hold")}
+            reasons |= {f"{press} {frame}": "" for press in frame_presses if press != Reorder.press}
             if gate.is_kept_by_hold(frame):
                 reasons |= {f"release {frame}": "", f"hold {frame}": "{} is held already"}
-        found = {**feature_faults(cluster), **connection_faults(cluster)}
-        for fault, reason in node_faults(cluster).items():
-            found[fault] = reason if getattr(fault, "node", "") in cluster.brokers else CLIENT
-        for partition in self._growing.partitions:
-            found |= leader_faults(cluster, partition)
-            found |= storage_faults(cluster, partition)
+        found = possible_faults_on(cluster, "cluster", [""]) | possible_faults_on(cluster, "link", links_of(cluster))
+        for fault, reason in possible_faults_on(cluster, "node", nodes_that_fail(cluster)).items():
+            found[fault] = reason if fault.target in cluster.brokers else CLIENT
+        for target_kind in ("leader", "log"):
+            found |= possible_faults_on(cluster, target_kind, self._growing.partitions)
         for fault, reason in found.items():
-            key = key_of(fault)
-            if isinstance(fault, faults.Cut | faults.Heal):
-                action, _, pair = key.partition(" ")
-                key = f"{action} {'|'.join(sorted(pair.split('|')))}"
-            reasons[key] = reason
+            sides = "|".join(sorted(fault.target.split("|")))
+            reasons[fault.key.replace(fault.target, sides) if isinstance(fault, LinkFault) else fault.key] = reason
         noted = {key: [[0, reason]] for key, reason in reasons.items()}
         return {"start": 0, "fixed": "", "limits": LIMITS, "reasons": noted}
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kafkalab.faults.frame import Delay, Drop
 from kafkalab.limits import place_of
 from kafkalab.live.growing import GrowingJourney
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Delay, Drop
 from kafkalab.widgets.model.enabled_actions import EnabledActions, by_hand
 from kafkalab.widgets.model.futures import NO_FRAME_YET
 from kafkalab.widgets.model.journey import SHOWN

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kafkalab.protocol.arguments import Index, Milliseconds, Name
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Index, Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 ORDERS, CHARGES, BILLING = "orders", "charges", "billing"

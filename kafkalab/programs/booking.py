@@ -9,8 +9,8 @@ from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.database import database
+from kafkalab.protocol.arguments import Milliseconds, Name
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 PAYMENTS, RECEIPTS, BOOKERS, BOOKER = "payments", "receipts", "bookers", "booker"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.sim.scenario import program
 
 

@@ -16,29 +16,22 @@ from kafkalab.broker.controller import Controller
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.faults.cluster import Upgrade
+from kafkalab.faults.fault import Fault, TimedFault
+from kafkalab.faults.frame import Delay
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.partition import Compact, DeleteSegment, Roll
 from kafkalab.limits import listed, quoted
 from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault
 from kafkalab.programs.randomness import Pick, Seeded
 from kafkalab.programs.transfers import committed_offsets, read_to_the_end
+from kafkalab.protocol.arguments import Milliseconds, Name
 from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Name
-from kafkalab.sim.faults import (
-    Compact,
-    Crash,
-    Cut,
-    Delay,
-    DeleteSegment,
-    Fault,
-    Heal,
-    Restart,
-    Roll,
-    TimedFault,
-    Upgrade,
-)
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
 

@@ -8,8 +8,8 @@ from typing import Any
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.protocol.arguments import Milliseconds, Name
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 STOCK, SHELVES = "stock", "shelves"

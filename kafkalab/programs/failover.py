@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.protocol.arguments import Index, Milliseconds, Name
 from kafkalab.protocol.messages.create_topics import NewTopic
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Index, Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 ACCOUNTS, AUDIT = "accounts", "audit"

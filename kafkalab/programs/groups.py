@@ -9,12 +9,12 @@ from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import CommitFailedError, InvalidConfigurationError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.log.aborted_filter import ConsumerRecord
+from kafkalab.protocol.arguments import Count, Milliseconds, Name
 from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds, Name
-from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.faults.frame import Delay
+from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.protocol.rules import PRODUCE_EPOCH, VERIFICATION
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition
-from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
 

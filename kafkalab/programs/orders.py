@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.protocol.arguments import Count, Milliseconds
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds
 from kafkalab.sim.scenario import program
 
 TOPIC, PARTITION = "orders", "orders-0"

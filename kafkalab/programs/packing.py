@@ -10,9 +10,9 @@ from kafkalab.client.exceptions import CommitFailedError, KafkaError, ProducerFe
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
 from kafkalab.log.aborted_filter import ConsumerRecord
+from kafkalab.protocol.arguments import Count, Milliseconds, Name
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 ORDERS, PARCELS, PACKERS = "orders", "parcels", "packers"

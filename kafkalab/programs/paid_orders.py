@@ -6,8 +6,8 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.protocol.arguments import Milliseconds, Name
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 PAYMENTS, DELIVERIES = "payments", "deliveries"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kafkalab.client.exceptions import KafkaTimeoutError
 from kafkalab.programs.booking import BOOKER, OUTPUT
+from kafkalab.protocol.arguments import Milliseconds, Name
 from kafkalab.protocol.partitions import topic_of
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Name
 from kafkalab.sim.scenario import program
 
 RECEIPT, NEXT = "receipt ann 10", "receipt bob 20"

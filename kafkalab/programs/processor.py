@@ -29,9 +29,9 @@ from kafkalab.client.exceptions import (
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
 from kafkalab.log.aborted_filter import ConsumerRecord
+from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.sim.scenario import program
 
 TRIES, REBUILDS = 10, 10

@@ -9,30 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kafkalab.faults.cluster import AdvanceClock, Upgrade
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release, Reorder
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
+from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
 from kafkalab.programs.moments import MOMENTS, DryRun
 from kafkalab.programs.randomness import Pick, once_in
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Compact,
-    Crash,
-    Cut,
-    Delay,
-    DeleteSegment,
-    Drop,
-    Duplicate,
-    ElectLeader,
-    Fault,
-    Heal,
-    Hold,
-    Pause,
-    Release,
-    Reorder,
-    Restart,
-    Resume,
-    Roll,
-    Upgrade,
-)
 from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS
 
 LATER_MS = (50, 2_000, 15_000)

@@ -6,6 +6,7 @@ which shrinks a failure to a scenario that can be pasted.
 
 from __future__ import annotations
 
+from kafkalab.faults.fault import Fault
 from kafkalab.programs.moments import DryRun, dry_run
 from kafkalab.programs.random_clients import (
     random_administrator,
@@ -18,7 +19,6 @@ from kafkalab.programs.random_clients import (
 from kafkalab.programs.random_cluster import BROKERS, random_config, random_denial, random_epochs
 from kafkalab.programs.random_faults import lets_a_batch_be_overtaken, outlives_its_retry, random_fault
 from kafkalab.programs.randomness import Pick, Seeded, once_in
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 
 __all__ = ["Pick", "Seeded", "random_scenario"]

@@ -14,12 +14,12 @@ from typing import Annotated, Any
 from kafkalab.client.promise import Promise
 from kafkalab.limits import PARTITIONS, listed, quoted, truncated
 from kafkalab.protocol.acls import is_server
+from kafkalab.protocol.arguments import Later, Milliseconds, misfit
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, split, transaction_partition
 from kafkalab.protocol.records import Batch, ControlType, Record
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Later, Milliseconds, misfit
 from kafkalab.sim.scenario import PROGRAMS, program
 from kafkalab.trace import error_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.protocol.arguments import Milliseconds, Partition
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Milliseconds, Partition
 from kafkalab.sim.scenario import program
 
 BOOK = "ledger"

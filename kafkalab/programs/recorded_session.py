@@ -12,10 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault, TimedFault
+from kafkalab.faults.frame import Drop, Duplicate, Hold, Release
 from kafkalab.protocol.messages.list_offsets import ListOffsets
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import AdvanceClock, Drop, Duplicate, Fault, Hold, Release, TimedFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Program, Scenario

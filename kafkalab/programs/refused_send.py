@@ -4,8 +4,8 @@ state (`KafkaProducer.doSend`)."""
 from __future__ import annotations
 
 from kafkalab.client.exceptions import IllegalStateError
+from kafkalab.protocol.arguments import Name
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Name
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
 

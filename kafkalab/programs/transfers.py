@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
+from kafkalab.faults.frame import Delay
+from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition, calls_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Milliseconds, Name, Partition, calls_of
-from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.sim.scenario_names import named
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.limits import quoted
+from kafkalab.protocol.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.protocol.transition_tables.producer import ProducerState
 from kafkalab.sim.app import App
-from kafkalab.sim.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.sim.scenario import program
 
 

@@ -10,9 +10,11 @@ from kafkalab.explore.anomalies import FAILED, REFUSED, findings_of, named
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.programs import GENERIC
+from kafkalab.faults.frame import Release
+from kafkalab.faults.link import Heal
+from kafkalab.faults.node import Restart, Resume
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.sim.faults import Heal, Release, Restart, Resume
 from kafkalab.sim.scenario import Scenario
 
 FOLDER = Path("data") / "found"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from kafkalab.faults.fault import Fault
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.outcome import Outcome, outcome_of
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,13 +12,14 @@ from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.broker.state import BrokerConfig, BrokerState
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault
+from kafkalab.faults.registry import check_fault
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, transaction_partition
 from kafkalab.protocol.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
 from kafkalab.protocol.transaction_metadata import TxnState
-from kafkalab.sim.fault_checks import check_fault
+from kafkalab.sim.broker_sessions import BrokerSessions
 from kafkalab.sim.fault_injector import FaultInjector
-from kafkalab.sim.faults import Fault, FrameFault, TimedFault
 from kafkalab.sim.kernel.kernel import LIMIT, Kernel
 from kafkalab.sim.network import Network
 from kafkalab.sim.outcome import Outcome, outcome_of
@@ -79,7 +80,23 @@ class Cluster:
         for name, broker in self.brokers.items():
             kernel.add_node(name, broker.receive)
         kernel.add_node(Controller.name, self.controller.receive)
-        self.injector = FaultInjector(kernel, self.network, self.controller, self.brokers)
+        self.sessions = BrokerSessions(kernel, self.network.links, self.controller, self.brokers)
+        self.injector = FaultInjector(kernel, self.network, self)
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The scenario's faults."""
+        return self.scenario.faults
+
+    @property
+    def topics(self) -> Mapping[str, int]:
+        """The scenario's topics, with the number of their partitions."""
+        return self.scenario.topics
+
+    @property
+    def first_level(self) -> int:
+        """The level of transaction.version at which the cluster begins."""
+        return self.rules.cluster_level
 
     @property
     def now(self) -> int:

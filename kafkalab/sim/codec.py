@@ -18,9 +18,10 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
 from kafkalab.limits import CODE, FILE, quoted, truncated, whole_number
 from kafkalab.saved_data import json_of
-from kafkalab.sim.faults import TYPES, Fault, fault_from_json, fault_to_json
 from kafkalab.sim.scenario import FORMAT, Scenario
 from kafkalab.sim.scenario import VERSION as FORMAT_VERSION
 from kafkalab.sim.scenario_names import SCENARIOS

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.frame import Hold, Reorder
+from kafkalab.faults.world import Flight
 from kafkalab.limits import quoted
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION
-from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault, Hold
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.network import Network
@@ -53,7 +55,7 @@ class Gate:
     @property
     def held(self) -> list[str]:
         """The frames that wait, in the order in which they were sent."""
-        return self.network.links.all_kept
+        return self.network.links.all_held
 
     @property
     def next(self) -> str:
@@ -74,24 +76,17 @@ class Gate:
         """Drop, duplicate, delay or hold a frame that waits. ValueError for a frame that does not, and other faults."""
         if reason := self.why_not(fault):
             raise ValueError(reason)
-        frame, kernel = self._take(fault.frame), self.kernel
+        frame, flight = self._take(fault.frame), Flight()
         self._pinned.pop(frame.id, None)
-        data = {"fault": repr(fault)}
-        kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, data, frame.id)
-        match fault:
-            case Drop():
-                self.network.lose(frame)
-            case Hold():
-                self._pinned[frame.id] = None
-                self.network.links.keep(frame)
-            case Delay():
-                self.network.fly(frame, fault.delay_ms)
-            case Duplicate():
-                self.network.fly(frame, copies=2)
+        self.network.strike(fault, frame, flight)
+        if flight.copies:
+            self.network.fly(frame, flight.extra_ms, flight.copies)
+        elif self.network.links.find_held(frame.id):
+            self._pinned[frame.id] = None
 
     def why_not(self, fault: FrameFault) -> str:
         """Return why the fault does not strike a frame that waits; "" if it does."""
-        if not isinstance(fault, Drop | Duplicate | Delay | Hold):
+        if isinstance(fault, Reorder):
             return f"{quoted(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
         return f"{fault.frame} is held already" if isinstance(fault, Hold) and fault.frame in self._pinned else ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kafkalab.sim.faults import Hold, Reorder
 from kafkalab.trace import Frame
 
 
@@ -14,8 +13,8 @@ class Links:
     def __init__(self, arrive: Callable[[Frame], None]) -> None:
         self.arrive = arrive
         self.cuts: dict[tuple[str, str], bool] = {}
-        self._kept: dict[str, Frame] = {}
-        self.behind: dict[str, list[str]] = {}  # frame -> those that shall arrive after it
+        self._held: dict[str, Frame] = {}
+        self.followers: dict[str, list[str]] = {}  # frame -> those that shall arrive after it
 
     # network partitions
 
@@ -36,33 +35,33 @@ class Links:
 
     # held frames
 
-    def keep(self, frame: Frame, fault: Hold | Reorder | None = None) -> None:
-        """Keep the frame on its way until it is released or, for a `Reorder`, until the other frame has arrived."""
-        self._kept[frame.id] = frame
-        if isinstance(fault, Reorder):
-            self.behind.setdefault(fault.after, []).append(frame.id)
+    def hold(self, frame: Frame, after: str = "") -> None:
+        """Hold the frame on its way until it is released or, if `after` names one, until that frame has arrived."""
+        self._held[frame.id] = frame
+        if after:
+            self.followers.setdefault(after, []).append(frame.id)
 
-    def find_kept(self, frame_id: str) -> Frame | None:
-        """Return the frame if it is kept on its way."""
-        return self._kept.get(frame_id)
+    def find_held(self, frame_id: str) -> Frame | None:
+        """Return the frame if it is held on its way."""
+        return self._held.get(frame_id)
 
     @property
-    def all_kept(self) -> list[str]:
-        """The ids of the frames that are kept on their way, in the order in which they were sent."""
-        return list(self._kept)
+    def all_held(self) -> list[str]:
+        """The ids of the frames that are held on their way, in the order in which they were sent."""
+        return list(self._held)
 
     def take(self, frame_id: str) -> Frame | None:
-        """Keep the frame no longer, and return it if it was kept; what becomes of it is the caller's."""
-        return self._kept.pop(frame_id, None)
+        """Hold the frame no longer, and return it if it was held; what becomes of it is the caller's."""
+        return self._held.pop(frame_id, None)
 
     def release(self, frame_id: str) -> bool:
-        """Let the frame arrive if it is kept on its way; return whether it is."""
+        """Let the frame arrive if it is held on its way; return whether it is."""
         frame = self.take(frame_id)
         if frame is not None:
             self.arrive(frame)
         return frame is not None
 
-    def flown(self, frame: Frame) -> None:
+    def release_followers(self, frame: Frame) -> None:
         """Release what waits for this frame: it has arrived, or never will."""
-        for frame_id in self.behind.pop(frame.id, ()):
+        for frame_id in self.followers.pop(frame.id, ()):
             self.release(frame_id)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.world import Flight
 from kafkalab.protocol.profiles import Rules
-from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Reorder
 from kafkalab.sim.frame_headers import both_headers
 from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.sim.kernel.kernel import Kernel
@@ -18,6 +19,7 @@ from kafkalab.sim.links import Links
 from kafkalab.trace import Frame, error_of
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
+UNDISTURBED = Flight()
 NEVER_A_RETRY = ("Fetch", "ReplicaFetch", "Metadata", "ApiVersions")
 
 
@@ -51,7 +53,7 @@ class Network:
     @property
     def is_whole(self) -> bool:
         """True if every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
-        waits = self.faults or self.gate or self.links.cuts or self.links.all_kept
+        waits = self.faults or self.gate or self.links.cuts or self.links.all_held
         return not waits and all(node.alive and not node.paused for node in self.kernel.nodes.values())
 
     # sending
@@ -121,22 +123,22 @@ class Network:
         if kernel.interrupted and not (sender := kernel.nodes[frame.sender]).alive and not sender.last_frame_leaves:
             frame.fate = "lost"  # the sender died in the moment of sending
             return
-        extra_ms, copies = self._meet_faults(frame) if frame.id in self.faults else (0, 1)
-        if not copies:
+        flight = self._meet_faults(frame) if frame.id in self.faults else UNDISTURBED
+        if not flight.copies:
             return
         if self.links.cuts and self.links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
-            self.links.flown(frame)
+            self.links.release_followers(frame)
             return
         if not receiver.alive:
             frame.fate = "lost"
             if frame.kind == "request":
                 self._break(frame.correlation_id, frame.sent_step)
             return
-        if self.gate is not None and not extra_ms and copies == 1 and self.gate(frame):
-            self.links.keep(frame)
+        if self.gate is not None and flight == UNDISTURBED and self.gate(frame):
+            self.links.hold(frame)
             return
-        self.fly(frame, extra_ms, copies)
+        self.fly(frame, flight.extra_ms, flight.copies)
 
     def fly(self, frame: Frame, extra_ms: int = 0, copies: int = 1) -> None:
         """Let the frame arrive after its latency and `extra_ms`; with two `copies` once more."""
@@ -150,28 +152,25 @@ class Network:
     def lose(self, frame: Frame) -> None:
         """Let the frame never arrive; the connection breaks where frames are not lost otherwise."""
         frame.fate = "dropped"
-        self.links.flown(frame)
+        self.links.release_followers(frame)
         if self.breaks_on_drop:
             self._break(frame.correlation_id, frame.sent_step)
 
-    def _meet_faults(self, frame: Frame) -> tuple[int, int]:
-        """Return the additional latency in ms, and how often the frame arrives: 0 if dropped or held, 2 if doubled."""
-        extra_ms, copies = 0, 1
+    def _meet_faults(self, frame: Frame) -> Flight:
+        """Strike the frame with its faults, in their order, until it is lost or held; return its flight."""
+        flight = Flight()
         for fault in self.faults[frame.id]:
-            if isinstance(fault, Reorder) and self.was_sent(fault.after):
-                continue
-            self.used.append(fault)
-            if isinstance(fault, Hold | Reorder):
-                self.links.keep(frame, fault)
-            told = {"fault": repr(fault)}
-            self.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, told, frame.id)
-            if isinstance(fault, Drop):
-                self.lose(frame)
-                return extra_ms, 0
-            if isinstance(fault, Hold | Reorder):
-                return extra_ms, 0
-            extra_ms, copies = (fault.delay_ms, copies) if isinstance(fault, Delay) else (extra_ms, 2)
-        return extra_ms, copies
+            if flight.copies and fault.strikes(self):
+                self.used.append(fault)
+                self.strike(fault, frame, flight)
+        return flight
+
+    def strike(self, fault: FrameFault, frame: Frame, flight: Flight) -> None:
+        """Strike a frame with a fault, which leaves an event."""
+        fault.catch(frame, self)
+        data = {"fault": repr(fault)}
+        self.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, data, frame.id)
+        fault.strike(frame, self, flight)
 
     def _arrive_now(self, frame: Frame) -> None:
         self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
@@ -226,8 +225,8 @@ class Network:
     def _has_arrived(self, frame: Frame, node: Node) -> bool:
         """Record that the frame has arrived; return whether its receiver still runs."""
         kernel, links = self.kernel, self.links
-        if links.behind:
-            links.flown(frame)
+        if links.followers:
+            links.release_followers(frame)
         if not node.alive or node.incarnation != frame.receiver_incarnation:
             frame.fate = "lost"
             return False

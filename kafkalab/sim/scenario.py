@@ -10,6 +10,8 @@ from typing import Any
 
 from kafkalab.broker.handlers.create_topics import is_legal
 from kafkalab.broker.state import BrokerConfig
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.registry import check_fault, fault_from_json, fault_to_json
 from kafkalab.limits import (
     DENIALS,
     FAULTS,
@@ -25,13 +27,11 @@ from kafkalab.limits import (
     truncated,
 )
 from kafkalab.protocol.acls import Deny, is_server
+from kafkalab.protocol.arguments import Name, check_arguments, check_fields
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.transaction_metadata import PRODUCER_EPOCH_MAX
 from kafkalab.saved_data import check_plain, file_text, json_of
-from kafkalab.sim.arguments import Name, check_arguments, check_fields
-from kafkalab.sim.fault_checks import check_fault
-from kafkalab.sim.faults import Fault, fault_from_json, fault_to_json
 from kafkalab.sim.registry import Registry
 
 FORMAT, VERSION = "kafkalab-scenario", 1

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.limits import listed, quoted
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.node import Pause, Resume
+from kafkalab.limits import did_you_mean, listed, quoted
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
-from kafkalab.sim.faults import AdvanceClock, Pause, Resume, did_you_mean
 from kafkalab.testing.record import LEVELS, TopicRecord, records_in
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from kafkalab.checks.check import FORBIDDEN, Finding, Result
 from kafkalab.checks.exactly_once import IN_FLIGHT, effects
 from kafkalab.checks.view import ABORTED, COMMITTED, PLAIN, View, view_of
 from kafkalab.history.history import History
-from kafkalab.limits import listed, quoted, whole_number
+from kafkalab.limits import did_you_mean, listed, quoted, whole_number
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.source_header import sources_of
-from kafkalab.sim.faults import did_you_mean
 from kafkalab.testing.causes import deciding_frames, find_causes
 from kafkalab.testing.hints import ABORTED_INPUT, hint_for
 from kafkalab.testing.read_to_the_end import READER

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.limits import quoted, whole_number
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, FrameFault, Hold, Pause, Restart, Resume
 
 Kind = type[Drop] | type[Duplicate] | type[Hold] | type[Delay]
 BrokerFault = Crash | Restart | Pause | Resume

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.registry import check_fault
 from kafkalab.limits import quoted
 from kafkalab.protocol.api import REFERENCES, USUAL
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.cluster import Cluster, Watch
-from kafkalab.sim.fault_checks import check_fault
-from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault, FrameFault
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
@@ -148,7 +149,6 @@ class RealTime:
 
         ValueError if the fault does not fit this cluster, or would change nothing now.
         """
-        from kafkalab.sim.possible_faults import why_not  # later, so that the server starts sooner
 
         check_fault(fault, self.cluster.broker_names)
         if isinstance(fault, FrameFault):
@@ -157,7 +157,7 @@ class RealTime:
             self.network.faults.setdefault(fault.frame, []).append(fault)
         elif fault.at_ms > 0:
             self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
-        elif reason := why_not(self.cluster, fault):
+        elif reason := fault.why_not(self.cluster):
             raise ValueError(reason)
         else:
             self.cluster.plan(replace(fault, at_step=self.kernel.trace.steps - 1, at_ms=-1))

@@ -9,7 +9,7 @@ import pytest
 from kafkalab.alternatives.broadcast import SERVERS, Client, Server, broadcast
 from kafkalab.alternatives.presses import run
 from kafkalab.alternatives.world import World
-from kafkalab.sim.faults import Crash, Restart
+from kafkalab.faults.node import Crash, Restart
 
 SEEDS = range(1, 6)
 

@@ -9,7 +9,7 @@ import pytest
 from kafkalab.alternatives.mvcc import Reader, Server, Snapshot, Version, mvcc, visible
 from kafkalab.alternatives.presses import run
 from kafkalab.alternatives.world import World
-from kafkalab.sim.faults import Crash, Restart
+from kafkalab.faults.node import Crash, Restart
 
 OLD, NEW = {"accounts-0": 100, "accounts-1": 100}, {"accounts-0": 90, "accounts-1": 110}
 LOG = {1: "committed", 5: "committed", 6: "aborted", 7: "in progress"}

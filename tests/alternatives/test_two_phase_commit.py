@@ -9,7 +9,7 @@ import pytest
 from kafkalab.alternatives.presses import run
 from kafkalab.alternatives.two_phase_commit import Participant, two_phase_commit
 from kafkalab.alternatives.world import World
-from kafkalab.sim.faults import Crash, Restart
+from kafkalab.faults.node import Crash, Restart
 
 SEEDS = range(1, 6)
 

@@ -65,7 +65,7 @@ def lab_run() -> None:
     cluster = Cluster(lab03())
     cluster.run()
     step = cluster.trace.frames["EndTxn#1"].sent_step
-    from kafkalab.sim.faults import Crash
+    from kafkalab.faults.node import Crash
 
     line("a fork (coordinator crashes at EndTxn)", spread(milliseconds(lambda: cluster.fork(step, Crash("b3")), 50)))
     line("the payload of a run for the widget", spread(milliseconds(lambda: payload_of(cluster), 50)))

@@ -20,12 +20,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from kafkalab.checks.all import check_all
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.history.export import history_of
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.profiles import RULE_NAMES
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import ElectLeader
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from tests.benchmarks.coverage import Coverage, rules_noted

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
+from kafkalab.faults.fault import FrameFault, TimedFault
+from kafkalab.faults.registry import TYPES
 from kafkalab.programs.moments import MOMENTS, QUIET, Situation
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.profiles import RULE_NAMES, Rules
 from kafkalab.protocol.rules import Rule
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import TYPES, FrameFault, TimedFault
 from kafkalab.trace import Event
 from tests.test_every_cell import unreachable
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafkalab.faults.fault import TimedFault
+from kafkalab.faults.registry import TYPES
 from kafkalab.programs.moments import MOMENTS, QUIET
-from kafkalab.sim.faults import TYPES, TimedFault
 from tests.benchmarks.coverage import FRAMES, IN_A_FRAME, Coverage
 from tests.test_every_cell import unreachable
 

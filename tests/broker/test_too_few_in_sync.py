@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.broker_registration import BrokerRegistration
 from kafkalab.protocol.messages.end_txn import EndTxn
@@ -10,7 +11,6 @@ from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR
 from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from tests.broker.replica_world import BROKERS, ReplicaWorld, Sent, info
 from tests.conformance.group_driver import Groups

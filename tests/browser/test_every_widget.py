@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from kafkalab import lab03
-from kafkalab.sim.faults import Drop
+from kafkalab.faults.frame import Drop
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.alternatives import NAMES, Alternatives
 from kafkalab.widgets.views.client_view import ClientView

@@ -10,8 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from kafkalab import lab03
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import Payload, batch_outcome, replay, stops
 from kafkalab.widgets.payload.tour import walk, with_walk

@@ -19,8 +19,8 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Page, Route, expect
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.payload.tour import walk, with_walk

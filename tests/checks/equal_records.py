@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.steps import Step, abort, add, add_offsets, commit, init, offsets, produce, sleep
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 TV1, TV2 = "4.x/TV1", "4.x/TV2"

@@ -10,9 +10,9 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.checks.check import OK as FINE
 from kafkalab.checks.needs import LACKS
+from kafkalab.faults.node import Crash
 from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
 from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
 

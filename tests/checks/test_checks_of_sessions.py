@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from kafkalab.checks.all import check_all
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.partition import Compact, ElectLeader
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Label, Operation
@@ -16,7 +19,6 @@ from kafkalab.programs.steps import add, commit, init, produce, sleep
 from kafkalab.protocol.rules import LAST_BATCH_STAYS, OLD_BATCHES
 from kafkalab.protocol.transaction_metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Compact, Crash, Drop, ElectLeader, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict
 

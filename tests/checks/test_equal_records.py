@@ -7,13 +7,13 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.checks.transactions import claim
 from kafkalab.checks.view import view_of
+from kafkalab.faults.link import Cut
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.steps import add_offsets, init, offsets, sleep
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Cut
 from kafkalab.sim.scenario import Program, Scenario
 from tests.checks.equal_records import RUNS, TV1
 

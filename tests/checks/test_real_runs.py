@@ -8,11 +8,13 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.checks.all import Report, check_all
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import GROUP
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 PROFILES = ("0.11", "1.0", "4.x/TV1", "4.x/TV2")

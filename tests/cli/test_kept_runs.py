@@ -21,9 +21,9 @@ from kafkalab.cli.notebook_search import explore
 from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.result import Coverage
 from kafkalab.explore.search import explore as search
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol import rules
 from kafkalab.sim.app import App
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 PROGRAM = Program("p", "operations", {"steps": [["send", "out", "x"], ["flush"]]})

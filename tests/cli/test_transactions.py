@@ -13,9 +13,9 @@ import pytest
 from kafkalab import lab03
 from kafkalab.cli.main import main
 from kafkalab.cli.transactions import transactions_of
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol.acls import Deny
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 
 DATA = Path(__file__).parents[2] / "data"

@@ -6,6 +6,7 @@ from typing import Any
 
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.promise import Promise
+from kafkalab.faults.node import Crash
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.describe_groups import DescribeGroups
@@ -19,7 +20,6 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Record
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Scenario
 
 TOPICS = {"foo": 2, "bar": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.messages.heartbeat import Heartbeat
@@ -12,7 +13,6 @@ from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
 from kafkalab.protocol.messages.sync_group import SyncGroup
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupState, Move
-from kafkalab.sim.faults import Pause, Resume
 from tests.conformance.group_driver import RANGE, G, Groups, wait
 
 NONE = Error.NONE

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.node import Restart
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.delete_groups import DeleteGroups
@@ -18,7 +19,6 @@ from kafkalab.protocol.messages.offset_fetch import OffsetFetch
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.rules import GENERATION_CHECK, GROUP_LOG_WAITS, NEWEST_OFFSET, STABLE_OFFSETS, TIMEOUT_ABORT
-from kafkalab.sim.faults import Restart
 from tests.conformance.group_driver import G, Groups, wait
 
 VERSIONS = (3, 4, 5, 6)

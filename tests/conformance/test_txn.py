@@ -13,13 +13,15 @@ from kafkalab.client.exceptions import (
     KafkaTimeoutError,
     ProducerFencedError,
 )
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.programs.transfers import read_all
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import ControlType
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Fault, Restart
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 from tests.conformance.scripted_port import error_of
 

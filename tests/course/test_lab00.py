@@ -11,11 +11,12 @@ from kafkalab import lab00
 from kafkalab.course.lab00 import exercise_1 as lab00_e1
 from kafkalab.course.lab00 import exercise_2 as lab00_e2
 from kafkalab.course.lab00 import exercise_3 as lab00_e3
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Pause, Resume
 from tests.grading.told import told
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")

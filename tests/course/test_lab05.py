@@ -10,10 +10,11 @@ import pytest
 from kafkalab.course.lab05 import exercise_1 as lab05_e1
 from kafkalab.course.lab05 import exercise_2 as lab05_e2
 from kafkalab.course.lab05 import logs as lab05_logs
+from kafkalab.faults.frame import Delay, Drop, Hold
+from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
-from kafkalab.sim.faults import Crash, Delay, Drop, Hold
 from tests.grading.told import told
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")

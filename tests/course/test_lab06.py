@@ -10,11 +10,13 @@ import pytest
 from kafkalab.course.lab06 import exercise_1 as lab06_e1
 from kafkalab.course.lab06 import exercise_2 as lab06_e2
 from kafkalab.course.lab06 import exercise_3 as lab06_e3
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Fault, Pause, Resume
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")

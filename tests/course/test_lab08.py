@@ -12,12 +12,13 @@ from kafkalab.course.lab08 import exercise_1 as lab08_e1
 from kafkalab.course.lab08 import exercise_2 as lab08_e2
 from kafkalab.course.lab08 import exercise_3 as lab08_e3
 from kafkalab.course.lab08 import exercise_4 as lab08_e4
+from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
+from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Release, Reorder
 from tests.grading.told import told, written
 
 SEEDS = ("1", "2026")

@@ -15,12 +15,14 @@ from kafkalab.course.lab09 import exercise_1 as lab09_e1
 from kafkalab.course.lab09 import exercise_2 as lab09_e2
 from kafkalab.course.lab09 import exercise_3 as lab09_e3
 from kafkalab.course.lab09.scenario import lab09
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
+from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.schedules import with_program
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Hold, Release
 from kafkalab.sim.scenario import Scenario
 from tests.grading.told import told
 

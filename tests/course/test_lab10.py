@@ -14,6 +14,9 @@ from kafkalab.course.lab10 import exercise_1 as lab10_e1
 from kafkalab.course.lab10 import exercise_2 as lab10_e2
 from kafkalab.course.lab10 import exercise_3 as lab10_e3
 from kafkalab.explore.search import explore
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
@@ -21,7 +24,6 @@ from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import AdvanceClock, Crash, Fault, Pause, Resume
 from kafkalab.widgets.model.findings import report_of
 from tests.grading.told import told
 

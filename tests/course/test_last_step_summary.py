@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafkalab import Sequence, at_the_end, lab00
+from kafkalab.faults.frame import Drop
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Drop
 
 
 def test_a_scenario_a_run_and_a_picture_end_alike() -> None:

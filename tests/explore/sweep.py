@@ -18,7 +18,7 @@ from kafkalab.explore.anomalies import named
 from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY
-from kafkalab.sim.faults import Fault
+from kafkalab.faults.fault import Fault
 from kafkalab.sim.scenario import Scenario
 
 Sequences = tuple[FaultSequence, ...]

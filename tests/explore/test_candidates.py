@@ -15,10 +15,13 @@ from kafkalab.explore.lineage import absorbed_after, endings_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY, Moments, repeats_in
 from kafkalab.explore.programs import two_partition_transactions
 from kafkalab.explore.search import explore
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.link import Cut, Heal, nodes_of
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.protocol import rules
 from kafkalab.run.again import run_scenario
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Duplicate, Fault, Heal, Pause, Resume, nodes_of
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event, Frame
 

@@ -13,13 +13,13 @@ from kafkalab.explore.anomalies import MEANINGS, STUCK, findings_of
 from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.explanation import Sentence, explained, sentences_of
 from kafkalab.explore.programs import idempotent_produce
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol.rules import Rule
 from kafkalab.reference.bug import Bug
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")

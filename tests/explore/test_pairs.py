@@ -15,7 +15,8 @@ from kafkalab.explore.experiment import Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence
 from kafkalab.explore.redundant_faults import given_up_ms
 from kafkalab.explore.small_programs import IN_SMALL, next_transaction_in_small, transaction_in_small
-from kafkalab.sim.faults import Delay, Drop, Duplicate, Fault
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 from tests.explore import pairs

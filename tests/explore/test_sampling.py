@@ -15,7 +15,8 @@ from kafkalab.explore.programs import two_partition_transactions
 from kafkalab.explore.sampling import LEAST_MS, MOST_MS, Targets, anything
 from kafkalab.explore.search import explore
 from kafkalab.explore.small_programs import transaction_in_small
-from kafkalab.sim.faults import Cut, Delay
+from kafkalab.faults.frame import Delay
+from kafkalab.faults.link import Cut
 from kafkalab.sim.scenario import Program, Scenario
 
 COUNT = 1_000

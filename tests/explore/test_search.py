@@ -16,12 +16,12 @@ from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.explore.result import Coverage
 from kafkalab.explore.search import explore
+from kafkalab.faults.frame import Delay, Drop
 from kafkalab.history.export import history_of
 from kafkalab.protocol import rules
 from kafkalab.reference.rule_matrix import scenario_of
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.scenario import Program, Scenario
 

@@ -13,8 +13,8 @@ from kafkalab.explore.programs import GENERIC, two_partition_transactions
 from kafkalab.explore.result import Result
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.protocol import rules
-from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Scenario
 
 TORN = rules.EPOCH_PER_TRANSACTION.name

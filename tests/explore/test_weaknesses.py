@@ -11,8 +11,11 @@ from kafkalab.explore.experiment import RUNAWAY, Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence
 from kafkalab.explore.programs import idempotent_produce, two_partition_transactions
 from kafkalab.explore.small_programs import idempotent_produce_in_small, processor_in_small
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol.errors import Error
-from kafkalab.sim.faults import AdvanceClock, Crash, Delay, Drop, Duplicate, Fault, Restart
 from tests.explore.sweep import Sweep
 
 OVERTAKEN = (Delay("Produce#4", 5),)

@@ -9,9 +9,10 @@ import pytest
 
 from kafkalab import lab00, lab01
 from kafkalab.explore.what_if import CLIENT, COORDINATOR, FRAME, LEADER, WhatIf, what_if
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 ONE = Scenario(title="one transaction", topics={"accounts": 1}, programs=(Program("app", "first_transaction"),))

@@ -15,12 +15,12 @@ from unittest import mock
 
 from kafkalab import lab03
 from kafkalab.cli.main import main
+from kafkalab.faults.frame import Drop
 from kafkalab.grading.challenge import open_challenge, unpacked
 from kafkalab.limits import MESSAGE, QUOTE, RUN
 from kafkalab.reference.exhibits import museum
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import CHALLENGE, SCENARIO, code_of, scenario_of_code
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey

@@ -10,8 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from kafkalab.faults.registry import TYPES
 from kafkalab.sim.codec import ANSWER, CHALLENGE, SCENARIO, encode
-from kafkalab.sim.faults import TYPES
 from kafkalab.sim.scenario import PROGRAMS
 from kafkalab.widgets.model.presses import ACTIONS, DETAILS
 

@@ -11,12 +11,13 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.cli.main import main
+from kafkalab.faults.frame import Delay, Drop
+from kafkalab.faults.node import Crash
 from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpacked
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
 from kafkalab.grading.tokens import ranked
 from kafkalab.programs.transfers import kafka_17754
 from kafkalab.sim.codec import ANSWER, CHALLENGE, encode, fault_row
-from kafkalab.sim.faults import Crash, Delay, Drop
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.views.sequence import Sequence
 

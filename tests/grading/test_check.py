@@ -15,11 +15,11 @@ import pytest
 from kafkalab import lab03
 from kafkalab.course.lab03 import exercise_1 as lab03_e1
 from kafkalab.course.lab03 import exercise_2 as lab03_e2
+from kafkalab.faults.node import Crash
 from kafkalab.grading import check as checks
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType, WrongValue, cells
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 from tests.grading.told import shown
 
 E1 = {
@@ -112,7 +112,7 @@ def test_no_message_gives_the_answer_away(exercise_id: str) -> None:
 
 
 def test_the_runs_that_the_questions_of_the_table_point_to_show_their_answers() -> None:
-    from kafkalab.sim.faults import Drop
+    from kafkalab.faults.frame import Drop
 
     names = {"Sequence": lambda scenario: scenario, "lab03": lab03, "Drop": Drop}
     for state in ("PrepareCommit", "CompleteCommit"):

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.grading import progress, progress_line
 from kafkalab.grading.builder import FIGURE, execute
 from kafkalab.grading.check import check, counterexample
@@ -17,7 +19,6 @@ from kafkalab.grading.counterexamples import deciding_step, picture, shown_below
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.checks.all import check_all
+from kafkalab.faults.frame import Drop, Duplicate
+from kafkalab.faults.node import Crash
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue
@@ -21,7 +23,6 @@ from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop, Duplicate
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.views.sequence import Sequence
 

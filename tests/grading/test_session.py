@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.frame import Drop
 from kafkalab.grading.learner import Place, learner
 from kafkalab.grading.runner import fallback
 from kafkalab.grading.schedules import over_schedules
 from kafkalab.grading.session import Session
 from kafkalab.grading.values import UnreadableError
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.run_errors import ForeignAwaitError
 from kafkalab.sim.scenario import Program, Scenario
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kafkalab import Crash, Drop, Sequence, lab03
 from kafkalab.client.exceptions import KafkaError, ProducerFencedError
 from kafkalab.client.results import GroupMetadata
+from kafkalab.faults.fault import Fault
 from kafkalab.grading.objects import ANSWERS, Foreign, described_answer, error_row, raised
 from kafkalab.grading.values import (
     BITS_MAX,
@@ -27,7 +28,6 @@ from kafkalab.grading.values import (
     text_of,
 )
 from kafkalab.protocol.errors import Error
-from kafkalab.sim.faults import Fault
 
 
 class Word(Enum):

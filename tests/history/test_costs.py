@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kafkalab import lab03, lab13
+from kafkalab.faults.frame import Drop
 from kafkalab.history.costs import BY, COLUMNS, PHASE_OF, PHASES, Costs, Entry, Trip, costs_of
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Drop
 
 
 def trip(api: str, sent_ms: int, received_ms: int, step: int) -> Trip:

@@ -10,12 +10,14 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.checks.all import check_all
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.partition import Compact, ElectLeader
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
 from kafkalab.programs.steps import abort, add, commit, init, produce
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Compact, Crash, Drop, ElectLeader, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
 SAVED_BEFORE = Path(__file__).parents[1] / "saved_before"

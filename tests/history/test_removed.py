@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.node import Crash
+from kafkalab.faults.partition import Compact, DeleteSegment
 from kafkalab.history.export import history_of
 from kafkalab.history.schema import Label, Poll, TxnEntry
 from kafkalab.protocol.group_record import GroupEntry, MemberEntry
@@ -11,7 +13,6 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.run.run import Cast, Run
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 from tests.history.traces import Traced

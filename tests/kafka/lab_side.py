@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.programs.raw_requests import Hand, request_of
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.field_versions import LATEST
@@ -18,7 +19,6 @@ from kafkalab.protocol.partitions import index_of, offsets_partition, topic_of, 
 from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import plain
 from kafkalab.wire.batches import read_produced

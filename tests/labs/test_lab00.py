@@ -7,9 +7,11 @@ from pathlib import Path
 from kafkalab import lab00
 from kafkalab.course.lab00.exercise_1 import copies
 from kafkalab.course.lab00.exercise_3 import ROWS
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop
+from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Fault
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "00_meet_the_machine.ipynb"
 TEXTS = {c["id"]: "".join(c["source"]) for c in read(PATH)["cells"]}

@@ -10,9 +10,10 @@ import pytest
 from kafkalab import lab01
 from kafkalab.course.lab01.exercise_1 import arrivals
 from kafkalab.course.lab01.exercise_2 import LENGTH, STREAMS
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop, Fault
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "01_idempotent_producer.ipynb"
 CELLS = {c["id"]: c for c in read(PATH)["cells"]}

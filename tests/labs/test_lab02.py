@@ -6,9 +6,9 @@ from pathlib import Path
 
 from kafkalab import lab02
 from kafkalab.course.lab02.exercise_3 import ROWS
+from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "02_coordinator.ipynb"
 CELLS = {c["id"]: c for c in read(PATH)["cells"]}

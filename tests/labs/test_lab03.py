@@ -9,10 +9,11 @@ import pytest
 from kafkalab import lab03
 from kafkalab.course.lab03.exercise_1 import ROWS
 from kafkalab.course.navigation import WAY
+from kafkalab.faults.frame import Duplicate
+from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.protocol.records import ControlType
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Duplicate
 
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "03_a_full_commit.ipynb"
 TEXTS = {c["id"]: WAY.sub("", "".join(c["source"])) for c in read(PATH)["cells"]}

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab06
+from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.programs.billing import VALUES
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "06_fencing_and_zombies.ipynb")
 

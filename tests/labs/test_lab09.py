@@ -12,12 +12,12 @@ from kafkalab import Sequence, commit_in_doubt, lab09
 from kafkalab.checks.all import check_all
 from kafkalab.course.lab09 import for_real
 from kafkalab.course.lab09.scenario import java_session, librdkafka_session
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.history.export import history_of
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Release
 from kafkalab.sim.scenario import Program
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "09_torn_transaction.ipynb")

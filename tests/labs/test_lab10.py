@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from kafkalab import lab10, pending_offsets
+from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.programs.packing import PARCELS, VALUES
 from kafkalab.protocol.rules import GENERATION_CHECK, STABLE_OFFSETS
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Scenario
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "10_consume_transform_produce.ipynb")

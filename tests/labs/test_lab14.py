@@ -8,10 +8,10 @@ import pytest
 
 from kafkalab.alternatives.presses import run
 from kafkalab.course.lab14.scenario import lab14
+from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Crash
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "14_other_ways.ipynb")
 SEEDS = range(1, 6)

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from kafkalab import ClientView, Verdict
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.frame import Drop, Hold, Release
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
-from kafkalab.sim.faults import AdvanceClock, Drop, Hold, Release
 from tests.live.conftest import CALL_S, Client
 from tests.wire.connection import Connection
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.frame import Drop, Duplicate, Hold, Release
+from kafkalab.faults.node import Crash
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch
 from kafkalab.protocol.messages.list_offsets import ListOffsets
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import AdvanceClock, Crash, Drop, Duplicate, Hold, Release
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.sequence import Sequence
 from tests.live.conftest import CALL_S, Client

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.node import Crash
 from kafkalab.programs.database import database, rows
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.widgets.payload.marks import marks_of
 from kafkalab.widgets.payload.payload import payload_of

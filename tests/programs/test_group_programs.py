@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from kafkalab.client.exceptions import FencedInstanceIdError
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.groups import two_members, zombie_member
 from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 INPUT = {"in-0": ("a", "b", "c"), "in-1": ("x", "y")}

@@ -13,6 +13,13 @@ from hypothesis import HealthCheck, Phase, find, given, note, settings
 from hypothesis import strategies as st
 
 from kafkalab.checks.all import Report, check_all
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.frame import Reorder
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.partition import DeleteSegment, ElectLeader
+from kafkalab.faults.registry import TYPES
 from kafkalab.history.export import history_of
 from kafkalab.programs.moments import DECIDED, OPEN, REBALANCE, dry_run, moments_of
 from kafkalab.programs.random_cluster import SETTINGS
@@ -20,7 +27,6 @@ from kafkalab.programs.random_faults import lets_a_batch_be_overtaken, outlives_
 from kafkalab.programs.random_scenarios import Seeded, random_scenario, random_survivable_fault, random_work
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.rules import ABORTED_FILTER
-from kafkalab.sim import faults
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -84,12 +90,12 @@ def test_a_missing_rule_is_found_and_shrinks_to_a_scenario_that_can_be_pasted() 
     lacking = scenarios(profile="4.x/TV1", rules_off=(ABORTED_FILTER.name,))
     found = find(lacking, lambda s: "G1a" in report_of(s).violated, settings=search)
     assert len(found.faults) + len(found.programs) <= 4  # of up to 5 faults, or pairs of them, and 6 programs
-    pasted = eval(repr(found), {"Scenario": Scenario, "Program": Program, **vars(faults)})
+    pasted = eval(repr(found), {"Scenario": Scenario, "Program": Program, **TYPES})
     assert pasted == found
     assert report_of(pasted).violated == ("G1a",)
 
 
-def drawn_from(work: Scenario, times: int, unclean: bool = False) -> list[faults.Fault]:
+def drawn_from(work: Scenario, times: int, unclean: bool = False) -> list[Fault]:
     """The faults that so many seeds draw from a run of this work."""
     run = dry_run(work)
     return [fault for seed in range(times) for fault in random_survivable_fault(Seeded(seed), run, unclean)]
@@ -109,9 +115,9 @@ def work(profile: str = "4.x/TV2", **more: Any) -> Scenario:
 def test_every_kind_of_fault_is_drawn_and_elections_are_clean_unless_asked_for_otherwise() -> None:
     lower = work(config={"transaction_version": 1})
     drawn = drawn_from(lower, 600)
-    assert {type(fault).__name__ for fault in drawn} == set(faults.TYPES)
-    assert not any(fault.unclean for fault in drawn if isinstance(fault, faults.ElectLeader))
-    assert any(fault.unclean for fault in drawn_from(lower, 20, True) if isinstance(fault, faults.ElectLeader))
+    assert {type(fault).__name__ for fault in drawn} == set(TYPES)
+    assert not any(fault.unclean for fault in drawn if isinstance(fault, ElectLeader))
+    assert any(fault.unclean for fault in drawn_from(lower, 20, True) if isinstance(fault, ElectLeader))
 
 
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
@@ -128,14 +134,14 @@ def test_most_moments_are_in_a_transaction_or_a_rebalance_and_rare_frames_are_st
     steps = [step for step in drawn if step >= 0]
     inside = [step for step in steps if set(moments[step]) & {OPEN, DECIDED, REBALANCE}]
     assert len(inside) > len(steps) / 2 > 50
-    names = Counter(f.frame.partition("#")[0] for f in drawn_from(work(), 1_000) if isinstance(f, faults.FrameFault))
+    names = Counter(f.frame.partition("#")[0] for f in drawn_from(work(), 1_000) if isinstance(f, FrameFault))
     assert set(names) == set(run.frames)
     assert names["TxnOffsetCommit"] > names["ReplicaFetch"]
 
 
 def test_an_unclean_election_comes_when_the_replica_has_fallen_behind() -> None:
     found = [random_survivable_fault(Seeded(seed), dry_run(work()), unclean=True) for seed in range(12)]
-    elections = [drawn for drawn in found if isinstance(drawn[-1], faults.ElectLeader) and drawn[-1].unclean]
+    elections = [drawn for drawn in found if isinstance(drawn[-1], ElectLeader) and drawn[-1].unclean]
     for cut, heal, election in elections:
         assert cut.at_ms < heal.at_ms < election.at_ms  # type: ignore[union-attr]
     assert elections
@@ -177,13 +183,13 @@ def test_a_leader_that_has_not_heard_yet_that_it_leads_deletes_nothing() -> None
                 Program("r0", "reader", {"partitions": ["out-0"], "isolation_level": "read_committed"}),
             ),
             faults=(
-                faults.DeleteSegment("out-0", at_ms=17_961),
-                faults.Reorder("Produce#9", "InitProducerIdResponse#11"),
-                faults.Cut("b3", "b2", at_ms=6_886),
-                faults.Heal("b3", "b2", at_ms=8_886),
-                faults.AdvanceClock(31_000, at_ms=2_598),
-                faults.Crash("b3", at_ms=1_038),
-                faults.Restart("b3", at_ms=3_038),
+                DeleteSegment("out-0", at_ms=17_961),
+                Reorder("Produce#9", "InitProducerIdResponse#11"),
+                Cut("b3", "b2", at_ms=6_886),
+                Heal("b3", "b2", at_ms=8_886),
+                AdvanceClock(31_000, at_ms=2_598),
+                Crash("b3", at_ms=1_038),
+                Restart("b3", at_ms=3_038),
             ),
             seed=13,
         )

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.node import Crash
 from kafkalab.protocol import lazy_dataclass
 from kafkalab.protocol.messages.registry import ALL
-from kafkalab.sim.faults import Crash
 
 
 def written(dataclass: Any, kw_only: bool) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.cli.main import main
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.reference.found_scenarios import slug
@@ -24,7 +25,6 @@ from kafkalab.reference.rule_matrix import (
     scenario_of,
     text_of,
 )
-from kafkalab.sim.faults import Drop
 
 
 @pytest.mark.parametrize("rule", EXPECTED)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from kafkalab import lab03, lab06
+from kafkalab.faults.node import Crash, Pause
 from kafkalab.history.export import history_of
 from kafkalab.run.again import ENDLESS, agreement, read_again, run_scenario
 from kafkalab.run.run import Run
 from kafkalab.run.source import Source, finish, run_of
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Pause
 from kafkalab.sim.scenario import Program, Scenario
 
 WHY = "nobody recorded how"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
 from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpacked
 from kafkalab.grading.tokens import ranked
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, scenario_of_code
-from kafkalab.sim.faults import Delay, Drop, Hold, Release, Reorder
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import SCENARIOS
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Restart
 from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, UnawaitedCallError
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import load_trace

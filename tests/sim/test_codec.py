@@ -11,6 +11,11 @@ from random import Random
 import pytest
 
 from kafkalab import lab03, lab06, pending_offsets
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
+from kafkalab.faults.link import Cut
+from kafkalab.faults.node import Crash
+from kafkalab.faults.partition import ElectLeader, Roll
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.cluster import Cluster
@@ -25,7 +30,6 @@ from kafkalab.sim.codec import (
     python_of,
     scenario_of_code,
 )
-from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Delay, Drop, ElectLeader, Hold, Release, Reorder, Roll
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import SCENARIOS
 

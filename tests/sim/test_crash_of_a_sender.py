@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop, Hold
+from kafkalab.faults.node import Crash
+from kafkalab.faults.registry import check_fault, fault_from_json, fault_to_json
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.fault_checks import check_fault
-from kafkalab.sim.faults import Crash, Drop, Hold, fault_from_json, fault_to_json
-from kafkalab.sim.possible_faults import why_not
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 
@@ -53,7 +53,7 @@ def test_a_broker_may_answer_and_die() -> None:
 
 def test_a_frame_that_leaves_can_be_held_and_one_that_does_not_cannot() -> None:
     for sent, reason in ((False, "EndTxn#1 never leaves: app crashes in that moment"), (True, "")):
-        assert why_not(ran(Crash("app", at_step=END.sent_step, sent=sent)), Hold("EndTxn#1")) == reason
+        assert Hold("EndTxn#1").why_not(ran(Crash("app", at_step=END.sent_step, sent=sent))) == reason
 
 
 def test_it_is_written_only_where_it_is_chosen(tmp_path: Path) -> None:

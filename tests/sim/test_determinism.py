@@ -12,15 +12,17 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop
 
 ROOT = Path(__file__).parents[2]
 PRINT_DIGESTS = """
 from kafkalab import lab03
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 for profile in ("4.x/TV1", "4.x/TV2"):
     for faults in ((), (Drop("EndTxnResponse#1"),), (Crash("b3", at_step=150),)):
         cluster = Cluster(lab03(profile, 7).with_faults(*faults))

@@ -11,9 +11,11 @@ from dataclasses import replace
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.protocol.rules import DEDUPLICATION, REDRIVE_PREPARE, SEQUENCE_GAPS, Rule
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop, Fault
 from tests.sim.every_step import broken_promises, experiment
 
 FEW, MANY = range(1, 2), range(2, 21)  # twenty in all

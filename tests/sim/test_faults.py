@@ -10,30 +10,18 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault, TimedFault
+from kafkalab.faults.frame import Hold, Release, Reorder
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
+from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
 from kafkalab.protocol.cluster_metadata import PartitionInfo
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.protocol.transaction_metadata import Txn
-from kafkalab.sim import faults as all_faults
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Compact,
-    Crash,
-    Cut,
-    DeleteSegment,
-    ElectLeader,
-    Fault,
-    Heal,
-    Hold,
-    Release,
-    Reorder,
-    Restart,
-    Roll,
-    TimedFault,
-    fault_from_json,
-    fault_to_json,
-)
 from kafkalab.sim.scenario import Program, Scenario, program
 from kafkalab.widgets.payload.payload import payload_of
 
@@ -90,7 +78,7 @@ ALL: list[Fault] = [*TIMED, *FRAMES]
 
 @pytest.mark.parametrize("fault", ALL, ids=repr)
 def test_a_fault_can_be_pasted_saved_and_loaded(fault: Fault, tmp_path: Path) -> None:
-    assert eval(repr(fault), dict(all_faults.TYPES)) == fault
+    assert eval(repr(fault), dict(TYPES)) == fault
     assert "-1)" not in repr(fault)
     assert fault_from_json(fault_to_json(fault)) == fault
     scenario = lab03().with_faults(fault)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.course.lab00.scenario import lab00
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Cut, Drop, Fault, Heal, Pause, Restart, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from tests.conformance.group_driver import Groups
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.client.results import GroupMetadata
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.programs.steps import add, commit, init, produce, sleep
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
 

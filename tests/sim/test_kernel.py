@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Pause, Restart, Resume
 from kafkalab.sim.kernel.kernel import IDLE_ENTRIES, IDLE_MS, OBJECTS, Kernel
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario

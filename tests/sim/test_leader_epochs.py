@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import LEADER_EPOCH
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Cut, ElectLeader, Fault, Heal, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
 

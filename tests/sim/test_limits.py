@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.frame import Delay
+from kafkalab.faults.link import Cut
+from kafkalab.faults.node import Crash
+from kafkalab.faults.registry import fault_from_json
 from kafkalab.limits import LIMITS, MESSAGE, NAMES, QUOTE, RUN, listed, quoted, truncated, whole_number
 from kafkalab.programs.steps import init, produce
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import SCENARIO, encode, scenario_of_code
-from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Delay, fault_from_json
 from kafkalab.sim.run_errors import RunawayError
 from kafkalab.sim.scenario import Program, Scenario
 

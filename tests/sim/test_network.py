@@ -8,9 +8,11 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Pause
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault, Pause
 from kafkalab.sim.run_errors import StuckError
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame

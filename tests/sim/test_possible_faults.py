@@ -11,37 +11,17 @@ from random import Random
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release, Reorder
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, NodeFault, Pause, Restart
+from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.registry import FAULTS, Possible, links_of, possible_faults, possible_faults_on
 from kafkalab.log.cleaned_transactions import CleanedTransactions
 from kafkalab.log.cleaner import would_clean
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import (
-    Compact,
-    Crash,
-    Cut,
-    Delay,
-    Drop,
-    Duplicate,
-    ElectLeader,
-    Fault,
-    FrameFault,
-    Heal,
-    Hold,
-    NodeFault,
-    Pause,
-    Release,
-    Reorder,
-    Restart,
-    TimedFault,
-)
-from kafkalab.sim.possible_faults import (
-    Possible,
-    connection_faults,
-    frame_faults,
-    possible_faults,
-    why_not,
-)
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
 from tests.conformance.cleaning import Written
@@ -108,7 +88,7 @@ def test_every_kind_of_fault_is_possible_somewhere_and_impossible_somewhere() ->
         for found in watched(scenario, list(range(0, 1_000, 29)))[0].values():
             for fault, reason in found.items():
                 seen[bool(reason)][type(fault).__name__] += 1
-    kinds = {t.__name__ for t in Fault.__args__} - {"AdvanceClock"}
+    kinds = {kind.__name__ for kind in FAULTS} - {"AdvanceClock"}
     assert set(seen[False]) == kinds
     assert set(seen[True]) == kinds
 
@@ -118,7 +98,7 @@ def test_a_fault_on_a_frame_of_a_finished_run_is_judged_as_one_more_fault_of_its
     for scenario in (lab03(), lab03().with_faults(Drop("EndTxn#1"), Delay("Produce#1"), Crash("b1", at_step=140))):
         whole = run(scenario)
         frames = [*random.sample(list(whole.trace.frames), 12), "EndTxn#1", "Produce#1"]
-        found = frame_faults(whole, dict.fromkeys(f for f in frames if not f.endswith("~copy")))
+        found = possible_faults_on(whole, "frame", dict.fromkeys(f for f in frames if not f.endswith("~copy")))
         for fault in random.sample(list(found), 60):
             if isinstance(fault, FrameFault):
                 forked = run(scenario.with_faults(fault))
@@ -152,7 +132,7 @@ def test_a_reason_says_what_is_so_already(faults: tuple[Fault, ...], asked: Faul
         asked = replace(asked, node=nodes[0])
     if isinstance(asked, Cut) and "payments" in asked.a:
         asked = replace(asked, a=("b2", nodes[0]))
-    assert why_not(run(lab03().with_faults(*faults)), asked) == reason.replace("payments is", f"{nodes[0]} is")
+    assert asked.why_not(run(lab03().with_faults(*faults))) == reason.replace("payments is", f"{nodes[0]} is")
 
 
 def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time() -> None:
@@ -164,7 +144,7 @@ def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time() -
 
 
 def test_connections_between_two_clients_are_left_out() -> None:
-    found = connection_faults(run(two_members()))
+    found = possible_faults_on(whole := run(two_members()), "link", links_of(whole))
     clients = [p.node for p in two_members().programs]
     assert len(clients) > 1
     assert not any({f.a, f.b} <= set(clients) for f in found if isinstance(f, Cut | Heal))

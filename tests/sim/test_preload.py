@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.node import Crash
 from kafkalab.programs.steps import init, sleep
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
 
 ASK = init("pay", show=["producer_id", "producer_epoch"])

@@ -6,9 +6,9 @@ import pytest
 
 from kafkalab.client.exceptions import KafkaTimeoutError
 from kafkalab.client.results import GroupMetadata
+from kafkalab.faults.frame import Drop
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 OF_OFFSETS = ("Metadata", "AddOffsetsToTxn", "TxnOffsetCommit")

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.cluster import Upgrade
+from kafkalab.faults.registry import check_fault, fault_from_json, fault_to_json, possible_faults
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.fault_checks import check_fault
-from kafkalab.sim.faults import Upgrade, fault_from_json, fault_to_json
-from kafkalab.sim.possible_faults import possible_faults
 from kafkalab.sim.scenario import Program, Scenario
 from tests.conformance.scripted_port import ScriptedPort, begun
 

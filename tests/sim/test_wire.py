@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Reorder
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.heartbeat import HeartbeatResponse
 from kafkalab.protocol.messages.join_group import JoinGroup
-from kafkalab.sim.faults import Delay, Drop, Duplicate, Hold, Reorder
 from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS
 from kafkalab.trace import Frame
 from tests.sim.wire import NEVER, Wire

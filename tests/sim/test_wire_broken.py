@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.frame import Delay, Drop, Hold, Reorder
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Restart
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.heartbeat import Heartbeat, HeartbeatResponse
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch, ReplicaFetchResponse
-from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Heal, Hold, Pause, Reorder, Restart
 from kafkalab.sim.in_flight_requests import REPLICA_FETCH_WAIT_MS, REQUEST_TIMEOUT_MS
 from tests.sim.wire import NEVER, Wire
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.fault import Fault
 from kafkalab.protocol.messages.heartbeat import Heartbeat, HeartbeatResponse
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from kafkalab.widgets.model.presses import FRAME_FAULTS, replicas_of
+from kafkalab.widgets.model.presses import is_frame_fault, replicas_of
 
 Press = tuple[str, str, dict[str, Any]]
 
@@ -15,7 +15,7 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
     """Each action on some of what it can be done to, by chance; all nodes, all partitions."""
     frames = list(payload["frames"])
     noted = [key.split(" ") for key in payload["actions"]["reasons"]]
-    struck = {key[1]: None for key in noted if key[0] in FRAME_FAULTS and len(key) > 1 and key[1] in frames}
+    struck = {key[1]: None for key in noted if is_frame_fault(key[0]) and len(key) > 1 and key[1] in frames}
     for frame in random.sample(frames, min(4, len(frames))) + list(struck):
         for action in ("drop", "duplicate", "hold", "release", "delay"):
             yield action, frame, {}

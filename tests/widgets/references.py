@@ -16,10 +16,12 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from kafkalab import lab03, lab13
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.link import Cut
+from kafkalab.faults.node import Crash, Pause
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.reference.exhibits import museum
-from kafkalab.sim.faults import Crash, Cut, Drop, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.alternatives import Alternatives

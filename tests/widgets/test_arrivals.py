@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kafkalab import lab00, lab03
+from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
+from kafkalab.faults.node import Crash
 from kafkalab.run.again import run_scenario
-from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Release, Reorder
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 

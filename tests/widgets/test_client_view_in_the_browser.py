@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03, lab06
+from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash
 from kafkalab.widgets.views.client_view import ClientView
 from tests.widgets.frames import fit
 from tests.widgets.harness import show

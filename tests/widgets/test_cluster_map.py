@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.frame import Hold
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause
 from kafkalab.programs.groups import two_members
-from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Heal, Hold, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.cluster import in_flight, node_words, partition_words, replica_word, walls
 from kafkalab.widgets.payload.text import replay

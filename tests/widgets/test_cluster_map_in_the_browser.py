@@ -9,8 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab03
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Hold
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause
 from kafkalab.programs.groups import two_members
-from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Fault, Heal, Hold, Pause
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.views.cluster_map import ClusterMap

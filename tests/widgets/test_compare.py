@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.side_by_side import parting

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab01, lab03
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol.rules import DEDUPLICATION, EPOCH_PER_TRANSACTION
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import ALL_KEPT
 from kafkalab.widgets.views.compare import Compare

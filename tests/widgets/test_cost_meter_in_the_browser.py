@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page
 
 from kafkalab import lab03, lab13
+from kafkalab.faults.frame import Drop
 from kafkalab.history.costs import COLUMNS
 from kafkalab.run.run import Run
-from kafkalab.sim.faults import Drop
 from kafkalab.trace import Frame
 from kafkalab.widgets.views.cost_meter import CostMeter, shown
 from kafkalab.widgets.views.sequence import Sequence

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.registry import BY_PRESS
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, REGISTRY
-from kafkalab.widgets.model.presses import FAULTS
 from kafkalab.widgets.views.fault_panel import FaultPanel, buttons, chosen_frame
 
 
@@ -19,7 +19,7 @@ def panel() -> FaultPanel:
 
 def test_each_action_has_a_button_but_for_reorder_which_needs_a_second_frame(panel: FaultPanel) -> None:
     offered = {action for _, row in panel.groups_of_buttons() for action, _, _ in row}
-    assert offered == set(FAULTS) - {"reorder"}
+    assert offered == set(BY_PRESS) - {"reorder"}
 
 
 def test_the_text_gives_a_button_in_brackets_or_the_reason_why_not(panel: FaultPanel) -> None:

@@ -10,11 +10,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03
+from kafkalab.faults.registry import BY_PRESS
 from kafkalab.programs.groups import two_members
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.widgets.model.fork_tree import entry_text, in_order
 from kafkalab.widgets.model.messages import sentence
-from kafkalab.widgets.model.presses import DELAY_MS, detail_of, why
+from kafkalab.widgets.model.presses import why
 from kafkalab.widgets.views.fault_panel import FaultPanel, label_of
 from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.every_press import presses as presses_of
@@ -30,7 +31,15 @@ TREE = '() => [...document.querySelectorAll(".tree .run button")].map((b) => b.g
 
 def about(details: dict[str, Any]) -> str:
     """Return what tells two buttons of the same action and target apart."""
-    return detail_of("elect" if "broker" in details else "crash", details)
+    if "broker" in details:
+        return str(BY_PRESS["elect"].of_press("", details, ()).detail)
+    return "sent" if details.get("sent") else ""
+
+
+def number_of(action: str, details: dict[str, Any]) -> int:
+    """Return the number that the button of this action has in its field; 0 for none."""
+    number = BY_PRESS[action].number
+    return int(details.get(*number)) if number else 0
 
 
 def compare(page: Page, panel: FaultPanel) -> None:
@@ -75,8 +84,7 @@ def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console
         Live(tried, panel)
         for step in random.sample(range(len(panel.payload["events"])), 25):
             pressed = [press for press in presses_of(panel.payload, random) if offered(panel.payload, *press)]
-            asked = [[step, a, t, d.get("delay_ms", DELAY_MS) if a == "delay" else d.get("ms", detail_of(a, d))]
-                     for a, t, d in pressed]  # fmt: skip
+            asked = [[step, a, t, number_of(a, d) or about(d)] for a, t, d in pressed]
             told = tried.evaluate("(asked) => asked.map((press) => w0.whyPress(w0.runOf(models.j0), ...press))", asked)
             assert told == [why(panel.payload, step, a, t, **d) for a, t, d in pressed], json.dumps(asked)
         tried.close()

@@ -10,9 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab01, lab06
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.run.again import run_scenario
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import UNBROKEN, lines_at, report_of
 from kafkalab.widgets.model.findings_in_logs import missing_since

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab03
-from kafkalab.sim.faults import Crash, Delay, Drop, Hold, Pause, Release, Reorder
+from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
+from kafkalab.faults.node import Crash, Pause
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.predict import Predict

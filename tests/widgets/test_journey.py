@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
-from kafkalab.sim.faults import Crash, Drop, Duplicate
+from kafkalab.faults.frame import Drop, Duplicate
+from kafkalab.faults.node import Crash
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.run.again import agreement
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.model import futures
 from kafkalab.widgets.model import journey as journey_module
 from kafkalab.widgets.model.journey import Journey

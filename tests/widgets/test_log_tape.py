@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03, lab05, lab10
+from kafkalab.faults.node import Crash
+from kafkalab.faults.partition import Compact, DeleteSegment
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Compact, Crash, DeleteSegment
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.log_view import (

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03, lab05, lab10
-from kafkalab.sim.faults import Compact, Crash, DeleteSegment
+from kafkalab.faults.node import Crash
+from kafkalab.faults.partition import Compact, DeleteSegment
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.log_tape import LogTape
 from tests.widgets.harness import page_of

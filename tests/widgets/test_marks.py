@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab import lab00, lab03, late_batch
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.payload.marks import ends_of, marks_of
 from kafkalab.widgets.payload.payload import payload_of
 from tests.widgets.sample_payload import sample

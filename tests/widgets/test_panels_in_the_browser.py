@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03
-from kafkalab.sim.faults import Drop
+from kafkalab.faults.frame import Drop
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap

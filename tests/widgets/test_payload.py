@@ -12,9 +12,12 @@ from hashlib import sha256
 import pytest
 
 from kafkalab import lab03, leaderless
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop, Duplicate
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import AdvanceClock, Crash, Drop, Duplicate, Fault, Pause, Resume
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.chapters import chapters_of
 from kafkalab.widgets.payload.payload import CATEGORIES, payload_of

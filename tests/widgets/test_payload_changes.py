@@ -7,22 +7,14 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Hold, Release
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
+from kafkalab.faults.partition import Compact, DeleteSegment
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import (
-    AdvanceClock,
-    Compact,
-    Crash,
-    Cut,
-    DeleteSegment,
-    Fault,
-    Heal,
-    Hold,
-    Pause,
-    Release,
-    Restart,
-    Resume,
-)
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.frame import Delay, Hold, Release
+from kafkalab.faults.node import Crash, Pause, Restart
+from kafkalab.faults.registry import BY_PRESS
 from kafkalab.programs.groups import two_members
 from kafkalab.programs.raw_requests import raw_requests
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.rules import CLEAN_ELECTION, DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
 from kafkalab.run.again import agreement, run_scenario
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import TYPES, AdvanceClock, Crash, Delay, Hold, Pause, Release, Restart
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model import presses
 from kafkalab.widgets.model.journey import Journey
@@ -55,7 +58,7 @@ def check_a_state(journey: Journey, random: Random, count: int) -> list[str]:
         after = journey.cluster.trace
         same = agreement(before, after)
         assert not same == before.steps == after.steps, f"{action} {target} {details} at {step} changes nothing"
-        shown = step + 1 if action not in presses.FRAME_FAULTS else journey.tree[-1]["at"] + 1
+        shown = step + 1 if not presses.is_frame_fault(action) else journey.tree[-1]["at"] + 1
         assert same >= shown or step < journey.payload["actions"]["start"], f"{action} {target} {details} at {step}"
         journey.press("goto", str(place))
         journey.step = step
@@ -77,10 +80,11 @@ def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(
 
 
 def test_each_fault_can_be_pressed() -> None:
-    journey, seen = Journey(lab03(), groups=ALL), set()
-    for action in presses.FAULTS:
-        seen.add(type(presses._fault(journey.payload, action, "b1|b2", {"after": "EndTxn#1", "broker": "b1"})).__name__)
-    assert seen == set(TYPES)
+    details = {"after": "EndTxn#1", "broker": "b1"}
+    for action, kind in BY_PRESS.items():
+        fault = kind.of_press("b1|b2", details, ())
+        assert type(fault) is kind
+        assert fault.key.split(" ")[0] == action
 
 
 @pytest.mark.parametrize(

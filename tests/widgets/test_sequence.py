@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.widgets.payload.text import stops, text_at
 from kafkalab.widgets.views.sequence import Sequence
 

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab00, lab03
+from kafkalab.faults.frame import Duplicate
+from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Duplicate
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.packing import packed
 from kafkalab.widgets.payload.payload import payload_of

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab03, lab06
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.programs.groups import two_members
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.machines import place_at, places, questions

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafkalab import lab03
+from kafkalab.faults.node import Crash
 from kafkalab.programs.groups import two_members
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.state_chart import StateChart
 from tests.widgets.frames import fit

@@ -10,9 +10,10 @@ import pytest
 
 from kafkalab import lab00
 from kafkalab.explore.what_if import what_if
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Crash, Drop
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.widgets.model import what_if_strips
 from kafkalab.widgets.model.what_if_strips import at_stops, fate_words

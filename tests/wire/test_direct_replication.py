@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+from kafkalab.faults.fault import TimedFault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Restart, Resume
+from kafkalab.faults.partition import Roll
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
@@ -23,7 +28,6 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.fault_injector import CALM_MS
-from kafkalab.sim.faults import Crash, Cut, Drop, Heal, Pause, Restart, Resume, Roll, TimedFault
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.live import RealTime, scenario_of
 

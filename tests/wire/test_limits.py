@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersions
@@ -23,7 +24,6 @@ from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.sim.faults import Crash, Restart
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.codec import read_response, request_bytes
 from kafkalab.wire.live import RealTime, scenario_of

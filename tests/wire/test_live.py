@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn
@@ -14,7 +16,6 @@ from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Restart
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.wire.live import RealTime, fault_of, scenario_of
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kafkalab.course.lab00.scenario import lab00
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Pause
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, Miss, replayed
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop, Pause
 
 ORDER = "soup"
 

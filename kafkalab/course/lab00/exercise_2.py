@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Delay, Drop, Duplicate, FrameFault
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 

@@ -7,11 +7,13 @@ from functools import cache, partial
 
 from kafkalab.course.lab00.exercise_1 import copies
 from kafkalab.course.lab00.scenario import lab00
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Delay, Drop, Duplicate, Fault
 from kafkalab.trace import Trace
 
 WORDS = ("never", "once", "twice")

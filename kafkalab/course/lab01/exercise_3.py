@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.faults.frame import Drop
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame

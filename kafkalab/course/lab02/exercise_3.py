@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 from kafkalab.course.lab02.scenario import raw_requests_after
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.steps import Step, init, sleep
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Fault, Restart
 from kafkalab.sim.scenario import Scenario
 
 SILENCE = "no answer"

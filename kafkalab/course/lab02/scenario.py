@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.fault import Fault
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 from kafkalab.course.lab03.scenario import lab03
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
 from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash
 from kafkalab.trace import Event, Trace
 
 WORDS = ("committed", "aborted", "nothing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
 from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.steps import abort, add, commit, init, sleep
@@ -12,7 +13,6 @@ from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.protocol.transition_tables.outcomes import Refuse
 from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario
 
 STATES: tuple[str, ...] = tuple(state.label for state in TABLES["TV1"])

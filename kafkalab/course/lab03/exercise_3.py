@@ -8,12 +8,12 @@ from functools import cache, partial
 from random import Random
 from typing import Any
 
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.partition import Compact, DeleteSegment, Roll
 from kafkalab.programs.steps import Step, sleep
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Compact, DeleteSegment, Fault, Roll
 from kafkalab.sim.scenario import Program, Scenario
 
 Row = dict[str, Any]

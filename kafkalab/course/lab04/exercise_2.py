@@ -11,13 +11,15 @@ from typing import Any
 
 from kafkalab.course.lab05.logs import ABORT, COMMIT, PARTITION, RECORD, Row, aborted_of, delivered, rows, stable_offset
 from kafkalab.course.lab05.picture import STEP_MS, scenario
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Crash, Pause, Resume
+from kafkalab.faults.partition import DeleteSegment, Roll
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
 from kafkalab.grading.schedules import Broken, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.steps import Step, later, sleep
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, DeleteSegment, Fault, Pause, Resume, Roll
 from kafkalab.sim.scenario import Program, Scenario
 
 FORM = "an async function drained(app, partition) that returns a list of values"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.sim.faults import Compact, DeleteSegment, Fault, Roll
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.partition import Compact, DeleteSegment, Roll
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named, variant
 

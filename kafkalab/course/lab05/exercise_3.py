@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kafkalab.course.lab05.scenario import two_accounts
+from kafkalab.faults.frame import Delay, Drop
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, Miss, replayed
 from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Drop
 
 
 def seen(cluster: Cluster, look: int) -> list[str]:

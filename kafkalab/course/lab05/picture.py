@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.course.lab05.logs import ABORT, COMMIT, PARTITION, RECORD, Aborted, Row
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Pause
 from kafkalab.grading.mutants import Counterexample
 from kafkalab.programs.steps import Step, later, sleep
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Fault, Pause
 from kafkalab.sim.scenario import Program, Scenario
 
 STEP_MS = 100

@@ -8,6 +8,8 @@ from random import Random
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.counterexamples import answer_step
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.mutants import called
@@ -15,7 +17,6 @@ from kafkalab.grading.schedules import Broken, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.billing import CHARGES, ORDERS, REPLACED_MS
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Fault, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 FORM = "a function transactional_id(facts) that returns a string"

@@ -7,13 +7,13 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab06.scenario import lab06
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Scenario
 
 WORK_MS, LINGER_MS = 600, 500

@@ -8,11 +8,13 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab06.scenario import two_charges
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.billing import CHARGES
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop, Fault
 from kafkalab.sim.scenario import Scenario
 
 WORDS = ("till-1", "till-2", "both", "none")

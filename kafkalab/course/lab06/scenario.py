@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.programs.billing import AWAKE_MS, CHARGES, ORDERS, PAUSED_MS, REPLACED_MS, VALUES
-from kafkalab.sim.faults import Fault, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named, variant
 

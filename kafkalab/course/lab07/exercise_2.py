@@ -8,12 +8,13 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, SLOW_MS, cut_off, ended_at, shelf
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.programs.counting import COUNTER
 from kafkalab.protocol.acls import Deny
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import AdvanceClock, Fault
 from kafkalab.sim.scenario import Scenario
 
 WORDS = ("retry", "abort", "recreate", "exit")

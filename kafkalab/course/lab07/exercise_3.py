@@ -8,10 +8,12 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, cut_off, shelf, told_at
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import AdvanceClock, Fault, Pause, Resume
 from kafkalab.sim.scenario import Scenario
 
 WORDS = ("nobody", "client", "coordinator", "group", "cleaner")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.counting import SHELVES, STOCK
 from kafkalab.protocol.acls import Deny
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import AdvanceClock, Crash, Cut, Drop, Fault, Heal, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 from kafkalab.trace import Event

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from kafkalab.course.lab08.scenario import one_transfer
+from kafkalab.faults.node import Crash
 from kafkalab.programs.failover import ACCOUNTS, PAYMENTS
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash
 from kafkalab.widgets.payload.payload import payload_of
 
 HALVES = (f"{ACCOUNTS}-0", f"{ACCOUNTS}-1")

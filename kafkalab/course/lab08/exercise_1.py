@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafkalab.course.lab08.scenario import late_batch
+from kafkalab.faults.frame import Delay, Hold
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
 from kafkalab.grading.seeds import seed
@@ -13,7 +14,6 @@ from kafkalab.programs.failover import ACCOUNTS
 from kafkalab.programs.hanging_writer import abort_transaction
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Hold
 from kafkalab.sim.scenario import Scenario
 
 FOUND = ("producer_id", "producer_epoch", "start_offset")

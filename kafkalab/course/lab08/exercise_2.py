@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.failover import ACCOUNTS, LATE_MS, PAYMENTS
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Fault
 from kafkalab.sim.scenario import Program, Scenario
 
 WORDS = ("both", "only a", "only b", "none")

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 from kafkalab.course.lab08.scenario import one_transfer
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop, Duplicate
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.failover import ACCOUNTS, PAYMENTS
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.protocol.records import ControlType
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Drop, Duplicate, Fault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Trace
 

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
@@ -16,7 +17,6 @@ from kafkalab.programs.failover import ACCOUNTS, HOUR_MS, LATE_MS
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay
 from kafkalab.sim.scenario import Program, Scenario
 
 FORM = "a function hanging(now_ms, producers, names, descriptions) that returns a list of (partition, start offset)"

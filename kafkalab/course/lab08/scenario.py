@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.programs.failover import ACCOUNTS, LATE_MS
 from kafkalab.protocol.rules import VERIFICATION
-from kafkalab.sim.faults import Crash, Delay, Drop, Fault, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 

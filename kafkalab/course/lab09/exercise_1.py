@@ -9,12 +9,13 @@ from kafkalab.checks.check import VIOLATED
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import view_of
 from kafkalab.course.lab09.scenario import lab09
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
 from kafkalab.grading.presses import Goal, Miss, replayed
 from kafkalab.grading.seeds import seed
 from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Delay, Fault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame
 

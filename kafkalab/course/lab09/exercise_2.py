@@ -14,6 +14,9 @@ from kafkalab.checks.view import view_of
 from kafkalab.client.connection import REQUEST_TIMEOUT_MS
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab09.scenario import TOPICS
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
 from kafkalab.grading.schedules import LEARNER, Broken, over_scenarios, with_program
 from kafkalab.grading.seeds import random_for, seed
@@ -21,7 +24,6 @@ from kafkalab.history.export import history_of
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS, SHOP
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Delay, Drop, Fault
 from kafkalab.sim.scenario import Program, Scenario
 
 FORM = "an async function careful(app, orders)"

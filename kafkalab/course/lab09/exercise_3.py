@@ -11,12 +11,12 @@ from kafkalab.course.lab09.scenario import commit_in_doubt, lab09
 from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.result import NONE
 from kafkalab.explore.search import explore
+from kafkalab.faults.frame import Delay, Drop
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Delay, Drop
 from kafkalab.sim.scenario import Program, Scenario
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "open"

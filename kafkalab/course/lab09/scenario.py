@@ -6,8 +6,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from kafkalab.faults.fault import Fault
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 

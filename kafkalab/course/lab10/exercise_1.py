@@ -10,6 +10,9 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.results import GroupMetadata
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import BlankAnswer, Exercise
 from kafkalab.grading.schedules import LEARNER, Broken, over_schedules, with_program
 from kafkalab.grading.seeds import random_for, seed
@@ -19,7 +22,6 @@ from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash, Drop, Fault, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.course.lab10.scenario import JOINS_MS, packers
+from kafkalab.faults.node import Pause, Resume
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.packing import PARCELS
 from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Pause, Resume
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Frame
 

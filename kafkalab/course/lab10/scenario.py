@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.packing import ORDERS, PARCELS, VALUES
-from kafkalab.sim.faults import Crash, Fault, Pause, Resume
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 

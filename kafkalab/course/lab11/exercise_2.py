@@ -9,13 +9,15 @@ from random import Random
 from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop, Hold, Release
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import BlankAnswer, Exercise
 from kafkalab.grading.schedules import LEARNER, Broken, over_scenarios, over_schedules, with_program
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.booking import OUTPUT, RECEIPTS
 from kafkalab.programs.database import rows
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Drop, Fault, Hold, Pause, Release, Resume
 from kafkalab.sim.scenario import Program, Scenario
 
 FORM = "an async function relay(app, start_ms, stop_ms)"

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 from kafkalab.course.lab11.scenario import TWO_PHASE
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.booking import BOOKER, RECEIPTS
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Fault, Restart
 from kafkalab.sim.scenario import Program, Scenario
 
 NOT_AT_ALL, DECISION, TIMEOUT, CLAIM, COORDINATOR, FOR_EVER = WORDS = (

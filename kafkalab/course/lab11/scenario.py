@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from kafkalab.faults.node import Crash
 from kafkalab.programs.booking import INPUT, OUTPUT, PATTERNS, PAYMENTS, RECEIPTS, TABLE_OF
 from kafkalab.programs.database import rows
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Crash
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import named
 

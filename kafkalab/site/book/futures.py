@@ -14,13 +14,13 @@ from typing import Any
 
 from IPython.display import display
 
+from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.node import NodeFault
 from kafkalab.run.again import ENDLESS
 from kafkalab.run.run import Run
 from kafkalab.sim.codec import code_of, scenario_of_code
-from kafkalab.sim.faults import Crash, Delay, Fault, FrameFault, NodeFault, Reorder
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.book.recorder import SHOWN, Kept
-from kafkalab.widgets.model.enabled_actions import key_of
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Fork
 from kafkalab.widgets.model.futures import payload_with_actions, strike
@@ -166,16 +166,10 @@ def _told_by_runs(scenario: Scenario, beside: Sequence[Scenario]) -> Iterator[Pr
 
 def press_of(fault: Fault) -> Press | None:
     """Return the press that makes the fault; None for one whose moment no press has."""
-    action = key_of(fault).split(" ")[0]
-    if isinstance(fault, FrameFault):
-        details = {Delay: ("delay_ms",), Reorder: ("after",)}.get(type(fault), ())
-        return Press(
-            action=action, target=fault.frame, step=0, details={name: getattr(fault, name) for name in details}
-        )
-    if isinstance(fault, NodeFault) and fault.at_step >= 0:
-        sent = isinstance(fault, Crash) and fault.sent
-        return Press(action=action, target=fault.node, step=fault.at_step, details={"sent": True} if sent else {})
-    return None
+    if not isinstance(fault, FrameFault | NodeFault) or getattr(fault, "at_ms", -1) >= 0:
+        return None
+    details = {name: value for name in fault.details if (value := getattr(fault, name))}
+    return Press(action=fault.press, target=fault.target, step=getattr(fault, "at_step", 0), details=details)
 
 
 # differences

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafkalab.course.lab00.scenario import lab00
+from kafkalab.faults.frame import Drop
 from kafkalab.grading.builder import FIGURE
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.reference import bug, rule_matrix
@@ -22,7 +23,6 @@ from kafkalab.reference.found_scenarios import found_scenario, slug
 from kafkalab.reference.rule_matrix import EXPECTED
 from kafkalab.run.again import agreement
 from kafkalab.sim.cluster import ran
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.book.futures import futures_of
 from kafkalab.site.book.notebooks import FOLDER, write_picture

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.history.history import History
 from kafkalab.protocol import rules
-from kafkalab.sim.faults import Crash, Cut, Delay, Drop, Fault, Heal, Restart
 from kafkalab.spark.synthetic.plays import READ, Scene
 
 

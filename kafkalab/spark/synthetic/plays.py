@@ -17,6 +17,7 @@ from typing import Any
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
+from kafkalab.faults.fault import Fault
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs import steps
@@ -26,7 +27,6 @@ from kafkalab.protocol.rules import Rule
 from kafkalab.protocol.source_header import SOURCE
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Fault
 from kafkalab.sim.scenario import Program, Scenario
 
 SLOT_MS = 1_000

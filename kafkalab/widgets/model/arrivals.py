@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.frame import Delay, Release, Reorder
 from kafkalab.limits import quoted
-from kafkalab.sim.faults import Delay, Fault, FrameFault, Release, Reorder
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
 from kafkalab.widgets.model.presses import Payload, near, why

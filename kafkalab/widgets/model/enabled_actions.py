@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault, why_no_fault
+from kafkalab.faults.frame import Release
+from kafkalab.faults.link import LinkFault
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.registry import FAULTS, faults_on, nodes_that_fail, possible_faults_on
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import topic_of
 from kafkalab.run.run import Notes, Run, Simulator
-from kafkalab.sim import faults
-from kafkalab.sim.faults import Cut, Fault, FrameFault, Heal, TimedFault, nodes_of
-from kafkalab.sim.possible_faults import feature_faults, leader_faults, node_faults, storage_faults, why_not
 from kafkalab.widgets.model.producer_memory import ProducerMemory
 
 EnabledActions = dict[str, Any]
@@ -24,20 +26,21 @@ nothing is noted. {} in a reason stands for the button's target. `reason_at` say
 """
 
 FAULT_KINDS = ("fault", "crash", "recover")
-FRAME_ACTIONS = ("drop", "delay", "hold", "reorder")
+FRAME_FAULTS = [kind for kind in faults_on("frame") if issubclass(kind, FrameFault)]
 LONG_MS = 60_000
 """After this time a segment may have become old enough to be deleted, though no event says so."""
 MOST_MS = 10**12
 LIMITS = {
-    action: [1, MOST_MS, f"{name} is a number of milliseconds from 1 on, not {{}}"]
-    for action, name in (("delay", "delay_ms"), ("advance", "ms"))
+    kind.press: [1, MOST_MS, f"{kind.number[0]} is a number of milliseconds from 1 on, not {{}}"]
+    for kind in FAULTS
+    if kind.number
 }
 NOT_HELD, NO_FRAME = "{} is not held at this step", "choose a frame first"
 NO_PAIR = 'needs two nodes such as "b1|b2", or one to part from all others'
 DEFAULTS = {
-    "release": NOT_HELD,
-    **{f"{action} ": NO_FRAME for action in (*FRAME_ACTIONS, "duplicate", "release")},
-    **{action: f"{action} {NO_PAIR}" for action in ("cut", "heal")},
+    Release.press: NOT_HELD,
+    **{f"{kind.press} ": NO_FRAME for kind in faults_on("frame")},
+    **{kind.press: f"{kind.press} {NO_PAIR}" for kind in faults_on("link")},
 }
 
 
@@ -61,7 +64,7 @@ class Watch:
             self._begin(cluster)
         planned = tuple(fault for at in (step - 1, step) for fault in self._planned.get(at, ()))
         if planned or step == cluster.start or cluster.trace.events[-1].name == "Upgrade":
-            self._note_all(step, feature_faults(cluster))
+            self._note_all(step, possible_faults_on(cluster, "cluster", [""]))
         self._note_nodes(cluster, step, planned)
         self._note_leaders(cluster, step, planned)
         self._note_storage(cluster, step, planned)
@@ -75,10 +78,9 @@ class Watch:
         written = _list_written(cluster)
         partitions = list(cluster.controller.metadata.partitions)
         if empty := next((p for p in partitions if p not in written), ""):  # stands for all before their first record
-            for fault, reason in storage_faults(cluster, empty).items():
-                self._note(0, key_of(fault).split(" ")[0], reason.replace(empty, "{}"))
-        for partition in written:
-            self._note_all(cluster.start, storage_faults(cluster, partition))
+            for fault, reason in possible_faults_on(cluster, "log", [empty]).items():
+                self._note(0, fault.key.split(" ")[0], reason.replace(empty, "{}"))
+        self._note_all(cluster.start, possible_faults_on(cluster, "log", written))
 
     def _note(self, step: int, key: str, reason: str | None) -> None:
         changes = self._reasons.setdefault(key, [])
@@ -87,23 +89,20 @@ class Watch:
 
     def _note_all(self, step: int, found: dict[Fault, str]) -> None:
         for fault, reason in found.items():
-            self._note(step, key_of(fault), reason)
+            self._note(step, fault.key, reason)
 
     def _note_nodes(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note who can crash, what can be cut or released: after a fault, and when a client or a held frame is new."""
-        kept = cluster.network.links.all_kept
+        kept = cluster.network.links.all_held
         seen = len(cluster.nodes), kept
         if seen == self._seen and not (self._is_struck(cluster) or planned):
             return
         self._seen = seen
-        self._note_all(step, node_faults(cluster))
-        clients = [node for node in cluster.scenario.nodes if not cluster.is_server(node)]
-        self._note_all(
-            step, {faults.Restart(node): why_not(cluster, faults.Restart(node)) for node in clients}
-        )
+        for node in nodes_that_fail(cluster):
+            self._note_all(step, {f: f.why_not(cluster) for f in (k.of_press(node, {}, ()) for k in faults_on("node"))})
         self._note_connections(cluster, step)
         for frame in dict.fromkeys([*self._kept, *kept]):
-            self._note(step, f"release {frame}", why_not(cluster, faults.Release(frame)).replace(frame, "{}"))
+            self._note(step, f"release {frame}", Release(frame).why_not(cluster).replace(frame, "{}"))
         self._kept = kept
 
     def _is_struck(self, cluster: Simulator) -> bool:
@@ -113,34 +112,32 @@ class Watch:
     def _note_connections(self, cluster: Simulator, step: int) -> None:
         """Every pair, every node against all others, and the sides of a fault that is planned for this step."""
         nodes = cluster.scenario.nodes
-        for kind in (Cut, Heal):
-            action = kind.__name__.lower()
+        for kind in faults_on("link"):
             for a, b in combinations(sorted(nodes), 2):
-                self._note(step, f"{action} {a}|{b}", why_not(cluster, kind(a, b)) or why_not(cluster, kind(b, a)))
+                both = (kind.of_press(pair, {}, nodes).why_not(cluster) for pair in (f"{a}|{b}", f"{b}|{a}"))
+                self._note(step, f"{kind.press} {a}|{b}", next(filter(None, both), ""))
             for a in nodes:
-                alone = kind(a, tuple(b for b in nodes if b != a))
-                self._note(step, f"{action} {a}", why_not(cluster, alone))
+                self._note(step, f"{kind.press} {a}", kind.of_press(a, {}, nodes).why_not(cluster))
         for at in (step - 1, step):
             for fault in self._planned.get(at, ()):
-                if isinstance(fault, Cut | Heal) and not (isinstance(fault.a, str) and isinstance(fault.b, str)):
-                    self._note(step, key_of(fault), why_not(cluster, fault) if at == step else None)
+                if isinstance(fault, LinkFault) and not (isinstance(fault.a, str) and isinstance(fault.b, str)):
+                    self._note(step, fault.key, fault.why_not(cluster) if at == step else None)
 
     def _note_leaders(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note the partitions whose replicas have changed. Of a topic's partitions with equal replicas one is asked."""
         image, old = cluster.controller.metadata, self._image
-        elected = list(dict.fromkeys(f.partition for f in planned if isinstance(f, faults.ElectLeader)))
+        elected = list(dict.fromkeys(f.partition for f in planned if isinstance(f, ElectLeader)))
         of_equals: dict[tuple[Any, ...], tuple[str, dict[str, str]]] = {}
         for partition, info in image.partitions.items() if image is not old else ():
             if old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
                 equal = (topic_of(partition), info.leader, info.replicas, info.isr, partition in elected)
                 if equal not in of_equals:
-                    found = leader_faults(cluster, partition)
-                    of_equals[equal] = partition, {key_of(fault): reason for fault, reason in found.items()}
+                    found = possible_faults_on(cluster, "leader", [partition])
+                    of_equals[equal] = partition, {fault.key: reason for fault, reason in found.items()}
                 first, reasons = of_equals[equal]
                 for key, reason in reasons.items():
                     self._note(step, key.replace(first, partition), reason.replace(first, partition))
-        for partition in elected:
-            self._note_all(step, leader_faults(cluster, partition))
+        self._note_all(step, possible_faults_on(cluster, "leader", elected))
         self._image = image
 
     def _note_storage(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
@@ -153,8 +150,7 @@ class Watch:
         if self._is_struck(cluster) or event.name == "metadata" or late or planned:
             concerned += _list_written(cluster)
         self._struck, self._noted_ms = event.kind in FAULT_KINDS, cluster.now
-        for partition in dict.fromkeys(concerned):
-            self._note_all(step, storage_faults(cluster, partition))
+        self._note_all(step, possible_faults_on(cluster, "log", dict.fromkeys(concerned)))
 
     def notes(self, cluster: Simulator) -> Notes:
         """Return what was noted, and the reasons of frames; the run has ended."""
@@ -185,27 +181,15 @@ def _frame_reasons(cluster: Simulator) -> dict[str, str]:
     for frame in frames.values():
         if frame.copy_of or not (frame.id in struck or frame.fate in ("dropped", "lost")):
             continue
-        if reason := why_not(cluster, faults.Hold(frame.id)):
-            found |= {f"{action} {frame.id}": reason for action in FRAME_ACTIONS}
-        if reason := why_not(cluster, faults.Duplicate(frame.id)):
-            found[f"duplicate {frame.id}"] = reason
+        general = why_no_fault(cluster, frame.id)
+        for kind in FRAME_FAULTS:
+            own = "" if general or kind.details else kind.of_press(frame.id, {}, ()).why_not(cluster)
+            if reason := general or own:
+                found[f"{kind.press} {frame.id}"] = reason
     for fault in planned:
-        if isinstance(fault, faults.Delay) and fault.frame in frames and (reason := why_not(cluster, fault)):
-            found[key_of(fault)] = reason
+        if fault.detail and fault.frame in frames and (reason := fault.why_not(cluster)):
+            found[fault.key] = reason
     return found
-
-
-def key_of(fault: Fault) -> str:
-    """Return the button of a fault: "crash b1", "delay EndTxn#1 1000", "elect out-0 b2 unclean", "cut b1|b2,b3"."""
-    match fault:
-        case Cut() | Heal():
-            return f"{type(fault).__name__.lower()} {','.join(nodes_of(fault.a))}|{','.join(nodes_of(fault.b))}"
-        case faults.ElectLeader():
-            return f"elect {fault.partition} {fault.broker}" + (" unclean" if fault.unclean else "")
-        case faults.Delay():
-            return f"delay {fault.frame} {fault.delay_ms}"
-    action = {"DeleteSegment": "delete_segment"}.get(type(fault).__name__, type(fault).__name__.lower())
-    return f"{action} {getattr(fault, 'frame', '') or getattr(fault, 'node', '') or getattr(fault, 'partition', '')}"
 
 
 def noted(actions: EnabledActions, step: int, key: str) -> str | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.run.again import MOST, agreement, run_scenario
 from kafkalab.run.run import Run
 from kafkalab.run.source import Source, finish
-from kafkalab.sim.faults import Fault, FrameFault
 from kafkalab.sim.kernel.kernel import few_collections
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace

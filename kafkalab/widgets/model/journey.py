@@ -8,11 +8,11 @@ from typing import Any
 
 import traitlets
 
+from kafkalab.faults.fault import TimedFault
 from kafkalab.limits import OPENED, quoted
 from kafkalab.run.again import agreement
 from kafkalab.run.run import Run, Simulator
 from kafkalab.run.source import Source
-from kafkalab.sim.faults import TimedFault
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
 from kafkalab.widgets.model.cursor import Cursor
@@ -31,12 +31,12 @@ from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.model.presses import (
     DETAILS,
-    FRAME_FAULTS,
     MOVES,
     RULE_PRESSES,
     TRAVELS,
     checked,
     fault_of,
+    is_frame_fault,
     moved,
     why,
 )
@@ -227,7 +227,7 @@ class Journey(Cursor):
                 return idle_rule(self.run, rule_named(target), action == "rule_on")
             if action in (*TRAVELS, "name"):
                 return self._forks.why(action, target)
-            if action in FRAME_FAULTS and not target:
+            if is_frame_fault(action) and not target:
                 fault_of(self.payload, self.step, action, **details)
                 return ""
         except ValueError as error:

@@ -9,26 +9,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
+from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.link import sides_of
+from kafkalab.faults.registry import BY_PRESS, FAULTS
 from kafkalab.limits import QUOTE, listed, quoted
-from kafkalab.sim import faults
-from kafkalab.sim.faults import Fault, FrameFault, NodeFault, TimedFault
 from kafkalab.widgets.model.enabled_actions import noted, reason_at
 from kafkalab.widgets.model.jumps import WALKS
 
 MOVES = ("left", "right", "home", "end")
 TRAVELS = ("undo", "redo", "goto")
-FRAME_FAULTS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(FrameFault)}
-NODE_FAULTS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(NodeFault)}
-STORAGE_FAULTS: dict[str, type[Any]] = {
-    "compact": faults.Compact, "roll": faults.Roll, "delete_segment": faults.DeleteSegment
-}  # fmt: skip
-FAULTS = (*FRAME_FAULTS, "release", *NODE_FAULTS, "cut", "heal", "advance", "upgrade", "elect", *STORAGE_FAULTS)
 RULE_PRESSES = ("rule_off", "rule_on")
-ACTIONS = (*MOVES, *FAULTS, "next", *RULE_PRESSES, *TRAVELS, "name", "hide", "show", *WALKS)
-DELAY_MS, ADVANCE_MS = 1_000, 10_000
-DETAILS = ("delay_ms", "after", "ms", "broker", "unclean", "sent")
+ACTIONS = (*MOVES, *BY_PRESS, "next", *RULE_PRESSES, *TRAVELS, "name", "hide", "show", *WALKS)
+DETAILS = tuple(dict.fromkeys(name for kind in FAULTS for name in kind.details))
 """The details that a press may have beside its target."""
 Payload = dict[str, Any]
 
@@ -41,52 +35,63 @@ def moved(places: Sequence[int], step: int, action: str) -> int:
 
 
 def fault_of(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> tuple[int, Fault]:
-    """The step to fork at and the fault that the button of this name adds.
+    """Return the step to fork at and the fault that the button of this name adds.
 
-    `details` are delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect, sent for crash
-    (the frame whose sending is this step arrives). The target of
-    cut and heal is two nodes, "b1|b2", with commas between several on a side; one node alone is cut off from all
-    others. ValueError, with the reason, if the press would change nothing or is none.
+    `details` are those of DETAILS: delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect,
+    sent for crash (the frame whose sending is this step arrives). The target of a fault of links is two nodes, "b1|b2",
+    with commas between several on a side; one node alone is cut off from all others. ValueError, with the reason, if
+    the press would change nothing or is none.
     """
-    if action in FRAME_FAULTS and not target:
+    if is_frame_fault(action) and not target:
         event = payload["events"][step]
         if event["kind"] != "send":
             raise ValueError(f'no frame is sent at step {step}; go to one that is, or name it: "EndTxn#1"')
         target = event["frame"]
     if reason := why(payload, step, action, target, **details):
         raise ValueError(reason)
-    fault = _fault(payload, action, target, details)
-    if isinstance(fault, TimedFault):
-        at = max(step, payload["actions"]["start"])
-        return at, replace(fault, at_step=at)
-    return payload["frames"][target]["sent"], fault
+    fault = BY_PRESS[action].of_press(target, details, _nodes_of(payload))
+    if isinstance(fault, FrameFault):
+        return payload["frames"][target]["sent"], fault
+    at = max(step, payload["actions"]["start"])
+    return at, replace(fault, at_step=at)
+
+
+def is_frame_fault(action: str) -> bool:
+    """Return whether the button adds a fault that strikes a frame when it is sent."""
+    return action in BY_PRESS and issubclass(BY_PRESS[action], FrameFault)
+
+
+def _nodes_of(payload: Payload) -> list[str]:
+    return [node["id"] for node in payload["nodes"]]
 
 
 def why(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> str:
     """Return why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
-    if len(target) > QUOTE and action not in ("cut", "heal"):
+    kind = BY_PRESS.get(action)
+    if len(target) > QUOTE and (kind is None or kind.target_kind != "link"):
         return f"no target {quoted(target)} in this run"
-    if action not in FAULTS:
+    if kind is None:
         return f"no action {quoted(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
     actions = payload["actions"]
     if actions["fixed"]:
         return str(actions["fixed"])
-    at, number = max(step, actions["start"]), _number_of(action, details)
-    if reason := _unknown(payload, action, target, details):
+    at = max(step, actions["start"])
+    if reason := _unknown(payload, kind, target, details):
         return reason
-    if action in FRAME_FAULTS and (reason := reason_at(actions, at, action, target)):
+    if issubclass(kind, FrameFault) and (reason := reason_at(actions, at, action, target)):
         return reason
-    if action in actions["limits"]:
-        least, most, otherwise = actions["limits"][action]
+    if kind.number:
+        number, (least, most, otherwise) = details.get(*kind.number), actions["limits"][action]
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
             return str(otherwise).format(quoted(number))
-    if action == "reorder":
+    if "after" in kind.details:
         return _why_reorder(payload, target, str(details.get("after", "")))
-    if action in ("cut", "heal"):
-        return _why_network(payload, at, action, target)
-    if reason := reason_at(actions, at, action, target, detail_of(action, details)):
-        return reason
-    return _why_sent(payload, at, target) if action == "crash" and details.get("sent") else ""
+    if kind.target_kind == "link":
+        return _why_link(payload, at, action, target)
+    detail = kind.of_press(target, details, _nodes_of(payload)).detail
+    return reason_at(actions, at, action, target, detail) or (
+        _why_sent(payload, at, target) if details.get("sent") and "sent" in kind.details else ""
+    )
 
 
 def _why_sent(payload: Payload, at: int, node: str) -> str:
@@ -97,60 +102,27 @@ def _why_sent(payload: Payload, at: int, node: str) -> str:
     return f"{next(n['label'] for n in payload['nodes'] if n['id'] == node)} sends no frame at this step"
 
 
-def _number_of(action: str, details: dict[str, Any]) -> Any:
-    return details.get("delay_ms", DELAY_MS) if action == "delay" else details.get("ms", ADVANCE_MS)
-
-
-def detail_of(action: str, details: dict[str, Any]) -> str:
-    """Return what a button is about beside its target, as `reason_at` looks it up: "1000", "b2 unclean", "sent"."""
-    if action == "elect":
-        return str(details.get("broker", "")) + (" unclean" if details.get("unclean") else "")
-    if action == "crash":
-        return "sent" if details.get("sent") else ""
-    return str(_number_of(action, details)) if action in ("delay", "advance") else ""
-
-
-def _fault(payload: Payload, action: str, target: str, details: dict[str, Any]) -> Any:
-    match action:
-        case "delay":
-            return faults.Delay(target, details.get("delay_ms", DELAY_MS))
-        case "reorder":
-            return faults.Reorder(target, details["after"])
-        case "cut" | "heal":
-            a, b = sides(payload, target)
-            return (faults.Cut if action == "cut" else faults.Heal)(_side(a), _side(b))
-        case "crash":
-            return faults.Crash(target, sent=bool(details.get("sent")))
-        case "advance":
-            return faults.AdvanceClock(details.get("ms", ADVANCE_MS))
-        case "upgrade":
-            return faults.Upgrade()
-        case "elect":
-            return faults.ElectLeader(target, str(details["broker"]), unclean=bool(details.get("unclean")))
-    return {**FRAME_FAULTS, "release": faults.Release, **NODE_FAULTS, **STORAGE_FAULTS}[action](target)
-
-
 # what does not exist
 
 
-def _unknown(payload: Payload, action: str, target: str, details: dict[str, Any]) -> str:
+def _unknown(payload: Payload, kind: type[Fault], target: str, details: dict[str, Any]) -> str:
     """Return why no button has this target; "" if one has."""
-    if action in FRAME_FAULTS:
+    if issubclass(kind, FrameFault):
         frames = payload["frames"]
         if target and (target not in frames or frames[target]["copy_of"]):
             return f"no frame {quoted(target)} flies in this run{near(target, frames)}"
-    elif action in NODE_FAULTS:
+    elif kind.target_kind == "node":
         nodes = [n["id"] for n in payload["nodes"] if n["kind"] != "controller"]
         if target not in nodes:
-            wrong = f"no node {quoted(target)} can {action}" if target else f"{action} needs a node"
+            wrong = f"no node {quoted(target)} can {kind.press}" if target else f"{kind.press} needs a node"
             return f"{wrong}; there are {', '.join(nodes)}"
-    elif action in (*STORAGE_FAULTS, "elect"):
+    elif kind.target_kind in ("leader", "log"):
         known = payload["partitions"]
         if target not in known:
             wrong = f"no partition {quoted(target)} is shown in this run; there are {', '.join(known)}"
             return wrong if target else "choose a partition"
         broker, replicas = str(details.get("broker", "")), replicas_of(payload, target)
-        if action == "elect" and broker not in replicas:
+        if "broker" in kind.details and broker not in replicas:
             label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), quoted(broker))
             return f"{label} is no replica of {target}; there are {', '.join(replicas)}"
     return ""
@@ -172,25 +144,9 @@ def replicas_of(payload: Payload, partition: str) -> list[str]:
     return [n["id"] for n in payload["nodes"] if f"elect {partition} {n['id']}" in reasons]
 
 
-# the network
-
-
-def sides(payload: Payload, target: str) -> tuple[list[str], list[str]]:
-    """The two sides of a cut: of "b1|b2,b3" they are [b1] and [b2, b3], of "b1" alone [b1] and all other nodes."""
-    first, bar, second = target.partition("|")
-    a = [name.strip() for name in first.split(",") if name.strip()]
-    if bar:
-        return a, [name.strip() for name in second.split(",") if name.strip()]
-    return a, [n["id"] for n in payload["nodes"] if n["id"] not in a]
-
-
-def _side(nodes: list[str]) -> Any:
-    return nodes[0] if len(nodes) == 1 else tuple(nodes)
-
-
-def _why_network(payload: Payload, at: int, action: str, target: str) -> str:
-    actions, known = payload["actions"], [n["id"] for n in payload["nodes"]]
-    a, b = sides(payload, target)
+def _why_link(payload: Payload, at: int, action: str, target: str) -> str:
+    actions, known = payload["actions"], _nodes_of(payload)
+    a, b = sides_of(target, known)
     wrong = next((name for name in (*a, *b) if name not in known), "")
     if wrong:
         return f"no node {quoted(wrong)} in this run; there are {', '.join(known)}"

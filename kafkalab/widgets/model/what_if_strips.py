@@ -10,7 +10,8 @@ from typing import Any
 import traitlets
 
 from kafkalab.explore.what_if import CLIENT, COORDINATOR, FRAME, LEADER, WhatIf, what_if
-from kafkalab.sim.faults import Crash, Drop
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.messages import Content, MessageWidget
 

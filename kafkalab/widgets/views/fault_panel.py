@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.node import of_brokers_only
+from kafkalab.faults.registry import BY_PRESS, faults_on
 from kafkalab.widgets.model.fork_tree import tree_lines
-from kafkalab.widgets.model.presses import ADVANCE_MS, DELAY_MS, replicas_of, why
+from kafkalab.widgets.model.presses import replicas_of, why
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.view import View
 
 Button = tuple[str, str, dict[str, Any]]
-LABELS = {"cut": "isolate", "heal": "rejoin", "upgrade": "transaction.version 2", "delete_segment": "delete segment"}
-"""The labels of buttons that differ from their action's name."""
-SENT = {"sent": True}
-CLIENT_ACTIONS = ("crash", "crash sent", "pause", "resume", "cut", "heal")
-NODE_ACTIONS = ("crash", "crash sent", "restart", "pause", "resume", "cut", "heal")
 
 
 class FaultPanel(TriedRules, View):
@@ -79,16 +78,14 @@ class FaultPanel(TriedRules, View):
 
 
 def label_of(action: str, details: dict[str, Any]) -> str:
-    """Return the button's label."""
-    if action == "delay":
-        return f"delay {details['delay_ms']} ms"
-    if action == "advance":
-        return f"advance {details['ms']} ms"
-    if action == "crash" and details.get("sent"):
-        return "crash after sending"
-    if action == "elect":
-        return f"elect {details['broker']}" + (" unclean" if details["unclean"] else "")
-    return LABELS.get(action, action)
+    """Return the button's label, with the details of its press: "delay 1000 ms", "elect b2 unclean"."""
+    kind = BY_PRESS[action]
+    if variant := next((variant for variant in kind.variants if variant.details == details), None):
+        return variant.label
+    if kind.number:
+        return f"{kind.press} {details[kind.number[0]]} ms"
+    words = [f"{details['broker']}", *(["unclean"] if details["unclean"] else [])] if "broker" in details else []
+    return " ".join([kind.words.label.lstrip("×2 "), *words])
 
 
 def chosen_frame(payload: dict[str, Any], step: int) -> str:
@@ -103,24 +100,31 @@ def chosen_frame(payload: dict[str, Any], step: int) -> str:
 
 
 def buttons(payload: dict[str, Any], step: int) -> list[tuple[str, list[Button]]]:
-    """All rows of the panel at a step, in their order."""
+    """Return all rows of the panel at a step, in their order."""
     frame = chosen_frame(payload, step)
-    about = f"Frame {frame}" if frame else "No frame"
-    rows: list[tuple[str, list[Button]]] = [
-        (about, [(a, frame, {"delay_ms": DELAY_MS} if a == "delay" else {})
-                 for a in ("drop", "duplicate", "delay", "hold", "release")]),
-    ]  # fmt: skip
-    for node in payload["nodes"]:
-        actions = {"broker": NODE_ACTIONS, "client": CLIENT_ACTIONS}.get(node["kind"], ("cut", "heal"))
-        rows.append((node["label"], [(a.split()[0], node["id"], SENT if "sent" in a else {}) for a in actions]))
-    rows.append(("Clock", [("advance", "", {"ms": ADVANCE_MS})]))
-    rows.append(("Cluster", [("upgrade", "", {})]))
+    on_nodes, on_links = faults_on("node"), faults_on("link")
+    of_kind = {"broker": [*on_nodes, *on_links], "client": [k for k in on_nodes if not of_brokers_only(k)] + on_links}
+    rows = [
+        (f"Frame {frame}" if frame else "No frame", _of(faults_on("frame"), frame)),
+        *((node["label"], _of(of_kind.get(node["kind"], on_links), node["id"])) for node in payload["nodes"]),
+        *(("Clock", _of(faults_on("clock"), "")), ("Cluster", _of(faults_on("cluster"), ""))),
+    ]
     shown = replay(payload, max(step, payload["actions"]["start"]))
     for partition in payload["partitions"]:
         replicas, in_sync = replicas_of(payload, partition), shown.in_sync.get(partition, [])
-        if not replicas:
-            continue
-        elections: list[Button] = [("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas]
-        storage: list[Button] = [(action, partition, {}) for action in ("roll", "compact", "delete_segment")]
-        rows.append((partition, [*elections, *storage]))
+        if replicas:
+            elections: list[Button] = [
+                ("elect", partition, {"broker": b, "unclean": b not in in_sync}) for b in replicas
+            ]
+            rows.append((partition, [*elections, *_of(faults_on("log"), partition)]))
     return rows
+
+
+def _of(kinds: Iterable[type[Fault]], target: str) -> list[Button]:
+    """Return the buttons of these faults about a target, but for those that need a second frame."""
+    found: list[Button] = []
+    for kind in kinds:
+        if "after" not in kind.details:
+            found.append((kind.press, target, dict([kind.number] if kind.number else [])))
+            found += [(kind.press, target, dict(variant.details)) for variant in kind.variants]
+    return found

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.frame import Delay, Drop, Hold, Release
 from kafkalab.limits import quoted, whole_number
-from kafkalab.sim.faults import Delay, Drop, FrameFault, Hold, Release
 from kafkalab.trace import Frame
 from kafkalab.wire.fault_words import frame_fault
 from kafkalab.wire.tap.frames import is_api

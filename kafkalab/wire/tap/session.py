@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from kafkalab.faults.frame import Delay, Drop, Hold, Release
 from kafkalab.limits import FILE_OF_A_SESSION, quoted, truncated
 from kafkalab.run.run import Run
 from kafkalab.saved_data import json_lines
-from kafkalab.sim.faults import Delay, Drop, Hold, Release
 from kafkalab.trace import Frame
 from kafkalab.wire.codec import Asked
 from kafkalab.wire.primitives import BadMessageError

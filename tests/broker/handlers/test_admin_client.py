@@ -21,6 +21,7 @@ from kafkalab.client.exceptions import (
     TransactionalIdNotFoundError,
     exception_for,
 )
+from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.create_topics import NewTopic
@@ -29,7 +30,6 @@ from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import ControlType
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Crash, Restart
 from kafkalab.sim.scenario import Program, Scenario
 from tests.conformance.scripted_port import error_of
 

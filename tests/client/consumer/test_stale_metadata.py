@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import ElectLeader
 from kafkalab.sim.scenario import Program, Scenario
 
 

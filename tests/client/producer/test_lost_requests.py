@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kafkalab.client.exceptions import KafkaTimeoutError, java_name
+from kafkalab.faults.frame import Drop
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.faults import Drop
 from kafkalab.sim.scenario import Program, Scenario
 from tests.conformance.scripted_port import LOST, TIMED_OUT, ScriptedPort, begun, error_of
 

@@ -11,10 +11,11 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.client.connection import ClientPort, Connection
 from kafkalab.explore.small_programs import idempotent_produce_in_small
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.link import Cut, Heal
 from kafkalab.history.export import history_of
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.faults import Cut, Drop, Heal
 from kafkalab.sim.scenario import Scenario
 
 REST = ("b2", "controller")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.faults.frame import Delay, Drop, Hold
 from kafkalab.protocol.messages.api_versions import ApiVersions
-from kafkalab.sim.faults import Delay, Drop, Hold
 from kafkalab.wire.tap.gate import fault_of
 from tests.wire.tap.behind import asker, tapped, until
 

@@ -1,0 +1,57 @@
+"""Checks of what a fault names: frames, nodes, partitions, moments. Each message says what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafkalab.limits import TIME_MS, did_you_mean, listed, quoted, whole_number
+from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, split
+
+FRAME_NAMES = tuple(name + suffix for name in BY_NAME for suffix in ("", "Response"))
+
+
+def check_duration(name: str, ms: object) -> None:
+    """Raise ValueError unless a field is a number of milliseconds from 1 on."""
+    if type(ms) is not int or not 1 <= ms <= TIME_MS.most:
+        limit = f"; the limit is {TIME_MS.most:,}"
+        raise ValueError(f"{name} is a number of milliseconds from 1 on, not {quoted(ms)}{limit}")
+
+
+def check_frame_id(frame: Any) -> None:
+    """Raise ValueError unless the frame is named like "EndTxn#1": an API's name and a number from 1 on."""
+    name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
+    if name not in FRAME_NAMES:
+        hint = did_you_mean(name, FRAME_NAMES, f"#{max(whole_number(number), 1)}")
+        raise ValueError(f'no frame is called {quoted(frame)}; frames are named like "EndTxn#1"{hint}')
+    if whole_number(number) < 1:
+        raise ValueError(f'{quoted(frame)} has no number; the first {name} is "{name}#1"')
+
+
+def check_node(node: object, nodes: tuple[str, ...]) -> None:
+    """Raise ValueError unless `node` is one of these nodes."""
+    if node not in nodes:
+        hint = did_you_mean(node, nodes)
+        raise ValueError(f"no node {quoted(node)} in this scenario; there are {listed(nodes)}{hint}")
+
+
+def check_partition(partition: object, topics: Mapping[str, int] | None) -> None:
+    """Raise ValueError unless it is a partition of these topics, or of an internal one; without topics any is."""
+    if topics is None:
+        return
+    known = {**topics, **dict.fromkeys(INTERNAL_TOPICS, INTERNAL_PARTITIONS)}
+    topic, index = split(partition)
+    if not 0 <= index < known.get(topic, 0):
+        ids = [f"{name}-{i}" for name, count in known.items() for i in range(count)]
+        own = listed(f"{name}-0 to {name}-{count - 1}" for name, count in known.items())
+        hint = did_you_mean(partition, ids)
+        raise ValueError(f"no partition {quoted(partition)} in this scenario; there are {own}{hint}")
+
+
+def check_moment(fault: object, at_step: int, at_ms: int) -> None:
+    """Raise ValueError unless a fault has either a step or a time, within the limits."""
+    if (at_step >= 0) == (at_ms >= 0):
+        raise ValueError(f"{quoted(fault)} needs either at_step or at_ms, from 0 on")
+    if max(at_step, at_ms) > TIME_MS.most:
+        raise ValueError(f"{quoted(fault)} is too late; the limit is {TIME_MS.most:,}")

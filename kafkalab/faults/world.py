@@ -1,0 +1,116 @@
+"""What a fault sees and changes of a run. `Cluster` of the simulator is a `World`; nothing here imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kafkalab.broker.broker import Broker
+from kafkalab.broker.controller import Controller
+from kafkalab.trace import Frame, Trace
+
+if TYPE_CHECKING:
+    from kafkalab.faults.fault import Fault
+
+
+@dataclass(slots=True)
+class Flight:
+    """A frame on its way: the milliseconds that it takes longer, and how often it arrives: 0 if it is lost or kept."""
+
+    extra_ms: int = 0
+    copies: int = 1
+
+
+class NodeOfWorld(Protocol):
+    """A process: see `Node` in kafkalab/sim/kernel/task.py."""
+
+    name: str
+    alive: bool
+    paused: bool
+    incarnation: int
+    last_frame_leaves: bool
+    inbox: list[Callable[[], None]]
+
+
+class LinksOfWorld(Protocol):
+    """Network partitions, slow links and held frames: see kafkalab/sim/links.py."""
+
+    def is_cut(self, a: str, b: str) -> bool: ...
+    def heal(self, a: str, b: str) -> bool: ...
+    def hold(self, frame: Frame, after: str = "") -> None: ...
+    def find_held(self, frame_id: str) -> Frame | None: ...
+    def release(self, frame_id: str) -> bool: ...
+
+
+class NetworkOfWorld(Protocol):
+    """The network: see kafkalab/sim/network.py."""
+
+    @property
+    def links(self) -> LinksOfWorld: ...
+    def lose(self, frame: Frame) -> None: ...
+    def was_sent(self, frame_id: str) -> bool: ...
+    def part(self, a: str, b: str) -> bool: ...
+    def node_died(self, node: str, cause: int) -> None: ...
+
+
+class ScheduleOfWorld(Protocol):
+    """Virtual time: see kafkalab/sim/kernel/schedule.py."""
+
+    def at(
+        self, at_ms: int, node: str, incarnation: int, action: Callable[[], None], background: bool = False
+    ) -> None: ...
+    def advance(self, ms: int) -> None: ...
+
+
+class SessionsOfWorld(Protocol):
+    """The controller's view of brokers: see kafkalab/sim/broker_sessions.py."""
+
+    def watch(self, name: str, cause: int) -> None: ...
+    def restarted(self, name: str) -> None: ...
+    def heard_again(self, name: str, cause: int) -> None: ...
+
+
+class World(Protocol):
+    """A run as faults see it.
+
+    `faults` and `topics` are the scenario's, `start` is the last step of the set-up, `first_level` the level of
+    transaction.version at which the cluster began.
+    """
+
+    start: int
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def faults(self) -> tuple[Fault, ...]: ...
+    @property
+    def first_level(self) -> int: ...
+    @property
+    def topics(self) -> Mapping[str, int]: ...
+    @property
+    def nodes(self) -> Mapping[str, NodeOfWorld]: ...
+    @property
+    def brokers(self) -> Mapping[str, Broker]: ...
+    @property
+    def controller(self) -> Controller: ...
+    @property
+    def network(self) -> NetworkOfWorld: ...
+    @property
+    def schedule(self) -> ScheduleOfWorld: ...
+    @property
+    def sessions(self) -> SessionsOfWorld: ...
+    def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int: ...
+
+
+class Targets(Protocol):
+    """What faults drawn at random can strike: see kafkalab/explore/sampling.py."""
+
+    @property
+    def clients(self) -> tuple[str, ...]: ...
+    @property
+    def brokers(self) -> tuple[str, ...]: ...
+    @property
+    def partitions(self) -> tuple[str, ...]: ...
