@@ -1,8 +1,8 @@
 """kafkalab: step through Kafka's exactly-once semantics, break them, rewind, and see which guarantee breaks.
 
-The names that a notebook needs; each is loaded when it is first used. The labs' scenarios (`lab03`, `two_accounts`, …)
-are found in the folders of `kafkalab/course/`. `__init__.pyi` states the same names for type checkers, which cannot
-follow `__getattr__`.
+Start reading at ARCHITECTURE.md. Here are the names that a notebook needs; each is loaded when it is first used. The
+labs' scenarios (`lab03`, `two_accounts`, …) are found in the folders of `kafkalab/course/`. `__init__.pyi` states the
+same names for type checkers, which cannot follow `__getattr__`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Each fault is in all the places that a fault has; of a new one the failure lists the places that are left."""
+"""Each fault is where people and searches meet one: a name to import, a button, words, a kind."""
 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,21 +14,18 @@ import pytest
 
 import kafkalab
 from kafkalab import lab03
-from kafkalab.explore.fault_sequence import FAULTS_OF_KIND
-from kafkalab.faults.registry import TYPES
-from kafkalab.widgets.model import presses
+from kafkalab.explore.fault_sequence import ALL_KINDS, KINDS, SEARCHED
+from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.registry import BY_PRESS, TYPES
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.payload import cluster_faults
 from kafkalab.widgets.views.fault_panel import buttons
 from tests.widgets.every_press import presses as every_press
 
 CODE = Path(kafkalab.__file__).parent
-ACTIONS = {"AdvanceClock": "advance", "ElectLeader": "elect", "DeleteSegment": "delete_segment"}
-"""The action of a button, where it is not the fault's name in small letters."""
 OWN_EVENTS = ("Crash", "Restart")
-"""Faults whose event is no fault event: pictures and explanations have other sentences for it."""
+"""Faults whose event is no fault event: pictures have other sentences for it."""
 LATE = ("Delay", "Reorder")
-"""The faults whose explanation says that the frame is late."""
+"""The faults whose explanation says when the frame arrived."""
 SECOND_HALVES = ("Restart", "Resume", "Heal", "Roll")
 """Faults that a search adds to others, and that are no fault of their own."""
 NOT_SEARCHED = {"Hold": "Delay", "Reorder": "Delay", "Release": "Delay"}
@@ -40,36 +38,46 @@ def payload() -> dict[str, Any]:
     return Journey(lab03()).payload
 
 
-def source(path: str) -> str:
-    return (CODE / path).read_text(encoding="utf-8")
-
-
 def lacking(name: str) -> Iterator[str]:
     """The places in which the fault is not named yet, each with what belongs there."""
-    action = ACTIONS.get(name, name.lower())
-    if not hasattr(kafkalab, name):
-        yield "kafkalab/__init__.py: its name, so that its repr can be pasted"
-    if name not in OWN_EVENTS and name not in cluster_faults.FAULTS:
-        yield "kafkalab/widgets/payload/cluster_faults.py: the sentence of its event"
-    if action not in presses.ACTIONS:
-        yield f"kafkalab/widgets/model/presses.py: its button, {action!r}"
+    fault = TYPES[name]
+    if name not in OWN_EVENTS and not fault.words.event:
+        yield "the sentence of its event"
+    if name not in LATE and not fault.words.explanation:
+        yield "how an explanation tells of it"
     middle = len(payload()["events"]) // 2
-    if name != "Reorder" and action not in {pressed for _, row in buttons(payload(), middle) for pressed, *_ in row}:
+    offered = {pressed for _, row in buttons(payload(), middle) for pressed, *_ in row}
+    if "after" not in fault.details and fault.press not in offered:
         yield "kafkalab/widgets/views/fault_panel.py: its place in the panel"
-    (rows,) = (CODE.parent / "pictures" / "src").glob("fault_rows.[jt]s")
-    if f"\t{action}: [" not in rows.read_text(encoding="utf-8"):
-        yield f"pictures/src/{rows.name}: {action} in WORDS, and its place in the browser's panel"
-    if action not in {pressed for pressed, *_ in every_press(payload(), Random(1))}:
+    if fault.press not in {pressed for pressed, *_ in every_press(payload(), Random(1))}:
         yield "tests/widgets/every_press.py: a line that presses it"
-    if not re.search(rf"\b{name}\(", source("programs/random_faults.py")):
+    if not re.search(rf"\b{name}\(", (CODE / "programs" / "random_faults.py").read_text()) and fault.kind in KINDS:
         yield "kafkalab/programs/random_faults.py: random scenarios draw it"
-    if name not in (*FAULTS_OF_KIND.values(), *SECOND_HALVES, *NOT_SEARCHED):
-        yield "kafkalab/explore/fault_sequence.py: its kind in FAULTS_OF_KIND, and when in candidates.py"
-    if name not in (*OWN_EVENTS, *LATE) and f'"{name}"' not in source("explore/event_words.py"):
-        yield "kafkalab/explore/event_words.py: how an explanation tells of it"
+    if not fault.kind and name not in (*SECOND_HALVES, *NOT_SEARCHED):
+        yield "its kind, under which a search tries it"
 
 
 @pytest.mark.parametrize("name", TYPES)
 def test_a_fault_is_in_every_place_that_a_fault_has(name: str) -> None:
+    assert getattr(kafkalab, name) is TYPES[name]
     left = list(lacking(name))
-    assert not left, f"{name} is not yet in\n" + "\n".join(left)
+    assert not left, f"{name} lacks\n" + "\n".join(left)
+
+
+def test_faults_have_different_buttons_and_kinds() -> None:
+    assert len(BY_PRESS) == len(TYPES)
+    assert len(SEARCHED) == sum(bool(fault.kind) for fault in TYPES.values())
+    assert set(KINDS) <= set(ALL_KINDS) == set(SEARCHED)
+
+
+def test_a_fault_without_a_part_cannot_be_made() -> None:
+    class Unfinished(FrameFault):
+        __slots__ = ()
+
+        @abstractmethod
+        def strike(self, *arguments: Any) -> None: ...
+
+    with pytest.raises(TypeError, match="abstract"):
+        Unfinished()  # type: ignore[abstract]
+    kinds: list[type[Fault]] = list(TYPES.values())
+    assert not [kind for kind in kinds if kind.__abstractmethods__]

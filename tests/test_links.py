@@ -1,6 +1,6 @@
 """Every path, anchor and name of ours that the documentation mentions exists.
 
-Read are README, CONTRIBUTING, CHANGELOG, DESIGN, the pages of docs/, data/ and labs/, and the docstrings of kafkalab/.
+Read are the pages at the root and of docs/, data/ and labs/, each DECISIONS.md, and the docstrings of kafkalab/.
 What is followed:
 
 * a Markdown link that is no address on the net: its file, and its anchor in that file;
@@ -27,7 +27,7 @@ import pytest
 from kafkalab.grading.landing import CELL_ID
 from tests.conformance.cases import AREAS
 
-PAGES = ("*.md", "docs/*.md", "data/**/*.md", "labs/*.md", "kafkalab/*.md")
+PAGES = ("*.md", "docs/*.md", "data/**/*.md", "labs/*.md", "*/DECISIONS.md", "kafkalab/*/DECISIONS.md")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TICKED = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"[\w.*-]+(?:/[\w.*-]+)*/?(?:#[\w-]+)?")

@@ -15,6 +15,10 @@ import pytest
 
 FILE_LINES = 320
 FUNCTION_LINES = 60
+DECISIONS_LINES = 150
+DECISION = re.compile(r".*[^.] \(\d{4}-\d\d-\d\d\)")
+START = re.compile(r"^Start at (`.+)\.$", re.M)
+LAB = re.compile(r"lab\d\d")
 NAMELESS = {"utils", "helpers", "manager", "base"}
 SCRIPTS = {".css", ".js", ".mjs", ".ts"}
 TEXT = {"", ".cfg", ".html", ".ipynb", ".json", ".jsonl", ".md", ".py", ".svg", ".toml", ".txt", ".yml"} | SCRIPTS
@@ -61,6 +65,16 @@ def test_every_source_opens_with_a_sentence(root: Path) -> None:
     assert [str(f.relative_to(root)) for f in sources if not opens_with_a_sentence(f, f.read_text())] == []
 
 
+def test_every_package_says_where_to_start_reading(root: Path) -> None:
+    texts = {path: path.read_text() for path in sorted((root / "kafkalab").glob("*/**/__init__.py"))}
+    starts = {path: START.findall(text) for path, text in texts.items() if not LAB.fullmatch(path.parent.name)}
+    assert len(starts) > 40
+    assert [str(path) for path, lines in starts.items() if len(lines) != 1] == []
+    named = [path.parent / name for path, (line,) in starts.items() for name in re.findall(r"`([^`]+)`", line)]
+    assert len(named) > len(starts)
+    assert [str(path) for path in named if not path.is_file()] == []
+
+
 def test_no_file_has_a_name_that_says_nothing(root: Path) -> None:
     assert [str(f.relative_to(root)) for f in files(root) if f.stem in NAMELESS] == []
 
@@ -70,6 +84,14 @@ def test_files_and_functions_are_short(root: Path) -> None:
     lines = {f.name: len(text.splitlines()) for f, text in sources.items()}
     assert {name: n for name, n in lines.items() if n > FILE_LINES} == {}
     assert {f.name: found for f, text in sources.items() if (found := long_functions(text))} == {}
+
+
+def test_decisions_are_short_and_dated(root: Path) -> None:
+    pages = {page: page.read_text().splitlines() for page in files(root) if page.name == "DECISIONS.md"}
+    assert len(pages) > 15
+    assert {str(page): len(lines) for page, lines in pages.items() if len(lines) > DECISIONS_LINES} == {}
+    entries = [line.removeprefix("## ") for lines in pages.values() for line in lines if line.startswith("##")]
+    assert [entry for entry in entries if not DECISION.fullmatch(entry)] == []
 
 
 def test_nothing_is_left_over(root: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import kafkalab
 from kafkalab.course.labs import names
+from kafkalab.faults.registry import TYPES
 
 SCRIPT = """from kafkalab import Cluster, Crash, Scenario, Sequence, lab03
 import kafkalab
@@ -33,13 +35,19 @@ def stub_names(root: Path) -> dict[str, str]:
     """Return the module of each name that the stub exports."""
     tree = ast.parse((root / "kafkalab" / "__init__.pyi").read_text("utf-8"))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {alias.asname or "": str(node.module) for node in imports for alias in node.names}
+    rows = ((str(node.module), alias) for node in imports for alias in node.names)
+    return {name: module for module, alias in rows for name in _names_of(module, alias)}
+
+
+def _names_of(module: str, alias: ast.alias) -> list[str]:
+    return list(import_module(module).__all__) if alias.name == "*" else [alias.asname or ""]
 
 
 def test_the_stub_has_every_name_and_no_other(root: Path) -> None:
     places = vars(kafkalab)  # the stub has no private names
     labs = {name: made.__module__ for name, made in names().items()}
-    assert stub_names(root) == {**places["_PLACES"], **places["_LIVE"], **labs}
+    faults = {name: kind.__module__ for name, kind in TYPES.items()}
+    assert stub_names(root) == {**places["_PLACES"], **places["_LIVE"], **faults, **labs}
 
 
 @pytest.mark.parametrize("name", ["PROVIDERS", "__version__"])

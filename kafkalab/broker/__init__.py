@@ -1,1 +1,4 @@
-"""A broker: state, handlers, both coordinators, replication and leadership; and the controller."""
+"""A broker: state, handlers, both coordinators, replication and leadership; and the controller.
+
+Start at `broker.py`, then `state.py`, then `handlers/end_txn.py`.
+"""

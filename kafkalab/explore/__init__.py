@@ -1,4 +1,7 @@
-"""Searches for the shortest way to break a promise: `explore(scenario, find="duplicate", rules_off=[...])`."""
+"""Searches for the shortest way to break a promise: `explore(scenario, find="duplicate", rules_off=[...])`.
+
+Start at `search.py`, then `candidates.py`, then `lineage.py`.
+"""
 
 from __future__ import annotations
 

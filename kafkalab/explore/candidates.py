@@ -6,26 +6,27 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
-from kafkalab.explore.fault_sequence import ISOLATED, KINDS, OTHERS_SHARE, SHARES, FaultSequence, Rank
+from kafkalab.explore.fault_sequence import (
+    ALL_KINDS,
+    ISOLATED,
+    KINDS,
+    OTHERS_SHARE,
+    SEARCHED,
+    SHARES,
+    FaultSequence,
+    Rank,
+)
 from kafkalab.explore.lineage import PLUMBING
 from kafkalab.explore.moments import LEFT_OUT, Moments, place_of
 from kafkalab.explore.redundant_faults import given_up_ms, is_heard_once
-from kafkalab.faults.cluster import AdvanceClock, Upgrade
-from kafkalab.faults.fault import Fault
+from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate
-from kafkalab.faults.link import Cut, Heal, nodes_of
-from kafkalab.faults.node import Crash, Pause, Restart, Resume
-from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
+from kafkalab.faults.link import Cut, nodes_of
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
 
-DOWN_MS = 20_000
-"""The time that a broker is down: longer than its session with the controller."""
-AWAY_MS = (12_000, 50_000, 75_000)
-"""The times that a node is paused or cut off: past a broker's session; past a group member's; past a transaction's."""
-JUMPS_MS = (31_000, 61_000)
-"""The distances that clocks jump: past a request's deadline, past a transaction's."""
+OF_FRAMES = [name for name, kind in SEARCHED.items() if issubclass(kind, FrameFault)]
 OVERTAKEN_MS = 1_000
 DELAYS_MS = (200, 3_000, 31_500, 40_000)
 """The delays of a frame where losing it is not allowed: past its retry, and past the transaction that follows."""
@@ -60,7 +61,7 @@ def sequences_after(
             groups.setdefault((tier, kind, _sort(kind, faults)), []).append((decides, event, faults))
     found: list[FaultSequence] = []
     for (tier, kind, sort), group in groups.items():
-        number, share = -1 if sort == ISOLATED else KINDS.index(kind), SHARES.get(sort, OTHERS_SHARE)
+        number, share = -1 if sort == ISOLATED else ALL_KINDS.index(kind), SHARES.get(sort, OTHERS_SHARE)
         for turn, (_, event, faults) in enumerate(_spread(group), 1):
             lasts_ms = max(getattr(faults[-1], "at_ms", 0) - event.at_ms, 0)
             rank, place = Rank(tier, turn * share, number, event.step), place_of(event)
@@ -116,7 +117,7 @@ def late_arrivals(lost: Run, sequence: FaultSequence) -> list[FaultSequence]:
     times = [ms for ms in moments if frame.sent_ms < ms and (last_ms is None or ms < last_ms)]
     if len(times) > POINTS:
         times = [times[number * (len(times) - 1) // (POINTS - 1)] for number in range(POINTS)]
-    share, kind = SHARES["late"], KINDS.index("late")
+    share, kind = SHARES["late"], ALL_KINDS.index("late")
     turn = sequence.rank.turn // SHARES["drop"] * share
     delays = dict.fromkeys(ms - frame.sent_ms for ms in times)
     ranks = [sequence.rank._replace(turn=turn + number * share, kind=kind) for number in range(len(delays))]
@@ -127,7 +128,6 @@ def late_arrivals(lost: Run, sequence: FaultSequence) -> list[FaultSequence]:
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:
     """The faults of these kinds that begin with this event."""
-    run = moments.run
     if event.kind == "send":
         frame: Frame = event.data
         yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
@@ -135,13 +135,9 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
             yield from (("late", (Delay(frame.id, ms),)) for ms in DELAYS_MS)
     if event.kind not in ("send", "append") or event.name in PLUMBING or event.node == "controller":
         return
-    if event.node in run.cast.brokers:
-        found = _of_broker(run, event.node, event)
-    else:
-        found = _of_client(event.node, event) if event.kind == "send" else []
-    yield from ((kind, faults) for kind, faults in [*found, *_of_clocks(run, event)] if kind in kinds)
-    if event.kind == "append":
-        yield from ((kind, faults) for kind, faults in _of_log(run, event) if kind in kinds)
+    for kind in kinds:
+        if kind not in OF_FRAMES:
+            yield from ((kind, faults) for faults in SEARCHED[kind].sequences(moments.run.cast, event))
 
 
 def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
@@ -151,52 +147,4 @@ def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ..
     behind = moments.behind.get(frame.id)
     if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":
         found.append(("late", (Delay(frame.id, behind.received_ms - frame.received_ms + 1),)))
-    return found
-
-
-def _of_client(node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
-    step, ms = event.step, event.at_ms
-    away = [("pause", (Pause(node, at_step=step), Resume(node, at_ms=ms + long))) for long in AWAY_MS]
-    return [("crash", (Crash(node, at_step=step, sent=True),)), *away]
-
-
-def _of_broker(run: Run, node: str, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
-    step, ms, away = event.step, event.at_ms, AWAY_MS[0]
-    others = tuple(name for name in run.cast.brokers if name != node)
-    found: list[tuple[str, tuple[Fault, ...]]] = [
-        ("crash", (Crash(node, at_step=step), Restart(node, at_ms=ms + DOWN_MS))),
-        ("pause", (Pause(node, at_step=step), Resume(node, at_ms=ms + away))),
-    ]
-    if others:
-        all_others = (*others, "controller")
-        found += [
-            ("cut", (Cut(node, side, at_step=step), Heal(node, side, at_ms=ms + AWAY_MS[2])))
-            for side in (others if len(others) > 1 else others[0], all_others)
-        ]
-    return found
-
-
-def _of_clocks(run: Run, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
-    found: list[tuple[str, tuple[Fault, ...]]] = []
-    if event.kind == "append":
-        found += [("clock", (AdvanceClock(ms, at_step=event.step),)) for ms in JUMPS_MS]
-        if run.cast.rules.cluster_level < 2:
-            found.append(("upgrade", (Upgrade(at_step=event.step),)))
-    return found
-
-
-def _of_log(run: Run, event: Event) -> list[tuple[str, tuple[Fault, ...]]]:
-    partition, step = event.name, event.step
-    info = run.cast.metadata.partitions.get(partition)
-    found: list[tuple[str, tuple[Fault, ...]]] = []
-    if topic_of(partition) not in (*INTERNAL_TOPICS, *run.cast.topics):
-        return found  # a program has made the topic: no fault of a scenario can name it
-    if info is not None:
-        for replica in info.replicas:
-            if replica != event.node:
-                found.append(("elect", (ElectLeader(partition, replica, at_step=step),)))
-    if topic_of(partition) not in INTERNAL_TOPICS:
-        gone = event.at_ms + AWAY_MS[0] // 2
-        found.append(("delete", (Roll(partition, at_ms=gone), DeleteSegment(partition, at_ms=gone + 1_000))))
-        found.append(("compact", (Compact(partition, at_ms=gone),)))
     return found

@@ -6,6 +6,7 @@ from typing import Any
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Release, Reorder
+from kafkalab.faults.registry import TYPES
 from kafkalab.limits import truncated
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.records import Batch
@@ -78,31 +79,17 @@ def _records(records: list[Any]) -> str:
 
 
 def _struck(event: Event, run: Run) -> str:
-    node, data, after = event.node, event.data, _after(event, run)
-    if event.kind == "crash":
-        return f"{node} crashes at {event.at_ms:,} ms{after}"
-    if event.kind == "recover":
-        return f"{node} restarts at {event.at_ms:,} ms"
-    if event.frame:
-        return _frame_fault(event, run)
-    match event.name:
-        case "Pause":
-            return f"{node} is paused at {event.at_ms:,} ms{after}"
-        case "Resume":
-            return f"{node} continues at {event.at_ms:,} ms"
-        case "Cut" | "Heal":
-            pairs = " and ".join(f"{a} and {b}" if a < b else f"{b} and {a}" for a, b in data["pairs"])
-            what = "no frame passes between" if event.name == "Cut" else "frames pass again between"
-            return f"from {event.at_ms:,} ms on {what} {pairs}"
-        case "AdvanceClock":
-            return f"all clocks jump forward by {data['ms']:,} ms{after}"
-        case "ElectLeader":
-            return f"the controller elects {data['broker']} as leader of {data['partition']}{after}"
-        case "Upgrade":
-            return f"transaction.version rises to {data['level']}{after}"
-    partition = data.get("partition", "a partition")
-    words = {"Roll": "begins a new segment", "Compact": "is compacted", "DeleteSegment": "loses its oldest segment"}
-    return f"{partition} {words.get(event.name, event.name)} at {event.at_ms:,} ms"
+    kind = TYPES[{"crash": "Crash", "recover": "Restart"}.get(event.kind, event.name)]
+    frame = run.trace.frames.get(event.frame)
+    if frame is not None and not kind.words.explanation:
+        return _late(event, frame, run)
+    words = {key: value for key, value in event.data.items() if key != "node"}
+    if "pairs" in words:
+        words["sorted_pairs"] = " and ".join(f"{a} and {b}" if a < b else f"{b} and {a}" for a, b in words["pairs"])
+    return kind.words.explanation.format(
+        node=event.node, at=f"{event.at_ms:,}", after=_after(event, run), frame=event.frame,
+        whose=frame and _whose(frame), **words,
+    )  # fmt: skip
 
 
 def _after(event: Event, run: Run) -> str:
@@ -112,24 +99,18 @@ def _after(event: Event, run: Run) -> str:
     return f", right after this: {described(run.trace.events[event.cause], run)}"
 
 
-def _frame_fault(event: Event, run: Run) -> str:
-    frame = run.trace.frames[event.frame]
-    whose = f"{frame.id}, {frame.sender}'s answer to {frame.of}," if frame.of else (
-        f"{frame.id} from {frame.sender} to {frame.receiver}")  # fmt: skip
-    match event.name:
-        case "Drop":
-            return f"{whose} is lost"
-        case "Duplicate":
-            return f"{whose} arrives twice"
-        case "Hold":
-            return f"{whose} is held"
-        case "Release":
-            return f"{frame.id} goes on its way at {event.at_ms:,} ms"
+def _whose(frame: Frame) -> str:
+    if frame.of:
+        return f"{frame.id}, {frame.sender}'s answer to {frame.of},"
+    return f"{frame.id} from {frame.sender} to {frame.receiver}"
+
+
+def _late(event: Event, frame: Frame, run: Run) -> str:
     if frame.received_step < 0:
-        return f"{whose} is late and never arrives"
+        return f"{_whose(frame)} is late and never arrives"
     fault = _fault(event, run)
     late = f" {fault.delay_ms:,} ms" if isinstance(fault, Delay) else ""
-    return f"{whose} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, run.trace)}"
+    return f"{_whose(frame)} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, run.trace)}"
 
 
 def _fault(event: Event, run: Run) -> Fault | None:

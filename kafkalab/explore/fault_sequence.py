@@ -6,24 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafkalab.faults.fault import Fault
+from kafkalab.faults.registry import FAULTS
 from kafkalab.limits import did_you_mean, quoted
 
-FAULTS_OF_KIND = {
-    "drop": "Drop",
-    "late": "Delay",
-    "duplicate": "Duplicate",
-    "crash": "Crash",
-    "pause": "Pause",
-    "cut": "Cut",
-    "clock": "AdvanceClock",
-    "elect": "ElectLeader",
-    "delete": "DeleteSegment",
-    "compact": "Compact",
-    "upgrade": "Upgrade",
-}
-"""Every kind of fault, and the fault that does its harm."""
-KINDS = tuple(FAULTS_OF_KIND)
-"""The kinds that a search tries, unless it is given others."""
+SEARCHED = {kind.kind: kind for kind in FAULTS if kind.kind}
+"""Every kind of fault, and the class that does its harm."""
+KINDS = ("drop", "late", "duplicate", "crash", "pause", "cut", "clock", "elect", "delete", "compact", "upgrade")
+"""The kinds that a search tries, in this order, unless it is given others. The order is a part of each found run."""
+ALL_KINDS = (*KINDS, *(name for name in SEARCHED if name not in KINDS))
 
 GIVEN = "given"
 """The kind of a fault that the scenario had before the search."""
@@ -69,9 +59,9 @@ class FaultSequence:
 def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
     """Return the kinds, all of them for none. ValueError for an unknown one."""
     for kind in kinds:
-        if kind not in KINDS:
-            hint = did_you_mean(kind, KINDS)
-            raise ValueError(f"no kind of fault is called {quoted(kind)}; there are {', '.join(KINDS)}{hint}")
+        if kind not in ALL_KINDS:
+            hint = did_you_mean(kind, ALL_KINDS)
+            raise ValueError(f"no kind of fault is called {quoted(kind)}; there are {', '.join(ALL_KINDS)}{hint}")
     return tuple(kinds) or KINDS
 
 

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import exp, log
 from random import Random
 
+from kafkalab.explore.candidates import OF_FRAMES
 from kafkalab.explore.experiment import Job
-from kafkalab.explore.fault_sequence import FaultSequence
-from kafkalab.faults.cluster import AdvanceClock, Upgrade
-from kafkalab.faults.fault import Fault
-from kafkalab.faults.frame import Delay, Drop, Duplicate
-from kafkalab.faults.link import Cut, Heal
-from kafkalab.faults.node import Crash, Pause, Restart, Resume
-from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
+from kafkalab.explore.fault_sequence import SEARCHED, FaultSequence
+from kafkalab.faults.durations import draw_duration
+from kafkalab.faults.frame import Delay, Drop
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
 
 USUAL_DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
-LEAST_MS, MOST_MS = 10, 100_000
-"""Between these lies each duration that is drawn, each power of ten as often as another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,40 +55,16 @@ class Targets:
     def sequence(self, kinds: tuple[str, ...], chance: Random) -> FaultSequence:
         """Draw one of the kinds, all of which are possible, what it strikes, when, and for how long."""
         kind = chance.choice(kinds)
-        if kind in ("drop", "duplicate", "late"):
+        fault = SEARCHED[kind]
+        if kind in OF_FRAMES:
             frame, step = chance.choice(self.frames)
-            lost: dict[str, Fault] = {"drop": Drop(frame), "duplicate": Duplicate(frame)}
-            return FaultSequence(kind, (lost.get(kind) or Delay(frame, _duration(chance)),), step)
+            details = {fault.number[0]: draw_duration(chance)} if fault.number else {}
+            return FaultSequence(kind, (fault.of_press(frame, details, ()),), step)
         step = chance.randrange(self.first, len(self.times))
-        return FaultSequence(kind, self._timed(kind, step, chance), step)
-
-    def _timed(self, kind: str, step: int, chance: Random) -> tuple[Fault, ...]:
-        end = self.times[step] + _duration(chance)
+        end_ms = self.times[step] + draw_duration(chance)
         node = chance.choice((*self.clients, *self.brokers))
-        topics = [name for name in self.partitions if topic_of(name) not in INTERNAL_TOPICS]
-        if kind == "crash":
-            again = (Restart(node, at_ms=end),) if node in self.brokers else ()
-            return (Crash(node, at_step=step, sent=chance.random() < 0.5), *again)
-        if kind == "pause":
-            return Pause(node, at_step=step), Resume(node, at_ms=end)
-        if kind == "cut":
-            others = [name for name in (*self.clients, *self.brokers, "controller") if name != node]
-            side = tuple(chance.sample(others, chance.randint(1, len(others))))
-            return Cut(node, side, at_step=step), Heal(node, side, at_ms=end)
-        if kind == "clock":
-            return (AdvanceClock(_duration(chance), at_step=step),)
-        if kind == "elect":
-            return (ElectLeader(chance.choice(self.partitions), chance.choice(self.brokers), at_step=step),)
-        if kind == "upgrade":
-            return (Upgrade(at_step=step),)
-        partition = chance.choice(topics)
-        if kind == "compact":
-            return (Compact(partition, at_step=step),)
-        return Roll(partition, at_step=step), DeleteSegment(partition, at_ms=end)
+        return FaultSequence(kind, fault.draw(self, node, step, end_ms, chance), step)
 
-
-def _duration(chance: Random) -> int:
-    return round(exp(chance.uniform(log(LEAST_MS), log(MOST_MS))))
 
 
 def anything(job: Job, targets: Targets, most: int, chance: Random) -> Iterator[Job]:

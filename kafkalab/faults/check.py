@@ -49,6 +49,14 @@ def check_partition(partition: object, topics: Mapping[str, int] | None) -> None
         raise ValueError(f"no partition {quoted(partition)} in this scenario; there are {own}{hint}")
 
 
+def milliseconds_of(text: str = "0") -> int:
+    """Return the milliseconds that a word of a command line gives, 0 without it; ValueError for anything else."""
+    ms = whole_number(text)
+    if ms < 0:
+        raise ValueError(f"{quoted(text)} is no number of milliseconds")
+    return ms
+
+
 def check_moment(fault: object, at_step: int, at_ms: int) -> None:
     """Raise ValueError unless a fault has either a step or a time, within the limits."""
     if (at_step >= 0) == (at_ms >= 0):

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from kafkalab.faults.check import check_frame_id, check_moment
-from kafkalab.faults.world import Flight, NetworkOfWorld, Targets, World
+from kafkalab.faults.world import Flight, NetworkOfWorld, Scene, Targets, World
 from kafkalab.protocol.arguments import check_fields
 from kafkalab.trace import Event, Frame
 
@@ -55,8 +55,6 @@ class FaultBase(ABC):
     """The field that a person types as a number from 1 on, and the number that is there before."""
     kind: ClassVar[str] = ""
     """The name under which a search tries it; empty for faults that only undo another, or that another stands for."""
-    is_searched: ClassVar[bool] = True
-    """False for a kind that a search tries only where it is asked for."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -105,7 +103,7 @@ class FaultBase(ABC):
         """Return why it would change nothing if it struck now, as the rest of a sentence; "" if it would."""
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield it with what undoes it, as a search tries it right after an event."""
         return iter(())
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kafkalab.faults.check import check_duration, check_frame_id
+from kafkalab.faults.check import check_duration, check_frame_id, milliseconds_of
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault, Words
 from kafkalab.faults.world import Flight, NetworkOfWorld, World
-from kafkalab.limits import whole_number
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Frame
 
@@ -80,9 +79,7 @@ class Delay(FrameFault):
     def of_words(cls, target: str, *words: str) -> Fault:
         """Return it with its milliseconds, which must be given."""
         (ms,) = words
-        if whole_number(ms) < 0:
-            raise ValueError(f"{ms} is no number of milliseconds")
-        return cls(target, whole_number(ms))
+        return cls(target, milliseconds_of(ms))
 
     def check(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError for another frame or another time than there can be."""

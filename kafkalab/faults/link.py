@@ -8,11 +8,11 @@ from random import Random
 from typing import Any, TypeAlias
 
 from kafkalab.broker.controller import Controller
-from kafkalab.faults.check import check_node
-from kafkalab.faults.durations import AWAY_MS
+from kafkalab.faults.check import check_duration, check_node, milliseconds_of
+from kafkalab.faults.durations import AWAY_MS, draw_duration
 from kafkalab.faults.fault import Fault, TimedFault, Words
 from kafkalab.faults.node import note_silence
-from kafkalab.faults.world import Targets, World
+from kafkalab.faults.world import Scene, Targets, World
 from kafkalab.limits import quoted
 from kafkalab.protocol.arguments import misfit
 from kafkalab.protocol.lazy_dataclass import dataclass
@@ -68,6 +68,12 @@ class LinkFault(TimedFault):
         a, b = sides_of(target, nodes)
         return cls(_side(a), _side(b))  # type: ignore[call-arg]
 
+    @classmethod
+    def of_words(cls, target: str, *words: str) -> Fault:
+        """Return the fault of the links "b1|b2,b3", at its milliseconds or at 0."""
+        a, b = sides_of(target, ())
+        return cls(_side(a), _side(b), at_ms=milliseconds_of(*words))  # type: ignore[call-arg]
+
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless both sides have nodes, and other ones."""
         for name, side in (("a", self.a), ("b", self.b)):
@@ -92,7 +98,11 @@ class LinkFault(TimedFault):
 
     def note_pairs(self, world: World, pairs: list[tuple[str, str]], cause: int) -> int:
         """Record the event of these links; return its step."""
-        return self.note(world, pairs[0][0], cause, {"pairs": pairs})
+        return self.note(world, pairs[0][0], cause, self.data_of(pairs))
+
+    def data_of(self, pairs: list[tuple[str, str]]) -> dict[str, object]:
+        """Return what the event says."""
+        return {"pairs": pairs}
 
     def strike_nodes(self, world: World, pairs: list[tuple[str, str]], step: int) -> None:
         """Let the nodes of these links notice it."""
@@ -144,10 +154,10 @@ class Cut(LinkFault):
             world.sessions.watch(name, step)
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the cut of the event's broker from the others, and from the others and the controller."""
-        others = tuple(name for name in world.brokers if name != event.node)
-        if others and event.node in world.brokers:
+        others = tuple(name for name in scene.brokers if name != event.node)
+        if others and event.node in scene.brokers:
             end = event.at_ms + AWAY_MS[2]
             for side in (_side(others), (*others, Controller.name)):
                 yield cls(event.node, side, at_step=event.step), Heal(event.node, side, at_ms=end)
@@ -162,7 +172,10 @@ class Cut(LinkFault):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Heal(LinkFault):
-    """Frames between `a` and `b` arrive again. The controller lets a fenced broker in when its heartbeats arrive."""
+    """Frames between `a` and `b` arrive again, as fast as before.
+
+    The controller lets a fenced broker in when its heartbeats arrive.
+    """
 
     a: Side
     b: Side
@@ -175,8 +188,9 @@ class Heal(LinkFault):
     )  # fmt: skip
 
     def why_not_now(self, world: World) -> str:
-        """Return why not: nothing is cut."""
-        cut = any(world.network.links.is_cut(a, b) for a, b in self.pairs)
+        """Return why not: nothing is cut or slow."""
+        links = world.network.links
+        cut = any(links.is_cut(*pair) or pair in links.slow for pair in self.pairs)
         return "" if cut else "nothing is cut there"
 
     def strike_link(self, world: World, a: str, b: str) -> bool:
@@ -190,5 +204,72 @@ class Heal(LinkFault):
             world.controller.tell_if_alive(name, step)
 
 
-FAULTS: tuple[type[Fault], ...] = (Cut, Heal)
-__all__ = ["Cut", "Heal"]
+@dataclass(frozen=True, slots=True, repr=False)
+class Throttle(LinkFault):
+    """The links between `a` and `b` become slow: each carries one frame in `frame_ms`, each way, until a `Heal`.
+
+    Frames keep their order and wait for each other, so that a request may time out although nothing is lost.
+    """
+
+    a: Side
+    b: Side
+    frame_ms: int = 500
+    at_step: int = -1
+    at_ms: int = -1
+    kind = "throttle"
+    details, number = ("frame_ms",), ("frame_ms", 500)
+    words = Words(
+        label="slow down", title="Its links carry frames one by one, each way", chapter="{node} throttled",
+        event="One frame in {frame_ms} ms gets through between {pairs}.",
+        explanation="from {at} ms on one frame in {frame_ms:,} ms passes between {sorted_pairs}",
+    )  # fmt: skip
+
+    @classmethod
+    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
+        """Return it with the milliseconds of the press."""
+        a, b = sides_of(target, nodes)
+        return cls(_side(a), _side(b), details.get(*cls.number))
+
+    @classmethod
+    def of_words(cls, target: str, *words: str) -> Fault:
+        """Return it with its milliseconds, which must be given: "Throttle:b1|b2:200"."""
+        a, b = sides_of(target, ())
+        frame_ms, *rest = words
+        return cls(_side(a), _side(b), milliseconds_of(frame_ms), at_ms=milliseconds_of(*rest))
+
+    def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
+        """Raise ValueError for other sides or another time than there can be."""
+        LinkFault.check_target(self, nodes, topics)
+        check_duration("frame_ms", self.frame_ms)
+
+    def why_not_now(self, world: World) -> str:
+        """Return why not: all links are slow already."""
+        slow = all(pair in world.network.links.slow for pair in self.pairs)
+        return "frames are slow there already; heal it first" if slow else ""
+
+    def strike_link(self, world: World, a: str, b: str) -> bool:
+        """Slow the link down."""
+        return world.network.links.throttle(a, b, self.frame_ms)
+
+    def data_of(self, pairs: list[tuple[str, str]]) -> dict[str, object]:
+        """Return what the event says: the links, and the time for a frame."""
+        return {"pairs": pairs, "frame_ms": self.frame_ms}
+
+    @classmethod
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
+        """Yield slow links of the event's broker to all others, until a transaction has timed out."""
+        others = tuple(name for name in scene.brokers if name != event.node)
+        if others and event.node in scene.brokers:
+            side = (*others, Controller.name)
+            yield cls(event.node, side, at_step=event.step), Heal(event.node, side, at_ms=event.at_ms + AWAY_MS[2])
+
+    @classmethod
+    def draw(cls, run: Targets, node: str, step: int, end_ms: int, chance: Random) -> tuple[Fault, ...]:
+        """Draw the other side, the time for a frame, and the end."""
+        cut, heal = Cut.draw(run, node, step, end_ms, chance)
+        assert isinstance(cut, Cut)
+        return cls(cut.a, cut.b, draw_duration(chance), at_step=step), heal
+
+
+FAULTS: tuple[type[Fault], ...] = (Cut, Heal, Throttle)
+__all__ = ["Cut", "Heal", "Throttle"]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from kafkalab.faults.check import check_node
+from kafkalab.faults.check import check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS, DOWN_MS
 from kafkalab.faults.fault import Fault, TimedFault, Variant, Words
-from kafkalab.faults.world import NodeOfWorld, Targets, World
-from kafkalab.limits import quoted, whole_number
+from kafkalab.faults.world import NodeOfWorld, Scene, Targets, World
+from kafkalab.limits import quoted
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
 
@@ -43,10 +43,9 @@ class NodeFault(TimedFault):
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
         """Return the fault of this node, at its milliseconds or at 0."""
-        at_ms = whole_number(*words) if words else 0
-        if not target or at_ms < 0:
-            raise ValueError(f"{cls.__name__} needs a node, and may have milliseconds")
-        return cls(target, at_ms=at_ms)  # type: ignore[call-arg]
+        if not target:
+            raise ValueError(f"{cls.__name__} needs a node")
+        return cls(target, at_ms=milliseconds_of(*words))  # type: ignore[call-arg]
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless there is such a node, and it can fail."""
@@ -152,9 +151,9 @@ class Crash(NodeFault):
             world.sessions.watch(node.name, step)
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the crash of the event's broker, with its restart, or of the client that sends."""
-        if event.node in world.brokers:
+        if event.node in scene.brokers:
             yield cls(event.node, at_step=event.step), Restart(event.node, at_ms=event.at_ms + DOWN_MS)
         elif event.kind == "send":
             yield (cls(event.node, at_step=event.step, sent=True),)
@@ -229,9 +228,9 @@ class Pause(NodeFault):
             world.sessions.watch(node.name, step)
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield a pause of the event's broker past its session, or pauses of the client that sends."""
-        is_broker = event.node in world.brokers
+        is_broker = event.node in scene.brokers
         if is_broker or event.kind == "send":
             for ms in AWAY_MS[:1] if is_broker else AWAY_MS:
                 yield cls(event.node, at_step=event.step), Resume(event.node, at_ms=event.at_ms + ms)

@@ -13,7 +13,7 @@ from kafkalab.broker.services import Context
 from kafkalab.faults.check import check_node, check_partition
 from kafkalab.faults.durations import AWAY_MS
 from kafkalab.faults.fault import Fault, TimedFault, Words
-from kafkalab.faults.world import Targets, World
+from kafkalab.faults.world import Scene, Targets, World
 from kafkalab.log.cleaner import Cleaning, clean, is_dirty, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import is_server
@@ -49,9 +49,9 @@ class PartitionFault(TimedFault):
         check_partition(self.partition, topics)
 
 
-def _own(world: World, event: Event, *also: str) -> bool:
+def _own(scene: Scene, event: Event, *also: str) -> bool:
     """Return True for the append to a partition of the scenario: no fault can name the topic that a program makes."""
-    return event.kind == "append" and topic_of(event.name) in (*also, *world.topics)
+    return event.kind == "append" and topic_of(event.name) in (*also, *scene.topics)
 
 
 def _draw_own(run: Targets, chance: Random) -> str:
@@ -127,10 +127,10 @@ class ElectLeader(PartitionFault):
         return True
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the election of each other replica right after an append."""
-        info = world.controller.metadata.partitions.get(event.name)
-        if info is not None and _own(world, event, *INTERNAL_TOPICS):
+        info = scene.metadata.partitions.get(event.name)
+        if info is not None and _own(scene, event, *INTERNAL_TOPICS):
             others = (replica for replica in info.replicas if replica != event.node)
             yield from ((cls(event.name, replica, at_step=event.step),) for replica in others)
 
@@ -243,9 +243,9 @@ class Compact(PartitionFault):
         }
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the compaction some time after an append to a topic of the scenario."""
-        if _own(world, event) and topic_of(event.name) not in INTERNAL_TOPICS:
+        if _own(scene, event) and topic_of(event.name) not in INTERNAL_TOPICS:
             yield (cls(event.name, at_ms=event.at_ms + AWAY_MS[0] // 2),)
 
     @classmethod
@@ -304,9 +304,9 @@ class DeleteSegment(PartitionFault):
         return True
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield a new segment some time after an append to a topic of the scenario, and the deletion of the old one."""
-        if _own(world, event) and topic_of(event.name) not in INTERNAL_TOPICS:
+        if _own(scene, event) and topic_of(event.name) not in INTERNAL_TOPICS:
             at_ms = event.at_ms + AWAY_MS[0] // 2
             yield Roll(event.name, at_ms=at_ms), cls(event.name, at_ms=at_ms + 1_000)
 

@@ -80,6 +80,21 @@ def links_of(world: World) -> list[str]:
     return [f"{a}|{b}" for a, b in pairs if a in world.brokers or b in world.brokers]
 
 
+def fault_of_words(text: str, kinds: Iterable[type[Fault]], examples: str) -> Fault:
+    """Return the fault of one of these kinds that a command line names: "Delay:Produce#2:500", "Crash:b2:3000".
+
+    ValueError, with the `examples`, for anything else.
+    """
+    name, *words = text.split(":")
+    kind = next((kind for kind in kinds if kind.__name__ == name), None)
+    try:
+        if kind is not None:
+            return kind.of_words(*words)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"a fault is {examples}, not {quoted(text)}")
+
+
 def fault_to_json(fault: Fault) -> dict[str, Any]:
     """Return plain data: `{"fault": "Drop", "frame": "EndTxn#1"}`."""
     data = {"fault": type(fault).__name__, **asdict(fault)}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
+from kafkalab.faults.links import Links
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.trace import Frame, Trace
-
-if TYPE_CHECKING:
-    from kafkalab.faults.fault import Fault
 
 
 @dataclass(slots=True)
@@ -33,21 +32,11 @@ class NodeOfWorld(Protocol):
     inbox: list[Callable[[], None]]
 
 
-class LinksOfWorld(Protocol):
-    """Network partitions, slow links and held frames: see kafkalab/sim/links.py."""
-
-    def is_cut(self, a: str, b: str) -> bool: ...
-    def heal(self, a: str, b: str) -> bool: ...
-    def hold(self, frame: Frame, after: str = "") -> None: ...
-    def find_held(self, frame_id: str) -> Frame | None: ...
-    def release(self, frame_id: str) -> bool: ...
-
-
 class NetworkOfWorld(Protocol):
     """The network: see kafkalab/sim/network.py."""
 
     @property
-    def links(self) -> LinksOfWorld: ...
+    def links(self) -> Links: ...
     def lose(self, frame: Frame) -> None: ...
     def was_sent(self, frame_id: str) -> bool: ...
     def part(self, a: str, b: str) -> bool: ...
@@ -85,7 +74,7 @@ class World(Protocol):
     @property
     def trace(self) -> Trace: ...
     @property
-    def faults(self) -> tuple[Fault, ...]: ...
+    def faults(self) -> Sequence[object]: ...
     @property
     def first_level(self) -> int: ...
     @property
@@ -103,6 +92,19 @@ class World(Protocol):
     @property
     def sessions(self) -> SessionsOfWorld: ...
     def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int: ...
+
+
+class Scene(Protocol):
+    """What a search knows of the run in which it tries a fault: see `Cast` in kafkalab/run/run.py."""
+
+    @property
+    def brokers(self) -> tuple[str, ...]: ...
+    @property
+    def topics(self) -> Mapping[str, int]: ...
+    @property
+    def metadata(self) -> ClusterMetadata: ...
+    @property
+    def first_level(self) -> int: ...
 
 
 class Targets(Protocol):

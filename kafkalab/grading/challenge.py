@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.checks.all import BY_NAME, check_all
-from kafkalab.explore.fault_sequence import FAULTS_OF_KIND, GIVEN, KINDS
+from kafkalab.explore.fault_sequence import GIVEN, KINDS, SEARCHED
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
 from kafkalab.faults.fault import Fault
@@ -69,7 +69,7 @@ class Challenge:
 
         ValueError, as of `code`, if the scenario shows the anomaly by itself.
         """
-        kinds = tuple(kind for kind in KINDS if not self.allowed or FAULTS_OF_KIND[kind] in self.allowed)
+        kinds = tuple(kind for kind in KINDS if not self.allowed or SEARCHED[kind].__name__ in self.allowed)
         if not kinds:
             return 0
         found = explore(self.scenario, self.find, (), self.most, runs=runs, kinds=kinds, read=True)

@@ -1,1 +1,4 @@
-"""One replica's log of a partition: batches, producer state, transaction index, segments, compaction."""
+"""One replica's log of a partition: batches, producer state, transaction index, segments, compaction.
+
+Start at `partition_log.py`, then `producer_state/append.py`.
+"""

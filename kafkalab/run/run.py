@@ -39,6 +39,11 @@ class Cast:
     config: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def first_level(self) -> int:
+        """The level of transaction.version at which the cluster began."""
+        return self.rules.cluster_level
+
+    @property
     def clients(self) -> tuple[str, ...]:
         """The nodes that are neither brokers nor the controller."""
         return tuple(node for node in self.nodes if node not in self.brokers and node != "controller")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
+from kafkalab.faults.links import Links
 from kafkalab.sim.kernel.kernel import Kernel
-from kafkalab.sim.links import Links
 
 SESSION_TIMEOUT_MS = 9_000
 """broker.session.timeout.ms; heartbeats themselves are not modelled."""

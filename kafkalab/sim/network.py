@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.links import Links
 from kafkalab.faults.world import Flight
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.frame_headers import both_headers
 from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node, no_requests
-from kafkalab.sim.links import Links
 from kafkalab.trace import Frame, error_of
 
 LATENCY_MIN_MS, LATENCY_SPREAD_MS = 1, 4
@@ -53,7 +53,7 @@ class Network:
     @property
     def is_whole(self) -> bool:
         """True if every frame that is sent arrives: no fault, cut or gate awaits it, and all nodes work."""
-        waits = self.faults or self.gate or self.links.cuts or self.links.all_held
+        waits = self.faults or self.gate or self.links.cuts or self.links.slow or self.links.all_held
         return not waits and all(node.alive and not node.paused for node in self.kernel.nodes.values())
 
     # sending
@@ -195,10 +195,12 @@ class Network:
         mixed = ((mixed ^ mixed >> 15) * 0xC2B2AE35) & 0xFFFFFFFF
         at = schedule.now + self.latency_min_ms + (mixed >> 16) % self.latency_spread_ms
         connection = (frame.sender, frame.receiver)
+        gap_ms = self.links.slow.get(connection, 0) if self.links.slow else 0
         if extra_ms:
-            at += extra_ms
+            at += extra_ms + gap_ms
         else:
-            earliest = self._arrivals.get(connection, 0) + (1 if frame.copy_of else 0)
+            at += gap_ms
+            earliest = self._arrivals.get(connection, 0) + (gap_ms or (1 if frame.copy_of else 0))
             if at < earliest:
                 at = earliest
             self._arrivals[connection] = at

@@ -1,1 +1,4 @@
-"""Kafka's protocol in bytes: a codec, and a server on which unmodified clients meet the simulator's brokers."""
+"""Kafka's protocol in bytes: a codec, and a server on which unmodified clients meet the simulator's brokers.
+
+Start at `server.py`, then `codec.py`, then `table.py`.
+"""

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kafkalab.faults import link, node
 from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate
-from kafkalab.faults.registry import check_fault
+from kafkalab.faults.registry import check_fault, fault_of_words
 from kafkalab.limits import quoted
 from kafkalab.protocol.api import REFERENCES, USUAL
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
@@ -18,11 +19,11 @@ from kafkalab.protocol.profiles import SERVED
 from kafkalab.sim.cluster import Cluster, Watch
 from kafkalab.sim.kernel.task import no_requests
 from kafkalab.sim.scenario import Scenario
-from kafkalab.wire.fault_words import BROKER_FAULTS, broker_fault, frame_fault
 from kafkalab.wire.spill_file import TemporarySpillFile
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
-EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500 or Crash:b2:3000"
+FAULTS: tuple[type[Fault], ...] = (Drop, Duplicate, Delay, *node.FAULTS, *link.FAULTS)
+EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500, Crash:b2:3000 or Cut:b1|b2"
 
 
 def scenario_of(
@@ -43,11 +44,9 @@ def scenario_of(
 def fault_of(text: str) -> Fault:
     """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`; `fault_of("Crash:b2:30") == Crash("b2", at_ms=30)`.
 
-    ValueError for other faults than of one frame or one broker.
+    ValueError for other faults than of one frame, one broker, or links between brokers.
     """
-    if text.partition(":")[0] in BROKER_FAULTS:
-        return broker_fault(text, EXAMPLES)
-    return frame_fault(text, (Drop, Duplicate, Delay), EXAMPLES)
+    return fault_of_words(text, FAULTS, EXAMPLES)
 
 
 class RealTime:
@@ -149,7 +148,6 @@ class RealTime:
 
         ValueError if the fault does not fit this cluster, or would change nothing now.
         """
-
         check_fault(fault, self.cluster.broker_names)
         if isinstance(fault, FrameFault):
             if self.network.was_sent(fault.frame):

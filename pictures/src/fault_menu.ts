@@ -2,7 +2,18 @@
 
 import { html, nothing, render, type TemplateResult } from "./lit";
 import type { Frame, RunNode } from "./payload";
-import { DELAY_MS, type Details, detailOf, inFlight, laterThan, whyNext, whyNotFlying, whyPress } from "./presses";
+import {
+	type Details,
+	detailOf,
+	type Fault,
+	faultOf,
+	inFlight,
+	ofNode,
+	laterThan,
+	whyNext,
+	whyNotFlying,
+	whyPress,
+} from "./presses";
 import { asSentence, press } from "./run";
 import type { View } from "./sequence_view";
 
@@ -19,28 +30,31 @@ const line = (name: string, ...parts: unknown[]) =>
 const groupsOf = ({ journey }: View) => new Set(journey.get("groups"));
 const flyingHere = (v: View): Frame[] => inFlight(v.run, v.step, groupsOf(v), new Set(v.journey.get("hidden")));
 
+// The details of a fault's button before anything is typed or chosen.
+const usual = ({ number, details }: Fault): Details =>
+	number.length ? { [number[0]]: number[1] } : details.includes("after") ? { after: "" } : {};
+
 // Why a fault on a frame would change nothing here: it must be in flight.
 const whyStrike = (v: View, action: string, f: Frame, detail?: string | number): string =>
 	whyNotFlying(v.run, v.step, f) || whyPress(v.run, v.step, action, f.id, detail);
 
 export function envelopeMenu(v: View, f: Frame): TemplateResult {
-	const of = (action: string, label: string, title: string, details: Details = {}) =>
-			choice(action, f.id, label, title, whyStrike(v, action, f, detailOf(details)), details),
+	const of = (action: string) => {
+			const fault = faultOf(action) as Fault,
+				details = usual(fault);
+			return choice(action, f.id, fault.label, fault.title, whyStrike(v, action, f, detailOf(details)), details);
+		},
 		groups = groupsOf(v),
 		later: Frame[] = laterThan(v.run, f).filter((o: Frame) => groups.has(o.category)),
 		held = !whyPress(v.run, v.step, "release", f.id),
 		until = html`<label><select name="after" aria-label="Hold until this frame has arrived">${later.map(
 			({ id }) => html`<option>${id}</option>`,
-		)}</select> has arrived</label>${of("reorder", "hold", "It arrives right after that frame", { after: "" })}`;
-	return html`${line(
-		"frame",
-		of("drop", "× drop", "It is lost on its way"),
-		of("duplicate", "×2 duplicate", "It arrives twice"),
-		held ? of("release", "release", "It arrives now") : of("hold", "hold", "It stays on its way until it is released"),
-	)}${line(
+		)}</select> has arrived</label>${of("reorder")}`;
+	const usualMs = faultOf("delay")?.number[1];
+	return html`${line("frame", of("drop"), of("duplicate"), held ? of("release") : of("hold"))}${line(
 		"delay",
-		html`<label><input type="number" name="delay_ms" min="1" value=${DELAY_MS} aria-label="Delay in ms">ms</label>`,
-		of("delay", "delay", "It arrives later, and is overtaken", { delay_ms: DELAY_MS }),
+		html`<label><input type="number" name="delay_ms" min="1" value=${usualMs} aria-label="Delay in ms">ms</label>`,
+		of("delay"),
 	)}${later.length ? line("hold until", until) : nothing}
 	${line("crash", crashOfSender(v, f), crashOfReceiver(v, f))}
 	${line("arrives next", ...flyingHere(v).map((o) => nextChoice(v, o)))}`;
@@ -65,22 +79,15 @@ function crashOfReceiver({ run }: View, f: Frame) {
 	return choice("crash", f.to, label, title, no, never ? {} : { step: f.received });
 }
 
-const NODE_MENU: Array<[string, string, string, Details?]> = [
-	["crash", "crash", "The process ends. The frame that it is about to send never leaves"],
-	["crash", "crash after sending", "The process ends. The frame that it has just sent arrives", { sent: true }],
-	["restart", "restart", "The broker starts again, with its logs"],
-	["pause", "pause", "It does nothing; what arrives waits"],
-	["resume", "resume", "It continues, first with all that has waited"],
-	["cut", "isolate", "No frame gets from here to any other node or back"],
-	["heal", "rejoin", "Frames fly to and from here again"],
-];
-
-export const nodeMenu = ({ run, step }: View, { id }: RunNode) =>
+// Its own faults, and those of its links to all others.
+export const nodeMenu = ({ run, step }: View, { id, kind }: RunNode) =>
 	line(
 		"",
-		NODE_MENU.map(([action, label, title, details = {}]) =>
-			choice(action, id, label, title, whyPress(run, step, action, id, detailOf(details)), details),
-		),
+		ofNode(kind)
+			.flatMap((fault) => [{ ...fault, details: usual(fault) }, ...fault.variants.map((one) => ({ ...fault, ...one }))])
+			.map(({ press, label, title, details }) =>
+				choice(press, id, label, title, whyPress(run, step, press, id, detailOf(details)), details),
+			),
 	);
 
 // Open a menu beside an element, with a title and lines.

@@ -5,7 +5,18 @@ import { envelopePath } from "./basics";
 import { type Markup, breaks, html, keyed, live, repeat, svg, type TemplateResult } from "./lit";
 import { JourneyPanel, type Keys, type PanelValues } from "./panel";
 import type { Frame, RunNode } from "./payload";
-import { ADVANCE_MS, DELAY_MS, detailOf, FRAME_FAULTS, laterThan, whyPress } from "./presses";
+import {
+	type Details,
+	detailOf,
+	FAULTS,
+	type Fault,
+	faultOf,
+	faultsOn,
+	isFault,
+	laterThan,
+	ofNode,
+	whyPress,
+} from "./presses";
 import { roleSpans, rolesOf } from "./roles";
 import { asSentence } from "./run";
 import { treeOf } from "./runs_tree";
@@ -26,35 +37,9 @@ interface About {
 	target?: string;
 	detail?: string;
 	label?: string;
+	usual?: boolean; // its number is typed elsewhere
 }
 
-const WORDS: Record<string, [string, string]> = {
-	drop: ["× drop", "The frame is lost on its way"],
-	duplicate: ["×2 duplicate", "The frame arrives twice"],
-	delay: ["delay", "The frame arrives later, and is overtaken"],
-	hold: ["hold", "The frame stays on its way until it is released"],
-	release: ["release", "The held frame arrives now"],
-	reorder: ["reorder", "The frame arrives right after another one"],
-	crash: ["crash", "The process ends; a broker's logs stay. The frame that is being sent never leaves"],
-	crash_sent: ["crash after sending", "The process ends; the frame that it has just sent arrives"],
-	restart: ["restart", "The broker starts again, with its logs"],
-	pause: ["pause", "It stops doing anything; what arrives waits"],
-	resume: ["resume", "It goes on, first with all that has waited"],
-	cut: ["isolate", "No frame gets from here to any other node or back"],
-	heal: ["rejoin", "Frames fly to and from here again"],
-	advance: ["advance", "All clocks jump forward"],
-	upgrade: ["transaction.version 2", "The feature rises; a producer follows with its next transaction"],
-	elect: ["elect", "The controller makes it the leader"],
-	roll: ["roll", "A new segment begins"],
-	compact: ["compact", "Each replica begins a new segment and cleans what is before it"],
-	delete_segment: ["delete segment", "The leader deletes its oldest segment"],
-};
-const NODE_BUTTONS = {
-	broker: ["crash", "crash_sent", "restart", "pause", "resume", "cut", "heal"],
-	client: ["crash", "crash_sent", "pause", "resume", "cut", "heal"],
-	controller: ["cut", "heal"],
-};
-const FRAME_BUTTONS = ["drop", "duplicate", "delay", "hold", "release"];
 // The parts of the panel: side by side where there is room, else one at a time.
 const PARTS = {
 	frame: "frame",
@@ -88,7 +73,9 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	private part = "frame";
 	private asked: number | undefined;
 	// What has been typed and chosen.
-	private ms = { delay: DELAY_MS, advance: ADVANCE_MS };
+	private typed: Record<string, number> = Object.fromEntries(
+		FAULTS.map(({ press, number }) => [press, number[1] ?? 0]),
+	);
 	private after = { of: "", id: "" };
 	private sides: string[] = [];
 
@@ -144,8 +131,16 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 				({ id }) => id,
 				(node) => this.nodeRow(node, state),
 			)}${this.linkRow()}
-			${row("network", "Clock", [this.fault("advance", "the clock"), this.field("advance", "Advance by ms")])}
-			${row("network", "Cluster", this.fault("upgrade", "the cluster"))}</div>
+			${row(
+				"network",
+				"Clock",
+				faultsOn("clock").map((fault) => this.fault(fault, "the clock")),
+			)}
+			${row(
+				"network",
+				"Cluster",
+				faultsOn("cluster").map((fault) => this.fault(fault, "the cluster")),
+			)}</div>
 			<details class="partitions"><summary>Leaders and storage</summary>
 			<div class="rows2">${run.partitions.map((partition) => this.partitionRow(state, partition))}</div></details>
 			<details class="rules" @toggle=${this.redraw}><summary>Rules of the protocol</summary>
@@ -154,20 +149,25 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	}
 	private readonly redraw = () => this.draw();
 
-	// A button; `of` is what it is about, for those who hear its name without its row.
-	private fault(action: string, of: string, about: About = {}) {
-		const [words = "", title = ""] = WORDS[action] ?? [],
-			{ label = words, ...more } = about,
-			detail = action === "crash_sent" ? "sent" : "";
-		return this.tool(action.replace("_sent", ""), label, { title, detail, ...more, name: `${label} ${of}` });
+	// The buttons of a fault, with a field for its number; `of` is what they are about, for those who hear their names
+	// without the row.
+	private fault(fault: Fault, of: string, about: About = {}) {
+		const { press, label, title, number, variants } = fault,
+			button = (words: { label: string; title: string }, detail = "") =>
+				this.tool(press, words.label, { ...words, detail, ...about, name: `${about.label ?? words.label} ${of}` });
+		return [
+			button({ label, title }),
+			variants.map((one) => button(one, String(detailOf(one.details)))),
+			number.length && !about.usual ? this.field(fault) : "",
+		];
 	}
-	private field(which: "delay" | "advance", label: string) {
+	private field({ press }: Fault) {
 		const typed = ({ target }: Event) => {
-			this.ms[which] = Number((target as HTMLInputElement).value);
+			this.typed[press] = Number((target as HTMLInputElement).value);
 			this.show();
 		};
-		return html`<label><input type="number" class="${which}_ms" min="1" .value=${live(String(this.ms[which]))}
-			aria-label=${label} @input=${typed}>ms</label>`;
+		return html`<label><input type="number" class="${press}_ms" min="1" .value=${live(String(this.typed[press]))}
+			aria-label="Milliseconds to ${press}" @input=${typed}>ms</label>`;
 	}
 	private choice(
 		name: string,
@@ -190,10 +190,9 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		const { run, step, frame: f } = this,
 			target = f?.id ?? "",
 			of = target || "no frame",
-			buttons = FRAME_BUTTONS.map((action) => [
-				this.fault(action, of, { target }),
-				action === "delay" ? this.field("delay", "Delay in ms") : "",
-			]);
+			buttons = faultsOn("frame")
+				.filter(({ details }) => !details.includes("after"))
+				.map((fault) => this.fault(fault, of, { target }));
 		if (!f) return row("frame", "No frame", buttons);
 		const fate = run.fate(f, step),
 			what = html`<span class=${f.category}>${ENVELOPE}${breaks(f.id, /(?=Response)/)}</span><small>${run.label(
@@ -210,7 +209,9 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		return html`<span class="late"><label>after ${keyed(
 			f.id,
 			this.choice("after", "Arrives after", later, after, choose),
-		)}</label>${this.fault("reorder", f.id, { target: f.id })}</span>`;
+		)}</label>${faultsOn("frame")
+			.filter(({ details }) => details.includes("after"))
+			.map((fault) => this.fault(fault, f.id, { target: f.id }))}</span>`;
 	}
 	private nodeRow({ id, kind, label }: RunNode, state: State) {
 		const life = state.node[id] ?? "up",
@@ -220,7 +221,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		return row(
 			"nodes",
 			what,
-			NODE_BUTTONS[kind].map((action) => this.fault(action, label, { target: id })),
+			ofNode(kind).map((fault) => this.fault(fault, label, { target: id, usual: true })),
 		);
 	}
 	private linkRow() {
@@ -233,10 +234,10 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 					this.sides[i] ?? "",
 					(id) => (this.sides[i] = id),
 				),
-			button = (action: string) => this.fault(action, "the link", { target: "pair", label: action });
+			buttons = faultsOn("link").map((fault) => this.fault(fault, "the link", { target: "pair", label: fault.press }));
 		this.sides[0] ??= nodes[0]?.id ?? "";
 		this.sides[1] ??= nodes[1]?.id ?? "";
-		return row("network", "Link", [select("a", 0), " — ", select("b", 1), " ", button("cut"), button("heal")]);
+		return row("network", "Link", [select("a", 0), " — ", select("b", 1), " ", buttons]);
 	}
 	// Of a partition whose replicas may be elected: none without an election among the enabled actions.
 	private partitionRow(state: State, partition: string) {
@@ -245,17 +246,16 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		if (!(`elect ${partition} ${replicas[0]}` in (this.run.actions?.reasons ?? {}))) return "";
 		const election = (broker: string) => {
 			const detail = String(detailOf({ broker, unclean: !isr.includes(broker) }));
-			return this.fault("elect", `for ${partition}`, { target: partition, detail, label: `elect ${detail}` });
+			return faultsOn("leader").map((fault) =>
+				this.fault(fault, `for ${partition}`, { target: partition, detail, label: `${fault.press} ${detail}` }),
+			);
 		};
 		return row(
 			"storage",
 			html`<span class="partition">${breaks(partition)}</span><small>${
 				leader ? `led by ${this.run.label(leader)}` : "no leader"
 			}</small>`,
-			[
-				replicas.map(election),
-				["roll", "compact", "delete_segment"].map((action) => this.fault(action, partition, { target: partition })),
-			],
+			[replicas.map(election), faultsOn("log").map((fault) => this.fault(fault, partition, { target: partition }))],
 		);
 	}
 	private rules() {
@@ -297,28 +297,28 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 		if (action === "redo") return this.journey.get("can_redo") ? "" : "nothing has been undone";
 		if (action === "goto") return Number(target) === this.place ? "this run is shown already" : "";
 		if (action.startsWith("rule_")) return this.reasons?.why[target] ?? "";
-		if (!(action in WORDS)) return "";
+		if (!isFault(action)) return "";
 		const about = detailOf(this.detailsOf(action, detail));
 		return whyPress(this.run, this.step, action, this.targetOf(action, target), about);
 	}
 	override act(action: string, target: string, detail: string) {
 		if (action === "part") return this.turnTo(target);
-		if (!(action in WORDS) && !/^(rule_off|rule_on|goto)$/.test(action)) return false;
+		if (!isFault(action) && !/^(rule_off|rule_on|goto)$/.test(action)) return false;
 		this.ask(action, this.targetOf(action, target), this.detailsOf(action, detail));
 		return true;
 	}
 	// What a button is about besides its target.
-	private detailsOf(action: string, detail: string): Parameters<typeof detailOf>[0] {
-		if (action === "delay") return { delay_ms: this.ms.delay };
-		if (action === "advance") return { ms: this.ms.advance };
-		if (action === "reorder") return { after: this.after.id };
-		if (action === "crash") return detail ? { sent: true } : {};
-		const [broker, unclean] = detail.split(" ");
-		return action === "elect" ? { broker, unclean: !!unclean } : {};
+	private detailsOf(action: string, detail: string): Details {
+		const { number = [], details = [] } = faultOf(action) ?? {},
+			[broker, unclean] = detail.split(" ");
+		if (number.length) return { [number[0]]: this.typed[action] };
+		if (details.includes("after")) return { after: this.after.id };
+		if (details.includes("sent")) return detail ? { sent: true } : {};
+		return details.includes("broker") ? { broker, unclean: !!unclean } : {};
 	}
 	private targetOf(action: string, target: string) {
 		if (target === "pair") return this.sides.join("|");
-		return FRAME_FAULTS.includes(action) || action === "release" ? (this.frame?.id ?? "") : target;
+		return faultOf(action)?.on === "frame" ? (this.frame?.id ?? "") : target;
 	}
 	// Shows one part of a narrow panel.
 	private turnTo(part: string) {

@@ -1,12 +1,32 @@
 // Look up why a press would change nothing: the kernel has computed the reasons, and sends them with the payload.
 
+import { FAULT_WORDS } from "./fault_words";
 import type { Frame, RunEvent } from "./payload";
 import { isShown, upTo } from "./run";
 import type { Run, State } from "./types";
 
-export const FRAME_FAULTS = ["drop", "duplicate", "delay", "hold", "reorder"],
-	DELAY_MS = 1000,
-	ADVANCE_MS = 10000;
+// A fault, as its button knows it: see `FaultBase` in kafkalab/faults/fault.py. `number` is the name of the field that
+// a person types, and the number that is there before.
+export interface Fault {
+	press: string;
+	on: "frame" | "node" | "link" | "clock" | "cluster" | "leader" | "log";
+	label: string;
+	title: string;
+	details: string[];
+	number: [string, number] | [];
+	brokersOnly: boolean;
+	variants: Array<{ details: Details; label: string; title: string }>;
+}
+
+export const FAULTS = FAULT_WORDS as Fault[],
+	faultOf = (press: string) => FAULTS.find((fault) => fault.press === press),
+	isFault = (press: string) => !!faultOf(press),
+	faultsOn = (on: Fault["on"]) => FAULTS.filter((fault) => fault.on === on),
+	// The faults of a node of this kind: its own, and those of its links to all others.
+	ofNode = (kind: string) => [
+		...faultsOn("node").filter(({ brokersOnly }) => kind === "broker" || (kind === "client" && !brokersOnly)),
+		...faultsOn("link"),
+	];
 
 // The reason noted of a button up to a step: "" if it is enabled, undefined if nothing is noted.
 function noted(changes: Array<[number, string | null]> = [], step: number) {
@@ -45,16 +65,18 @@ const whySent = (run: Run, { kind, node }: RunEvent, target: string) =>
 
 // The details of a press as one value: a number, "b2 unclean", "sent".
 export interface Details {
-	delay_ms?: number;
-	ms?: number;
+	[milliseconds: string]: string | number | boolean | null | undefined;
 	after?: string;
 	broker?: string | undefined;
 	unclean?: boolean;
 	sent?: boolean;
 }
 
-export const detailOf = ({ delay_ms, ms = delay_ms, broker = "", unclean, sent }: Details) =>
-	ms ?? (sent ? "sent" : broker + (unclean ? " unclean" : ""));
+export const detailOf = (details: Details): string | number => {
+	const { broker = "", unclean, sent } = details,
+		number = Object.values(details).find((value) => typeof value === "number");
+	return (number as number | undefined) ?? (sent ? "sent" : broker + (unclean ? " unclean" : ""));
+};
 
 // The frames after which this one may arrive: those sent later that have to do with it.
 export function laterThan(run: Run, f: Frame) {

@@ -10,7 +10,7 @@ from kafkalab.explore.anomalies import OTHER, named
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import _decides, _spread, sequences_after
 from kafkalab.explore.experiment import Job, attempt
-from kafkalab.explore.fault_sequence import FAULTS_OF_KIND, KINDS, FaultSequence
+from kafkalab.explore.fault_sequence import KINDS, SEARCHED, FaultSequence
 from kafkalab.explore.lineage import absorbed_after, endings_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY, Moments, repeats_in
 from kafkalab.explore.programs import two_partition_transactions
@@ -62,7 +62,7 @@ def test_each_kind_has_faults_of_its_own(kind: str) -> None:
     found, _ = sequences_after(old, old.start, (kind,))
     assert found
     assert {one.kind for one in found} == {kind}
-    assert all(FAULTS_OF_KIND[kind] in {type(fault).__name__ for fault in one.faults} for one in found)
+    assert all(SEARCHED[kind] in map(type, one.faults) for one in found)
 
 
 def test_a_broker_without_the_others_is_tried_before_every_other_cut(run: Run) -> None:

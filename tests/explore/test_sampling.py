@@ -12,9 +12,10 @@ from kafkalab.explore.anomalies import named
 from kafkalab.explore.experiment import Job, run_to_end
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.programs import two_partition_transactions
-from kafkalab.explore.sampling import LEAST_MS, MOST_MS, Targets, anything
+from kafkalab.explore.sampling import Targets, anything
 from kafkalab.explore.search import explore
 from kafkalab.explore.small_programs import transaction_in_small
+from kafkalab.faults.durations import LEAST_MS, MOST_MS
 from kafkalab.faults.frame import Delay
 from kafkalab.faults.link import Cut
 from kafkalab.sim.scenario import Program, Scenario

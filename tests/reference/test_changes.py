@@ -35,7 +35,7 @@ def test_every_page_names_the_versions_that_are_recorded(root: Path) -> None:
     names = list(REFERENCES.values())
     of_kafka_4 = {path.name.partition("-")[0] for path in RECORDED.glob("4*.json")}
     assert of_kafka_4 == set(names)
-    said = (root / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    said = (root / "docs" / "like-kafka.md").read_text(encoding="utf-8").replace("\n", " ")
     assert f"Apache Kafka {' and '.join(names)}" in said
     for page in (PROTOCOL, Path("docs") / "compared.md"):
         assert all(name in (root / page).read_text(encoding="utf-8") for name in names), page

@@ -300,6 +300,6 @@ def test_the_archive_has_what_the_page_imports_and_is_the_same_twice() -> None:
     names = set(zipfile.ZipFile(BytesIO(data)).namelist())
     assert {"kafkalab/site/worker/session.py", "kafkalab/widgets/views/sequence.py", "traitlets/traitlets.py"} <= names
     parts = {name.split("/")[1] for name in names if name.startswith("kafkalab/")}
-    assert parts & {"spark", "wire", "cli", "live", "DESIGN.md"} == set()
-    assert [name for name in names if "exercise_1" in name or name.endswith(".js")] == []
+    assert parts & {"spark", "wire", "cli", "live"} == set()
+    assert [name for name in names if "exercise_1" in name or name.endswith((".js", "DECISIONS.md"))] == []
     assert data == archive()

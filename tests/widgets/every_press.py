@@ -23,13 +23,14 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
         yield "reorder", frame, {"after": random.choice(frames)}
     nodes = [n["id"] for n in payload["nodes"]]
     for node in nodes:
-        for action in ("crash", "restart", "pause", "resume", "cut", "heal"):
+        for action in ("crash", "restart", "pause", "resume", "cut", "heal", "throttle"):
             yield action, node, {}
         yield "crash", node, {"sent": True}
     for a in nodes:
         b = random.choice(nodes)
         yield "cut", f"{a}|{b}", {}
         yield "heal", f"{b}|{a}", {}
+        yield "throttle", f"{a}|{b}", {"frame_ms": random.choice([1, 500, 70_000])}
     yield "upgrade", "", {}
     yield "advance", "", {"ms": random.choice([1, 500, 70_000])}
     for partition in payload["partitions"]:

@@ -1,14 +1,22 @@
-"""Write the types of a payload in TypeScript, into pictures/src/payload.ts: `python -m tests.widgets.payload_types`."""
+"""Write the types of a payload and the words of faults in TypeScript: `python -m tests.widgets.payload_types`.
+
+They stand in pictures/src/payload.ts and fault_words.ts.
+"""
 
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from kafkalab.faults.node import of_brokers_only
+from kafkalab.faults.registry import FAULTS
 from kafkalab.widgets.payload import types
 
 TARGET = Path(__file__).parents[2] / "pictures" / "src" / "payload.ts"
+FAULTS_TARGET = TARGET.with_name("fault_words.ts")
+FAULTS_HEAD = "// The buttons of the faults and their words: those of kafkalab/faults, written by payload_types.py."
 NAMES = {"int": "number", "str": "string", "bool": "boolean"}
 HEAD = "// The types of a payload, unpacked: those of kafkalab/widgets/payload/types.py, written by payload_types.py."
 
@@ -71,5 +79,20 @@ def typescript() -> str:
     return "\n".join([HEAD + "\n", *declarations(source.body)])
 
 
+def faults_in_typescript() -> str:
+    """Return the buttons of all faults in TypeScript."""
+    rows = [
+        {
+            "press": kind.press, "on": kind.target_kind, "label": kind.words.label, "title": kind.words.title,
+            "details": list(kind.details), "number": list(kind.number or ()), "brokersOnly": of_brokers_only(kind),
+            "variants": [{**one._asdict(), "details": dict(one.details)} for one in kind.variants],
+        }
+        for kind in FAULTS
+    ]  # fmt: skip
+    text = json.dumps(rows, indent="\t", ensure_ascii=False)
+    return f"{FAULTS_HEAD}\n// biome-ignore-all format: it is written as JSON\nexport const FAULT_WORDS = {text};\n"
+
+
 if __name__ == "__main__":
     TARGET.write_text(typescript(), encoding="utf-8")
+    FAULTS_TARGET.write_text(faults_in_typescript(), encoding="utf-8")

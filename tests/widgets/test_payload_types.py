@@ -13,7 +13,7 @@ from kafkalab import lab00, lab03
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.futures import payload_with_actions, run_watched
 from kafkalab.widgets.payload.types import Op, Payload
-from tests.widgets.payload_types import TARGET, typescript
+from tests.widgets.payload_types import FAULTS_TARGET, TARGET, faults_in_typescript, typescript
 
 DATA = Path(__file__).parents[2] / "data"
 SIXTH = sorted(DATA.glob("*/*.klab"))[::6]
@@ -87,4 +87,6 @@ def test_a_value_of_another_type_is_told(value: Any, kind: Any, told: str) -> No
 
 
 def test_the_typescript_is_that_of_the_types() -> None:
-    assert TARGET.read_text(encoding="utf-8") == typescript(), "python -m tests.widgets.payload_types writes it anew"
+    hint = "python -m tests.widgets.payload_types writes it anew"
+    assert TARGET.read_text(encoding="utf-8") == typescript(), hint
+    assert FAULTS_TARGET.read_text(encoding="utf-8") == faults_in_typescript(), hint

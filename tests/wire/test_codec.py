@@ -50,10 +50,11 @@ def asked(api: str, version: int, body: Any) -> Any:
     return read_request(data[4:], NAMES)
 
 
-def test_the_readme_says_how_much_is_offered(root: Path) -> None:
+def test_the_page_says_how_much_is_offered(root: Path) -> None:
     offered = special.OFFERED[USUAL].values()
     said = f"{len(offered)} APIs in {sum(map(len, offered))} versions"
-    assert said in (root / "README.md").read_text(encoding="utf-8"), f"README.md, bytes on the wire: it is {said} now"
+    page = root / "docs" / "like-kafka.md"
+    assert said in page.read_text(encoding="utf-8"), f"{page}, bytes on the wire: it is {said} now"
 
 
 @pytest.mark.parametrize("api", OFFERED)

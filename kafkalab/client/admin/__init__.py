@@ -1,1 +1,4 @@
-"""The admin client (Kafka: `Admin`)."""
+"""The admin client (Kafka: `Admin`).
+
+Start at `admin.py`, then `descriptions.py`.
+"""

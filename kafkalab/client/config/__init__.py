@@ -1,1 +1,4 @@
-"""Client settings: names, defaults by version, checks and Kafka's messages."""
+"""Client settings: names, defaults by version, checks and Kafka's messages.
+
+Start at `config_def.py`, then `config.py`.
+"""

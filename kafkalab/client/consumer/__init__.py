@@ -1,1 +1,4 @@
-"""The consumer: subscription, fetching, group membership, committed offsets."""
+"""The consumer: subscription, fetching, group membership, committed offsets.
+
+Start at `consumer.py`, then `fetcher.py`, then `group_member.py`.
+"""

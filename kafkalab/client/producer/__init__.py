@@ -1,1 +1,4 @@
-"""The producer: accumulator, sender, batches."""
+"""The producer: accumulator, sender, batches.
+
+Start at `producer.py`, then `accumulator.py`, then `sender.py`.
+"""

@@ -1,1 +1,4 @@
-"""The book: every lab as an article whose pictures step in the page. Start reading at `build`."""
+"""The book: every lab as an article whose pictures step in the page.
+
+Start at `build.py`, then `notebooks.py`.
+"""

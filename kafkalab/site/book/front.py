@@ -19,6 +19,7 @@ NAVIGATION = {
         "docs/rules": "Rules",
         "docs/bugs": "Bugs",
         "docs/protocol": "What Kafka does",
+        "docs/like-kafka": "What is like Kafka",
         "docs/profiles": "Older versions",
         "docs/changes": "New in Kafka",
         "docs/old-articles": "Old articles",

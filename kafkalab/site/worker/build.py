@@ -23,11 +23,11 @@ ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = (
-    "DESIGN.md", "cli/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/", "reference/",
-    "site/book/", "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
+    "cli/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/", "reference/", "site/book/",
+    "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
 )  # fmt: skip
-EXERCISE = re.compile(r"exercise_\d+\.py")
-"""The parts of kafkalab that the page never imports."""
+LEFT_OUT_NAMES = re.compile(r"exercise_\d+\.py|DECISIONS\.md")
+"""The parts of kafkalab that the page never imports, by the beginning of their path and by their name."""
 CODE = (".py", ".svg", ".json", ".md")
 
 
@@ -74,7 +74,7 @@ def archive() -> bytes:
 def _files() -> Iterator[tuple[str, Path]]:
     for path in PACKAGE.rglob("*"):
         name = path.relative_to(PACKAGE).as_posix()
-        if path.suffix in CODE and not name.startswith(LEFT_OUT) and not EXERCISE.fullmatch(path.name):
+        if path.suffix in CODE and not name.startswith(LEFT_OUT) and not LEFT_OUT_NAMES.fullmatch(path.name):
             yield f"kafkalab/{name}", path
     found = find_spec("traitlets")
     assert found is not None, "traitlets is installed with kafkalab"

@@ -1,1 +1,4 @@
-"""All audits of histories: by the pure checks, or by passes in the workers; start at `audit.audit`."""
+"""All audits of histories: by the pure checks, or by passes in the workers.
+
+Start at `audit.py`, then `check_tasks.py`.
+"""

@@ -1,1 +1,4 @@
-"""The client pass: audits of what one client's transactions did on several keys; start at `client_pass.client_pass`."""
+"""The client pass: audits of what one client's transactions did on several keys.
+
+Start at `client_pass.py`, then `split.py`.
+"""

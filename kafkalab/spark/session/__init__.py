@@ -1,1 +1,4 @@
-"""The Spark session, the Java that it needs, and its errors in one line."""
+"""The Spark session, the Java that it needs, and its errors in one line.
+
+Start at `session.py`, then `java.py`.
+"""

@@ -1,1 +1,4 @@
-"""Simulated runs as a Spark data source."""
+"""Simulated runs as a Spark data source.
+
+Start at `source.py`, then `runs.py`.
+"""

@@ -1,1 +1,4 @@
-"""Histories as Parquet files and as DataFrames."""
+"""Histories as Parquet files and as DataFrames.
+
+Start at `history_files.py`, then `places.py`.
+"""

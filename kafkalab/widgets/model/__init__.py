@@ -1,1 +1,4 @@
-"""The model behind the views: a tree of runs, a cursor, and what can be pressed."""
+"""The model behind the views: a tree of runs, a cursor, and what can be pressed.
+
+Start at `journey.py`, then `forks.py`, then `presses.py`.
+"""

@@ -9,8 +9,9 @@ from typing import Any
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault, why_no_fault
 from kafkalab.faults.frame import Release
 from kafkalab.faults.link import LinkFault
+from kafkalab.faults.node import of_brokers_only
 from kafkalab.faults.partition import ElectLeader
-from kafkalab.faults.registry import FAULTS, faults_on, nodes_that_fail, possible_faults_on
+from kafkalab.faults.registry import FAULTS, faults_on, possible_faults_on
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import topic_of
 from kafkalab.run.run import Notes, Run, Simulator
@@ -98,8 +99,10 @@ class Watch:
         if seen == self._seen and not (self._is_struck(cluster) or planned):
             return
         self._seen = seen
-        for node in nodes_that_fail(cluster):
-            self._note_all(step, {f: f.why_not(cluster) for f in (k.of_press(node, {}, ()) for k in faults_on("node"))})
+        for node in dict.fromkeys([*cluster.nodes, *cluster.scenario.nodes]):
+            kinds = [k for k in faults_on("node") if node in cluster.nodes or of_brokers_only(k)]
+            if node != "controller":
+                self._note_all(step, {f: f.why_not(cluster) for f in (k.of_press(node, {}, ()) for k in kinds)})
         self._note_connections(cluster, step)
         for frame in dict.fromkeys([*self._kept, *kept]):
             self._note(step, f"release {frame}", Release(frame).why_not(cluster).replace(frame, "{}"))

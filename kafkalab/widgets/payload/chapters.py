@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import Any
 
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.registry import TYPES
 from kafkalab.widgets.payload.text import Payload
 
 CALLS = {
@@ -38,21 +40,6 @@ OF_A_TRANSACTION = ("AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "TxnOffs
 FENCED = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID", "STALE_MEMBER_EPOCH")
 NEW_MEMBER = "MEMBER_ID_REQUIRED"
 """The error that every new member of a group gets first: nothing out of the ordinary."""
-FAULTS = {
-    "Drop": "is lost",
-    "Duplicate": "arrives twice",
-    "Delay": "is delayed",
-    "Hold": "is held",
-    "Release": "is released",
-    "Reorder": "is overtaken",
-    "Pause": "pauses",
-    "Resume": "resumes",
-    "Cut": "network cut",
-    "Heal": "network healed",
-    "AdvanceClock": "clocks jump",
-}
-"""The title of the chapter that a fault begins; any other fault has its own name there."""
-OF_EVERY_NODE = ("AdvanceClock",)
 
 
 def chapters_of(payload: Payload) -> list[dict[str, Any]]:
@@ -158,7 +145,7 @@ class Chapters:
             case "fault":
                 return self._fault(event), ""
             case "crash" | "recover":
-                return f"{self.labels[node]} {'crashes' if kind == 'crash' else 'restarts'}", ""
+                return (Crash if kind == "crash" else Restart).words.chapter.format(node=self.labels[node]), ""
             case "timer":
                 return "time-out", ""
             case "complete" if name == "program":
@@ -198,12 +185,9 @@ class Chapters:
         return "", ""
 
     def _fault(self, event: dict[str, Any]) -> str:
-        frame, name = self.payload["frames"].get(event["frame"]), event["name"]
-        told = FAULTS.get(name, name.lower())
-        if frame:
-            return f"the {'answer' if frame['kind'] == 'response' else 'request'} {told}"
-        who = self.labels.get(event["node"], "") if name not in OF_EVERY_NODE else ""
-        return f"{who} {told}".lstrip()
+        what = "answer" if event["frame"].partition("#")[0].endswith("Response") else "request"
+        title = TYPES[event["name"]].words.chapter
+        return title.format(node=self.labels.get(event["node"], ""), what=what).lstrip()
 
 
 def _response(frame: dict[str, Any], clients: list[str]) -> tuple[str, str]:

@@ -4,27 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kafkalab.faults.registry import TYPES
 from kafkalab.trace import Event
 
 Label = Callable[[str], str]
-FAULTS = {
-    "Drop": "{frame} is lost on its way.",
-    "Duplicate": "{frame} will arrive twice.",
-    "Delay": "{frame} is held back.",
-    "Pause": "{node} stops for a while; what arrives waits.",
-    "Resume": "{node} goes on.",
-    "Cut": "No frame gets through between {pairs}.",
-    "Heal": "Frames fly again: {pairs}.",
-    "AdvanceClock": "All clocks jump forward by {ms} ms.",
-    "Upgrade": "The cluster's transaction.version rises to {level}.",
-    "ElectLeader": "The controller elects {broker} as leader of {partition}.",
-    "Compact": "{partition} is compacted.",
-    "DeleteSegment": "{node} deletes segment {base_offset} of {partition}.",
-    "Roll": "A new segment of {partition} begins.",
-    "Hold": "{frame} is kept on its way.",
-    "Release": "{frame} is let go.",
-    "Reorder": "{frame} will be overtaken.",
-}
 STATES = {
     "compacted": "{node} has cleaned {partition} up to offset {end}: {records_removed} records are gone, "
     "{batches_removed} batches.",
@@ -44,7 +27,7 @@ def sentence_of(event: Event, label: Label) -> str:
 
     `label` gives the name of a node.
     """
-    template = (FAULTS if event.kind == "fault" else STATES).get(event.name, "")
+    template = TYPES[event.name].words.event if event.kind == "fault" else STATES.get(event.name, "")
     if not template:
         return ""
     words = {**event.data, "node": label(event.node), "frame": event.frame}

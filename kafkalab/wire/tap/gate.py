@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from kafkalab.faults.fault import FrameFault
 from kafkalab.faults.frame import Delay, Drop, Hold, Release
+from kafkalab.faults.registry import fault_of_words
 from kafkalab.limits import quoted, whole_number
 from kafkalab.trace import Frame
-from kafkalab.wire.fault_words import frame_fault
 from kafkalab.wire.tap.frames import is_api
 from kafkalab.wire.tap.session import Exchange, Session
 
@@ -22,7 +22,9 @@ def fault_of(text: str) -> FrameFault:
     api, _, number = text.partition(":")[2].partition(":")[0].partition("#")
     is_named = is_api(api.removesuffix("Response")) and whole_number(number) >= 1
     examples = "Drop:EndTxnResponse#1, Hold:EndTxn#1 or Delay:Produce#1:500"
-    return frame_fault(text, (Drop, Hold, Delay) if is_named else (), examples)
+    fault = fault_of_words(text, (Drop, Hold, Delay) if is_named else (), examples)
+    assert isinstance(fault, FrameFault)
+    return fault
 
 
 @dataclass(slots=True)

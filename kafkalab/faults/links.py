@@ -1,4 +1,4 @@
-"""The links between nodes: network partitions, and frames that are held until they are released."""
+"""The links between nodes: network partitions, slow links, and frames that are held until they are released."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class Links:
     def __init__(self, arrive: Callable[[Frame], None]) -> None:
         self.arrive = arrive
         self.cuts: dict[tuple[str, str], bool] = {}
+        self.slow: dict[tuple[str, str], int] = {}  # link -> the milliseconds that it takes for each frame
         self._held: dict[str, Frame] = {}
         self.followers: dict[str, list[str]] = {}  # frame -> those that shall arrive after it
 
@@ -28,10 +29,20 @@ class Links:
         self.cuts[a, b] = self.cuts[b, a] = True
         return new
 
+    def throttle(self, a: str, b: str, frame_ms: int) -> bool:
+        """Let the link carry one frame in `frame_ms`, each way; return False if it is slow already."""
+        if (a, b) in self.slow:
+            return False
+        self.slow[a, b] = self.slow[b, a] = frame_ms
+        return True
+
     def heal(self, a: str, b: str) -> bool:
-        """Heal the link both ways; return whether it was cut before."""
-        self.cuts.pop((b, a), None)
-        return self.cuts.pop((a, b), False)
+        """Heal the link both ways; return whether it was cut or slow before."""
+        was = [(a, b) in links for links in (self.cuts, self.slow)]
+        for link in ((a, b), (b, a)):
+            self.cuts.pop(link, None)
+            self.slow.pop(link, None)
+        return any(was)
 
     # held frames
 

@@ -1,0 +1,224 @@
+// The buttons of the faults and their words: those of kafkalab/faults, written by payload_types.py.
+// biome-ignore-all format: it is written as JSON
+export const FAULT_WORDS = [
+	{
+		"press": "drop",
+		"on": "frame",
+		"label": "× drop",
+		"title": "The frame is lost on its way",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "duplicate",
+		"on": "frame",
+		"label": "×2 duplicate",
+		"title": "The frame arrives twice",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "delay",
+		"on": "frame",
+		"label": "delay",
+		"title": "The frame arrives later, and is overtaken",
+		"details": [
+			"delay_ms"
+		],
+		"number": [
+			"delay_ms",
+			1000
+		],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "hold",
+		"on": "frame",
+		"label": "hold",
+		"title": "The frame stays on its way until it is released",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "release",
+		"on": "frame",
+		"label": "release",
+		"title": "The held frame arrives now",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "reorder",
+		"on": "frame",
+		"label": "reorder",
+		"title": "The frame arrives right after another one",
+		"details": [
+			"after"
+		],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "crash",
+		"on": "node",
+		"label": "crash",
+		"title": "The process ends; a broker's logs stay. The frame that is being sent never leaves",
+		"details": [
+			"sent"
+		],
+		"number": [],
+		"brokersOnly": false,
+		"variants": [
+			{
+				"details": {
+					"sent": true
+				},
+				"label": "crash after sending",
+				"title": "The process ends; the frame that it has just sent arrives"
+			}
+		]
+	},
+	{
+		"press": "restart",
+		"on": "node",
+		"label": "restart",
+		"title": "The broker starts again, with its logs",
+		"details": [],
+		"number": [],
+		"brokersOnly": true,
+		"variants": []
+	},
+	{
+		"press": "pause",
+		"on": "node",
+		"label": "pause",
+		"title": "It stops doing anything; what arrives waits",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "resume",
+		"on": "node",
+		"label": "resume",
+		"title": "It goes on, first with all that has waited",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "cut",
+		"on": "link",
+		"label": "isolate",
+		"title": "No frame gets from here to any other node or back",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "heal",
+		"on": "link",
+		"label": "rejoin",
+		"title": "Frames fly to and from here again",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "throttle",
+		"on": "link",
+		"label": "slow down",
+		"title": "Its links carry frames one by one, each way",
+		"details": [
+			"frame_ms"
+		],
+		"number": [
+			"frame_ms",
+			500
+		],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "advance",
+		"on": "clock",
+		"label": "advance",
+		"title": "All clocks jump forward",
+		"details": [
+			"ms"
+		],
+		"number": [
+			"ms",
+			10000
+		],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "upgrade",
+		"on": "cluster",
+		"label": "transaction.version 2",
+		"title": "The feature rises; a producer follows with its next transaction",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "elect",
+		"on": "leader",
+		"label": "elect",
+		"title": "The controller makes it the leader",
+		"details": [
+			"broker",
+			"unclean"
+		],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "roll",
+		"on": "log",
+		"label": "roll",
+		"title": "A new segment begins",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "compact",
+		"on": "log",
+		"label": "compact",
+		"title": "Each replica begins a new segment and cleans what is before it",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "delete_segment",
+		"on": "log",
+		"label": "delete segment",
+		"title": "The leader deletes its oldest segment",
+		"details": [],
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	}
+];
