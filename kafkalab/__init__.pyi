@@ -17,10 +17,10 @@ from kafkalab.course.lab07.scenario import (
     ended_at as ended_at,
     idle_for as idle_for,
     lab07 as lab07,
+    find_first_error as find_first_error,
     lost_request as lost_request,
     ninety_seconds as ninety_seconds,
     shelf as shelf,
-    told as told,
     told_at as told_at,
 )
 from kafkalab.course.lab08.scenario import (
@@ -73,6 +73,7 @@ from kafkalab.faults.frame import *  # noqa: F403
 from kafkalab.faults.link import *  # noqa: F403
 from kafkalab.faults.node import *  # noqa: F403
 from kafkalab.faults.partition import *  # noqa: F403
+from kafkalab.faults.storage import *  # noqa: F403
 from kafkalab.sim.scenario import Program as Program, Scenario as Scenario, program as program
 from kafkalab.widgets.model.journey import Journey as Journey
 from kafkalab.widgets.views.client_view import ClientView as ClientView

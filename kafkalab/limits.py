@@ -26,7 +26,7 @@ class Limit(NamedTuple):
     def check(self, count: int, where: str) -> None:
         """Raise ValueError, which names `where` and the limit, for a larger number."""
         if count > self.most:
-            raise ValueError(truncated(f"{where} has {number(count)} {self.of}; the limit is {self.most:,}"))
+            raise ValueError(truncate(f"{where} has {number(count)} {self.of}; the limit is {self.most:,}"))
 
 
 FILE = Limit(1_000_000, "bytes")
@@ -61,7 +61,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = QUOTE - 2
 _SHORT.maxlevel = 4
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """Return `repr(value)`, at most QUOTE characters of it, also of a value that is deep, huge or has no `repr`."""
     try:
         text = _SHORT.repr(value)
@@ -75,7 +75,7 @@ def number(count: int) -> str:
     return f"{count:,}" if abs(count) < 10**24 else "far too many"
 
 
-def listed(names: Iterable[object], separator: str = ", ") -> str:
+def list_names(names: Iterable[object], separator: str = ", ") -> str:
     """Return the names with commas between, as many as fit into NAMES characters, and how many are left out."""
     texts = [str(name) for name in names]
     shown, length = 0, 0
@@ -85,7 +85,7 @@ def listed(names: Iterable[object], separator: str = ", ") -> str:
             break
         shown += 1
     more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
-    return truncated(separator.join(texts[:shown]), NAMES) + more
+    return truncate(separator.join(texts[:shown]), NAMES) + more
 
 
 def whole_number(text: str) -> int:
@@ -95,7 +95,7 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def truncated(text: object, most: int = MESSAGE) -> str:
+def truncate(text: object, most: int = MESSAGE) -> str:
     """Return the first line of a message, at most `most` characters of it."""
     line = str(text).partition("\n")[0]
     return line if len(line) <= most else line[: most - 1] + "…"
@@ -111,5 +111,5 @@ def place_of(address: str) -> tuple[str, int]:
     """`place_of("localhost:9092") == ("localhost", 9092)`. ValueError for anything else."""
     host, _, port = address.rpartition(":")
     if not host or not 0 < whole_number(port) <= 65_535:
-        raise ValueError(f"an address is HOST:PORT, not {quoted(address)}")
+        raise ValueError(f"an address is HOST:PORT, not {quote(address)}")
     return host.strip("[]"), whole_number(port)

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from kafkalab.limits import FILE, ITEMS, NESTING, NUMBER, TEXT, Limit, quoted, truncated
+from kafkalab.limits import FILE, ITEMS, NESTING, NUMBER, TEXT, Limit, quote, truncate
 
 CAPTURE = "capture.json"
 """The file beside the tables of a capture that says how far it is."""
@@ -25,7 +25,7 @@ def open_regular(path: str | Path) -> Iterator[BinaryIO]:
 
     Opening a pipe does not wait for its writer.
     """
-    name = quoted(str(path))
+    name = quote(str(path))
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except ValueError:
@@ -47,7 +47,7 @@ def file_bytes(path: str | Path, limit: Limit = FILE) -> bytes:
     """Return the content of a regular file. ValueError and OSError as of `open_regular`, and for a larger file."""
     with open_regular(path) as file:
         content = file.read(limit.most + 1)
-    limit.check(len(content), f"the file {quoted(str(path))}")
+    limit.check(len(content), f"the file {quote(str(path))}")
     return content
 
 
@@ -60,7 +60,7 @@ def file_text(path: str | Path, limit: Limit = FILE, errors: str = "strict") -> 
     try:
         return content.decode("utf-8", errors)
     except UnicodeDecodeError:
-        raise ValueError(f"{quoted(str(path))} is no text in UTF-8") from None
+        raise ValueError(f"{quote(str(path))} is no text in UTF-8") from None
 
 
 def json_file(path: str | Path, limit: Limit = FILE) -> Any:
@@ -88,18 +88,18 @@ def json_lines(path: str | Path, limit: Limit, may_be_cut_off: bool = False) -> 
     with open_regular(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(limit.most + 1), b""), 1):
             seen += len(line)
-            limit.check(seen, f"the file {quoted(name)}")
+            limit.check(seen, f"the file {quote(name)}")
             try:
                 data = json.loads(line)
             except RecursionError:
                 why = f"has too many {NESTING.of}; the file is damaged"
-                raise ValueError(truncated(f"{name}: line {number} {why}")) from None
+                raise ValueError(truncate(f"{name}: line {number} {why}")) from None
             except ValueError as error:
                 if may_be_cut_off and not line.endswith(b"\n"):
                     return
                 reason = "no UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "msg", "a huge number")
                 why = f"is not JSON ({reason}); the file is damaged or cut off"
-                raise ValueError(truncated(f"{name}: line {number} {why}")) from None
+                raise ValueError(truncate(f"{name}: line {number} {why}")) from None
             yield number, data
 
 
@@ -134,11 +134,11 @@ def check_plain(data: Any, where: str) -> None:
         if isinstance(value, str):
             TEXT.check(len(value), where)
             if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-                raise ValueError(f"{where} has the text {quoted(value)}: half of a surrogate pair is no character")
+                raise ValueError(f"{where} has the text {quote(value)}: half of a surrogate pair is no character")
         elif isinstance(value, float) and not isfinite(value):
             raise ValueError(f"{where} has a number that is too large")
         elif isinstance(value, int) and abs(value) > NUMBER.most:
-            raise ValueError(f"{where} has the number {quoted(value)}; the limit is {NUMBER.most:,}")
+            raise ValueError(f"{where} has the number {quote(value)}; the limit is {NUMBER.most:,}")
         elif isinstance(value, dict | list | tuple):
             NESTING.check(level, where)
             ITEMS.check(items + len(waiting) + len(value), where)

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafkalab.limits import FILE_OF_A_HISTORY, quoted
+from kafkalab.limits import FILE_OF_A_HISTORY, quote
 from kafkalab.protocol.errors import Error
 from kafkalab.saved_data import file_text, json_lines
 
@@ -212,10 +212,10 @@ def load_trace(path: str | Path) -> SavedTrace:
     if not rows or rows[0].get("format") != FORMAT:
         raise ValueError(f"{path} is not a trace that kafkalab saved")
     if rows[0].get("version") != VERSION:
-        version = quoted(rows[0].get("version"))
+        version = quote(rows[0].get("version"))
         raise ValueError(f"{path} is a trace of version {version}; this kafkalab reads {VERSION}")
     if len(events) != rows[0].get("steps"):
-        said = quoted(rows[0].get("steps"))
+        said = quote(rows[0].get("steps"))
         raise ValueError(f"{path} holds {len(events)} events of {said}; the file is cut off")
     sha = hashlib.sha256()
     for line in file_text(path, FILE_OF_A_HISTORY).splitlines():

@@ -15,7 +15,7 @@ import pytest
 
 from kafkalab.grading.builder import FIGURE
 from tests.cells import WATCHED, Cell, describe, watching
-from tests.programs_found import PROGRAMS, found, give_up
+from tests.programs_found import PROGRAMS, find_program, give_up
 from tests.subjects import subjects, word_of
 
 SEEN = pytest.StashKey[dict[str, dict[Cell, int]]]()
@@ -142,7 +142,7 @@ def program() -> Callable[[str], str]:
     """
 
     def find(need: str) -> str:
-        path = found(need)
+        path = find_program(need)
         if path is None:
             give_up(f"no {PROGRAMS[need][0]} on the PATH", need)
         return path

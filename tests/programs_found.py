@@ -20,7 +20,7 @@ PROGRAMS = {
 """By need, the best first: Chromium's headless shell takes a quarter less time than the browser itself."""
 
 
-def found(need: str) -> str | None:
+def find_program(need: str) -> str | None:
     """Return the path of the first program that meets the need, None where there is none."""
     return next(filter(None, map(shutil.which, PROGRAMS[need])), None)
 

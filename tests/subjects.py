@@ -36,7 +36,7 @@ def _home(value: object) -> str:
 
 
 @cache
-def _used(functions: frozenset[FunctionType]) -> frozenset[str]:
+def _find_used(functions: frozenset[FunctionType]) -> frozenset[str]:
     """Return the names of the package that these functions use, or functions and methods of `tests` that they call."""
     found: set[str] = set()
     looked_up: set[str] = set()
@@ -61,4 +61,4 @@ def subjects(item: pytest.Function) -> frozenset[str]:
     """Return the names of the package that a test and its fixtures use, also through functions of `tests`."""
     fixtures = [fixture.func for name in item._fixtureinfo.name2fixturedefs.values() for fixture in name]
     own = {f for f in (item.function, *fixtures) if isinstance(f, FunctionType) and _home(f) == OWN}
-    return _used(frozenset(own))
+    return _find_used(frozenset(own))

@@ -20,6 +20,25 @@ DECISION = re.compile(r".*[^.] \(\d{4}-\d\d-\d\d\)")
 START = re.compile(r"^Start at (`.+)\.$", re.M)
 LAB = re.compile(r"lab\d\d")
 NAMELESS = {"utils", "helpers", "manager", "base"}
+PARTICIPLE = re.compile(
+    r"_*((?!(embed|feed|need|seed|shed|speed|weed)$)[a-z]+ed|begun|bought|bound|broken|brought|built|caught|chosen|dealt|"
+    r"done|drawn|driven|fallen|felt|flown|forgotten|found|frozen|given|gone|got|grown|heard|held|hidden|kept|known|laid|"
+    r"led|left|lent|lost|made|meant|met|paid|said|seen|sent|shaken|shown|spent|spoken|stood|struck|stuck|taken|taught|"
+    r"thought|thrown|told|torn|understood|won|worn|written)"
+)
+"""A name that is a participle and nothing else: it says neither what is done nor what is returned."""
+PARTICIPLES = {
+    "kafkalab/client/consumer/consumer.py": {"committed", "paused"},  # as in Java's client
+    "kafkalab/course/lab09/for_real.py": {"torn"},  # a cell of lab 9 prints it
+    "kafkalab/course/lab12/topic_sink.py": {"delivered"},  # a cell of lab 12 imports it
+    "kafkalab/spark/storage/frames.py": {"simulated"},  # a constructor, in cells of lab 12
+    "tests/wire/clients/aio_client.py": {"assigned", "committed"},  # as in the clients' libraries
+    "tests/wire/clients/application.py": {"assigned"},
+    "tests/wire/clients/python_clients.py": {"assigned", "committed"},
+    "tests/wire/clients/script.py": {"assigned", "committed"},
+    "tests/wire/clients/told.py": {"assigned", "committed"},
+}
+"""The functions that keep such a name."""
 SCRIPTS = {".css", ".js", ".mjs", ".ts"}
 TEXT = {"", ".cfg", ".html", ".ipynb", ".json", ".jsonl", ".md", ".py", ".svg", ".toml", ".txt", ".yml"} | SCRIPTS
 SKIPPED_FOLDERS = re.compile(r"^(\.(?!ci$).*|build|__pycache__|.*\.egg-info|built|node_modules)$")
@@ -55,6 +74,13 @@ def long_functions(text: str) -> list[str]:
     return [f"{name}: {lines} lines" for name, lines in lengths if lines > FUNCTION_LINES]
 
 
+def participles(text: str) -> set[str]:
+    """Return the functions and methods whose whole name is a participle; properties and fixtures may have one."""
+    functions = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    found = (n for n in functions if PARTICIPLE.fullmatch(n.name))
+    return {n.name for n in found if not re.search("property|fixture|setter", "".join(map(ast.dump, n.decorator_list)))}
+
+
 def left_over(text: str) -> list[str]:
     """Return what should not be handed on: marks of unfinished work, one machine's paths, registries."""
     return [found.group() for pattern in (LEFT_OVER, MACHINE_PATH, REGISTRY) for found in pattern.finditer(text)]
@@ -77,6 +103,29 @@ def test_every_package_says_where_to_start_reading(root: Path) -> None:
 
 def test_no_file_has_a_name_that_says_nothing(root: Path) -> None:
     assert [str(f.relative_to(root)) for f in files(root) if f.stem in NAMELESS] == []
+
+
+@pytest.mark.parametrize("folder", ["kafkalab", "tests"])
+def test_functions_are_named_by_verbs(root: Path, folder: str) -> None:
+    found = {f.relative_to(root).as_posix(): participles(f.read_text()) for f in sorted((root / folder).rglob("*.py"))}
+    kept = {path: names for path, names in PARTICIPLES.items() if path.startswith(folder)}
+    assert {path: names for path, names in found.items() if names} == kept
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("def shown(): ...", True),
+        ("async def _locked(): ...", True),
+        ("class A:\n    def sent(self): ...", True),
+        ("def f():\n    def seen(): ...", True),
+        ("class A:\n    @property\n    def closed(self): ...", False),
+        ("def feed(): ...", False),
+        ("def shown_first(): ...", False),
+    ],
+)
+def test_a_participle_is_seen(line: str, is_one: bool) -> None:
+    assert bool(participles(line)) is is_one
 
 
 def test_files_and_functions_are_short(root: Path) -> None:

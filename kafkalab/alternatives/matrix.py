@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from kafkalab.alternatives.presses import MODELS, Transfer, crashed_at, pressed, run
+from kafkalab.alternatives.presses import MODELS, Transfer, crashed_at, run, run_shared_press
 from kafkalab.alternatives.world import Entry
 
 COLUMNS = ("decided by", "blocks", "survivors finish", "undo")
@@ -90,7 +90,7 @@ def _at(done: Transfer, moment: str) -> int:
 
 
 def _blocks(model: str, seed: int) -> Cell:
-    done = pressed(model, "coordinator", seed=seed)
+    done = run_shared_press(model, "coordinator", seed=seed)
     last = len(done.trace.events) - 1
     if done.waiting:
         first = next(e.step for e in done.trace.events if (e.kind, e.name) == ("state", "in doubt"))
@@ -101,7 +101,7 @@ def _blocks(model: str, seed: int) -> Cell:
 
 
 def _finish(model: str, seed: int) -> Cell:
-    done = pressed(model, "coordinator and participant", seed=seed)
+    done = run_shared_press(model, "coordinator and participant", seed=seed)
     last = len(done.trace.events) - 1
     states = [state for state in done.parts.values() if state != "down"]
     if not states:
@@ -116,7 +116,7 @@ def _undo(model: str, seed: int) -> Cell:
     if model == "atomic broadcast":
         done = run(model, (("coordinator", "asked"),), again=True, seed=seed)
     else:
-        done = pressed(model, "abort", seed=seed)
+        done = run_shared_press(model, "abort", seed=seed)
     for e in done.trace.events:
         if e.kind == "truncate" and done.world is not None:
             return Cell("the tail", done, e.step, f"{e.node} discards the end of its log.")

@@ -40,7 +40,7 @@ class Snapshot:
     own: int = 0
 
 
-def seen(xid: int, snapshot: Snapshot, commit_log: Mapping[int, str]) -> bool:
+def is_seen(xid: int, snapshot: Snapshot, commit_log: Mapping[int, str]) -> bool:
     """Return True if this transaction counts for the snapshot: it is its own, or had committed by then."""
     if xid == snapshot.own and xid:
         return True
@@ -49,9 +49,9 @@ def seen(xid: int, snapshot: Snapshot, commit_log: Mapping[int, str]) -> bool:
 
 def visible(version: Version, snapshot: Snapshot, commit_log: Mapping[int, str]) -> bool:
     """Return True if the snapshot sees this version: it sees who made it, and nobody who has replaced it."""
-    if not seen(version.xmin, snapshot, commit_log):
+    if not is_seen(version.xmin, snapshot, commit_log):
         return False
-    return version.xmax == 0 or not seen(version.xmax, snapshot, commit_log)
+    return version.xmax == 0 or not is_seen(version.xmax, snapshot, commit_log)
 
 
 class Server(Process):

@@ -193,35 +193,35 @@ def _zab_part(world: World, name: str) -> str:
 Find = Callable[[Event], bool]
 
 
-def _appended(node: str, kind: str) -> Find:
-    def found(e: Event) -> bool:
+def _match_append(node: str, kind: str) -> Find:
+    def matches(e: Event) -> bool:
         return e.kind == "append" and e.node.startswith(node) and isinstance(e.data, Entry) and e.data.kind == kind
 
-    return found
+    return matches
 
 
-def _received(node: str, name: str) -> Find:
+def _match_receive(node: str, name: str) -> Find:
     return lambda e: (e.kind, e.name) == ("receive", name) and e.node.startswith(node)
 
 
 FINDERS: dict[str, dict[str, tuple[Find, int]]] = {
     "two-phase commit": {
-        "written": (_received("app", "Written"), 0),
-        "asked": (_received("tc", "Commit"), 1),
-        "prepared": (_received("tc", "Vote"), 0),
-        "decided": (lambda e: any(_appended("tc", kind)(e) for kind in DECISIONS), 1),
-        "told": (lambda e: _appended("p", "commit")(e) or _received("tc", "Ack")(e), 1),
+        "written": (_match_receive("app", "Written"), 0),
+        "asked": (_match_receive("tc", "Commit"), 1),
+        "prepared": (_match_receive("tc", "Vote"), 0),
+        "decided": (lambda e: any(_match_append("tc", kind)(e) for kind in DECISIONS), 1),
+        "told": (lambda e: _match_append("p", "commit")(e) or _match_receive("tc", "Ack")(e), 1),
     },
     "MVCC": {
-        "written": (_received("app", "Updated"), 2),
-        "asked": (lambda e: _received("db", "Commit")(e) or _received("db", "Rollback")(e), 1),
-        "prepared": (lambda e: _received("db", "Commit")(e) or _received("db", "Rollback")(e), 1),
-        "decided": (lambda e: _appended("db", "commit")(e) or _appended("db", "abort")(e), 1),
+        "written": (_match_receive("app", "Updated"), 2),
+        "asked": (lambda e: _match_receive("db", "Commit")(e) or _match_receive("db", "Rollback")(e), 1),
+        "prepared": (lambda e: _match_receive("db", "Commit")(e) or _match_receive("db", "Rollback")(e), 1),
+        "decided": (lambda e: _match_append("db", "commit")(e) or _match_append("db", "abort")(e), 1),
         "told": (lambda e: (e.kind, e.name) == ("send", "Done"), 1),
     },
     "atomic broadcast": {
-        "written": (_received("s1", "Write"), 1),
-        "asked": (_appended("s1", "proposal"), 1),
+        "written": (_match_receive("s1", "Write"), 1),
+        "asked": (_match_append("s1", "proposal"), 1),
         "prepared": (lambda e: (e.kind, e.name) == ("send", "Ack"), 1),
         "decided": (lambda e: (e.kind, e.name) == ("state", "delivered"), 1),
         "told": (lambda e: (e.kind, e.name) == ("state", "delivered"), 2),
@@ -303,7 +303,7 @@ def _prepares(batch: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class SharedPress:
     """A press on all four at once."""
 
     name: str
@@ -313,25 +313,25 @@ class Shared:
 
 
 SHARED = (
-    Shared(name="no fault", says="Nothing fails."),
-    Shared(
+    SharedPress(name="no fault", says="Nothing fails."),
+    SharedPress(
         name="coordinator", says="The coordinator crashes when all is prepared.",
         presses=(("coordinator", "prepared"),),
     ),
-    Shared(
+    SharedPress(
         name="coordinator and participant",
         says="The coordinator crashes as it tells the first participant, which crashes, too.",
         presses=(("coordinator", "told"), ("told", "told")),
     ),
-    Shared(
+    SharedPress(
         name="participant", says="A participant crashes after the decision, before it is told.",
         presses=(("other", "decided"),),
     ),
-    Shared(name="abort", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
+    SharedPress(name="abort", says="The transaction is to be aborted: a vote of no, or a rollback.", refuses=True),
 )  # fmt: skip
 
 
-def pressed(model: str, name: str, again: bool = False, seed: int = 1) -> Transfer:
+def run_shared_press(model: str, name: str, again: bool = False, seed: int = 1) -> Transfer:
     """The run of one machine under a shared press, by its name."""
     found = next((one for one in SHARED if one.name == name), None)
     if found is None:

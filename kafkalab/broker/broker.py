@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.broker.effects import (
     All,
     Append,
-    Appended,
+    AppendResult,
     AwaitDurable,
     Effects,
     FeedFollowers,
@@ -22,7 +22,7 @@ from kafkalab.broker.effects import (
     Sleep,
     Spawn,
     Suspend,
-    Suspended,
+    Suspension,
     run_part,
 )
 from kafkalab.broker.handlers.registry import HANDLERS
@@ -134,7 +134,7 @@ class Broker:
     def _all(self, effect: All, effects: Effects[Any], context: Context) -> Any:
         if not effect.parts:
             return []
-        place, results = Suspended(self._resumer(effects, context)), [None] * len(effect.parts)
+        place, results = Suspension(self._resumer(effects, context)), [None] * len(effect.parts)
         unended, incarnation = set(range(len(effect.parts))), self.incarnation
         for index, part in enumerate(effect.parts):
             if self.incarnation == incarnation:
@@ -180,10 +180,10 @@ class Broker:
     def _append(self, effect: Append, effects: Effects[Any], context: Context) -> Any:
         info = self.state.metadata.partitions.get(effect.partition)
         if info is None or info.leader != self.name:
-            return Appended(Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION)
+            return AppendResult(Error.NOT_LEADER_OR_FOLLOWER if info else Error.UNKNOWN_TOPIC_OR_PARTITION)
         if effect.acks == -1 and not effect.below_min_isr and self.state.is_under_min_isr(effect.partition):
             self.replication.in_sync.readmit(effect.partition)
-            return Appended(Error.NOT_ENOUGH_REPLICAS)
+            return AppendResult(Error.NOT_ENOUGH_REPLICAS)
         batch = (log := self.state.log(effect.partition)).append(effect.batch, info.leader_epoch)
         if topic_of(effect.partition) == OFFSETS_TOPIC:
             self.state.apply_offsets(self.state.newest_offsets, effect.partition, (batch,))
@@ -192,11 +192,11 @@ class Broker:
         if self.incarnation != incarnation:
             return WAITS
         if self.replication.has_replicated(log, batch, context.cause):
-            return Appended(Error.NONE, batch)
+            return AppendResult(Error.NONE, batch)
         if effect.acks == -1:
             self._wait(effect, batch, effects, context)
         else:
-            self.run(effects, context, Appended(Error.NONE, batch))
+            self.run(effects, context, AppendResult(Error.NONE, batch))
         if not self.state.rules.on(HIGH_WATERMARK):
             self.wake(effect.partition, context.cause)
         self.replication.advance(effect.partition, context.cause)
@@ -207,7 +207,7 @@ class Broker:
         self.replication.advance(effect.partition, context.cause)
         reached = self.state.log(effect.partition).high_watermark > effect.batch.last_offset
         if effect.acks != -1 or reached:
-            return Appended(Error.NONE, effect.batch)
+            return AppendResult(Error.NONE, effect.batch)
         self._wait(effect, effect.batch, effects, context)
         return WAITS
 
@@ -233,14 +233,14 @@ class Broker:
             if self.state.waiters[partition]:
                 self._watch_deadline(partition, min(w.deadline_ms for w in self.state.waiters[partition]))
             for waiter in late:
-                self.run(waiter.effects, waiter.context, Appended(Error.REQUEST_TIMED_OUT, waiter.appended))
+                self.run(waiter.effects, waiter.context, AppendResult(Error.REQUEST_TIMED_OUT, waiter.appended))
 
         self.port.timer(self.name, at_ms - self.port.now, due, True)
 
     def fail_waiters(self, partition: str) -> None:
         """This broker leads the partition no more: every append that still waits has failed."""
         for waiter in self.state.waiters.pop(partition, []):
-            self.run(waiter.effects, waiter.context, Appended(Error.NOT_LEADER_OR_FOLLOWER, waiter.appended))
+            self.run(waiter.effects, waiter.context, AppendResult(Error.NOT_LEADER_OR_FOLLOWER, waiter.appended))
 
     def watermark_moved(self, partition: str, before: int, cause: int) -> None:
         """Release what waited for the high watermark: appends that are durable now, and parked fetches."""
@@ -251,7 +251,7 @@ class Broker:
             ready = [w for w in waiters if w.offset <= mark]
             self.state.waiters[partition] = [w for w in waiters if w.offset > mark]
             for one in ready:
-                self.run(one.effects, Context(one.context.request, cause), Appended(Error.NONE, one.appended))
+                self.run(one.effects, Context(one.context.request, cause), AppendResult(Error.NONE, one.appended))
         self.wake(partition, cause)
 
     def _apply_offsets(self, partition: str, before: int) -> None:
@@ -264,7 +264,7 @@ class Broker:
     # parked fetches of consumers
 
     def _park(self, effect: Park, effects: Effects[Any], context: Context) -> Any:
-        place = Suspended(self._resumer(effects, context))
+        place = Suspension(self._resumer(effects, context))
 
         def wake(cause: int) -> None:
             resume, place.resume = place.resume, None
@@ -307,8 +307,8 @@ class Broker:
         """Ask the controller to be let in, until it answers; what was asked before is not repeated."""
         number = self._registrations = self._registrations + 1
 
-        def answered(response: Any, step: int) -> None:
+        def on_response(response: Any, step: int) -> None:
             if response is None and self._registrations == number:
                 self.register(step)
 
-        self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), answered, cause)
+        self.port.request(self.name, "controller", BrokerRegistration(broker=self.name), on_response, cause)

@@ -93,7 +93,7 @@ class Controller:
             self._let_in(body.broker, cause)
             self.port.respond(frame, BrokerRegistrationResponse(), cause)
 
-    def lost(self, broker: str, cause: int) -> None:
+    def fence_broker(self, broker: str, cause: int) -> None:
         """A broker's session is over: fence it and elect other leaders from the in-sync replicas."""
         if broker not in self.metadata.alive:
             return
@@ -143,7 +143,7 @@ class Controller:
         """
         if not self.awaited.pop(broker, False) and broker in self.metadata.alive:
             return
-        self.lost(broker, cause)
+        self.fence_broker(broker, cause)
         alive = tuple(b for b in self.brokers if b in self.metadata.alive or b == broker)
         changed = {
             p: self._led_by(broker, i, i.isr)
@@ -203,13 +203,13 @@ class Controller:
             return
         image = self.metadata
 
-        def answered(response: Any, step: int) -> None:
+        def on_response(response: Any, step: int) -> None:
             if response is None and image.version == self.metadata.version and broker in image.alive:
                 self.port.timer(self.name, 100, lambda: self._tell(broker, step), False)
             elif response is not None:
                 self._take_back(broker, response.empty, image)
 
-        self.port.request(self.name, broker, UpdateMetadata(metadata=image), answered, cause)
+        self.port.request(self.name, broker, UpdateMetadata(metadata=image), on_response, cause)
 
     def _take_back(self, leader: str, partitions: tuple[str, ...], image: ClusterMetadata) -> None:
         """Count live replicas of partitions without records as in sync, unless either has changed since the image.

@@ -20,7 +20,7 @@ Effects: TypeAlias = Generator["Effect", Any, T]
 """A generator that yields effects and returns a T. `x = yield from f(...)` runs one inside another."""
 
 
-class Appended(NamedTuple):
+class AppendResult(NamedTuple):
     """The end of an Append: `Error.NONE` once every in-sync replica has the batch, and the batch with its offset."""
 
     error: Error
@@ -41,7 +41,7 @@ class Send(NamedTuple):
 
 
 class Append(NamedTuple):
-    """Write `batch` to the local leader's log of `partition`. Result: an `Appended`, once it is durable or has failed.
+    """Write `batch` to the local leader's log of `partition`. Result: `AppendResult`, once it is durable or has failed.
 
     Durable means that all in-sync replicas have it; with `acks=1` the leader's own copy is enough. After `timeout_ms`
     the result is REQUEST_TIMED_OUT, and the batch stays in the log. Below min.insync.replicas nothing is appended,
@@ -103,7 +103,7 @@ class All(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Suspended:
+class Suspension:
     """A place where one generator waits for another. Empty before its Suspend and after its Resume."""
 
     resume: Callable[[Any, int], None] | None = None
@@ -112,13 +112,13 @@ class Suspended:
 class Suspend(NamedTuple):
     """Wait for a Resume of `place`. Result: the Resume's."""
 
-    place: Suspended
+    place: Suspension
 
 
 class Resume(NamedTuple):
     """Let the generator that waits in `place` go on with this result, now; nothing happens if none waits."""
 
-    place: Suspended
+    place: Suspension
     result: Any
 
 
@@ -143,7 +143,7 @@ def all_of(*parts: Effects[Any]) -> Effects[list[Any]]:
     return results
 
 
-def run_part(part: Effects[Any], index: int, results: list[Any], unended: set[int], place: Suspended) -> Effects[None]:
+def run_part(part: Effects[Any], index: int, results: list[Any], unended: set[int], place: Suspension) -> Effects[None]:
     """Run one part of an `All` and keep its result; the last of the `unended` ones resumes the generator that waits."""
     results[index] = yield from part
     unended.remove(index)

@@ -77,7 +77,7 @@ class InSyncSets:
         self.maximal[partition] = tuple(dict.fromkeys((*known, *isr)))
         request = AlterPartition(partition=partition, leader_epoch=leader_epoch, isr=isr)
 
-        def answered(response: Any, cause: int) -> None:
+        def on_response(response: Any, cause: int) -> None:
             if self.altering.get(partition) != isr:
                 return
             del self.altering[partition]
@@ -87,4 +87,4 @@ class InSyncSets:
                 self.maximal.pop(partition, None)
                 self._advance(partition, cause)
 
-        self.broker.port.request(self.broker.name, "controller", request, answered, -1)
+        self.broker.port.request(self.broker.name, "controller", request, on_response, -1)

@@ -76,7 +76,7 @@ class Leadership:
         empty = self._empty(old, image)
         image = state.metadata = image.with_live_in_sync(empty)
         before = old.partitions
-        moved = [p for p, info in image.partitions.items() if _changed(before.get(p), info)]
+        moved = [p for p, info in image.partitions.items() if _has_changed(before.get(p), info)]
         for partition in moved:
             if old.leader(partition) == state.name:
                 self._resign(partition, context)
@@ -155,7 +155,7 @@ class Leadership:
             self.broker.run(_after(delay, load_offsets(state, partition, info.leader_epoch)), context)
 
 
-def _changed(before: PartitionInfo | None, now: PartitionInfo) -> bool:
+def _has_changed(before: PartitionInfo | None, now: PartitionInfo) -> bool:
     return before is not now and (before is None or before.leader_epoch != now.leader_epoch)
 
 

@@ -241,7 +241,7 @@ class Replication:
             log_starts={p: logs[p].log_start_offset for p in positions if logs[p].log_start_offset},
         )
 
-        def answered(response: Any, step: int) -> None:
+        def on_response(response: Any, step: int) -> None:
             if self.fetching.get(leader) != generation:
                 return
             if response is None or response.error is Error.UNKNOWN_LEADER_EPOCH:
@@ -256,7 +256,7 @@ class Replication:
             if self.fetching.get(leader) == generation:
                 self.follow(leader, step)
 
-        self.broker.port.request(self.broker.name, leader, request, answered, cause, background=True)
+        self.broker.port.request(self.broker.name, leader, request, on_response, cause, background=True)
 
     def truncate(self, partition: str, offset: int, cause: int) -> None:
         """Drop this replica's records from `offset` on."""

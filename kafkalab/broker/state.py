@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafkalab.broker.effects import Effects, Suspended
+from kafkalab.broker.effects import Effects, Suspension
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.log.batch_list import SpillFile
 from kafkalab.log.group_offsets import GroupOffsets
@@ -164,7 +164,7 @@ class CoordinatorLink:
 
     in_flight: int = 0
     old_errors: bool = False  # as the first question in the queue was asked; it counts for all of them
-    queued: dict[str, tuple[Any, Suspended]] = field(default_factory=dict)
+    queued: dict[str, tuple[Any, Suspension]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ class BrokerState:
     newest_offsets: dict[str, GroupOffsets] = field(default_factory=dict)  # as far as they are appended
     offsets_loading: list[str] = field(default_factory=list)
     groups: dict[str, ClassicGroup] = field(default_factory=dict)
-    held: dict[str, Suspended] = field(default_factory=dict)  # where requests wait for a group
+    held: dict[str, Suspension] = field(default_factory=dict)  # where requests wait for a group
     sessions: dict[str, FetchSession] = field(default_factory=dict)
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
     parked_fetches: dict[str, list[Any]] = field(default_factory=dict)
@@ -280,7 +280,7 @@ class BrokerState:
 
     def forget(self) -> None:
         """A crash: all that is not in a log is gone."""
-        self.logs = {p: log.reloaded() for p, log in self.logs.items()}
+        self.logs = {p: log.reload() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.newest_offsets, self.offsets_loading = {}, {}, []
         self.groups, self.held = {}, {}

@@ -7,7 +7,7 @@ out together (Kafka: in one request; here one frame for each transactional id).
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effects, Resume, Send, Spawn, Suspend, Suspended
+from kafkalab.broker.effects import Effects, Resume, Send, Spawn, Suspend, Suspension
 from kafkalab.broker.state import BrokerState, CoordinatorLink
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
@@ -26,7 +26,7 @@ def ask(
     is answered as the question asks that was queued first.
     """
     link = broker.coordinator_links.setdefault(coordinator, CoordinatorLink())
-    place = Suspended()
+    place = Suspension()
     if link.in_flight == 0:
         yield Spawn(_send(coordinator, link, request, place, old_errors))
     else:
@@ -44,7 +44,7 @@ def ask(
 
 
 def _send(
-    coordinator: str, link: CoordinatorLink, request: AddPartitionsToTxn, place: Suspended, old_errors: bool
+    coordinator: str, link: CoordinatorLink, request: AddPartitionsToTxn, place: Suspension, old_errors: bool
 ) -> Effects[None]:
     """Whoever asked goes on; with the last response of its kind everything that is queued is sent."""
     link.in_flight += 1

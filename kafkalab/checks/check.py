@@ -74,7 +74,7 @@ class Check:
             name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined, missing=missing
         )
 
-    def found(
+    def make_finding(
         self,
         text: str,
         steps: Iterable[int] = (),

@@ -25,7 +25,7 @@ def duplicate(check: Check, view: View) -> Examined:
                 policy = FORBIDDEN if _too_many(records, sent) else ALLOWED
                 places = [r.offset for r in records]
                 text = f"{value!r} lies at the offsets {', '.join(map(str, places))} of {key}{_why(policy)}"
-                found.append(check.found(text, [r.step for r in records], [key], places, policy))
+                found.append(check.make_finding(text, [r.step for r in records], [key], places, policy))
     return examined, found
 
 

@@ -91,7 +91,7 @@ def effects(view: View) -> list[Effect]:
     """
     groups = _groups(view)
     made = _collect_outputs(view, groups)
-    keys, done, expected = _input_keys(view, made), _Done(view, groups), _Expected(view.history)
+    keys, done, expected = _input_keys(view, made), _GroupProgress(view, groups), _EffectCounts(view.history)
     found = []
     for key in view.data_keys:
         if key in keys:
@@ -103,7 +103,7 @@ def effects(view: View) -> list[Effect]:
     return found
 
 
-class _Expected:
+class _EffectCounts:
     """The number of effects that inputs should have."""
 
     def __init__(self, history: History) -> None:
@@ -183,7 +183,7 @@ def _collect_outputs(view: View, groups: dict[tuple[str, str], str]) -> dict[str
     return made
 
 
-class _Done:
+class _GroupProgress:
     """The offset up to which groups have committed each key."""
 
     def __init__(self, view: View, groups: dict[tuple[str, str], str]) -> None:
@@ -218,7 +218,7 @@ class _Done:
         return key in self._told or key in self._any or key in self._makers
 
 
-def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _Done) -> Effect:
+def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _GroupProgress) -> Effect:
     every, expected = told is not None, 1 if told is None else told
     committed = [output.count(COMMITTED, PLAIN, every=every) for output in outputs.values()]
     present = [output.count(COMMITTED, PLAIN, ABORTED, OPEN, every=every) for output in outputs.values()]
@@ -265,5 +265,5 @@ def exactly_once(check: Check, view: View) -> Examined:
             text += f", {row.expected} expected" if row.expected != 1 else ""
             text += f"; nobody has committed an offset of {row.key}" if row.verdict == UNKNOWN else ""
             steps = [view.at[row.key, row.offset].step, *row.steps]
-            found.append(check.found(text, steps, [row.key], [row.offset], NOT_CERTAIN.get(row.verdict, policy)))
+            found.append(check.make_finding(text, steps, [row.key], [row.offset], NOT_CERTAIN.get(row.verdict, policy)))
     return sum(row.verdict not in NOT_CERTAIN for row in rows), found

@@ -21,4 +21,4 @@ def write_cycles(check: Check, graphs: Graphs) -> Iterator[Finding]:
     """Yield a finding for each cycle of `graphs`, which may be those of one run or of a part of it."""
     graph = graphs.get(WRITE_WRITE, {})
     for group in cycles(graph):
-        yield check.found(f"each wrote before the other: {'; '.join(group)}", proof(graph, group))
+        yield check.make_finding(f"each wrote before the other: {'; '.join(group)}", proof(graph, group))

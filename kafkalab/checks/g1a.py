@@ -22,5 +22,5 @@ def g1a(check: Check, view: View) -> Examined:
         else:
             continue
         text = f"{read.consumer} was given {read.value!r} of {read.key} at offset {read.offset}, {why}"
-        found.append(check.found(text, [view.at[place].step, read.step, step], [read.key], [read.offset]))
+        found.append(check.make_finding(text, [view.at[place].step, read.step, step], [read.key], [read.offset]))
     return len(reads), found

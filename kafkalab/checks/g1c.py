@@ -31,7 +31,7 @@ def circular_flow(check: Check, graphs: Graphs) -> Iterator[Finding]:
     forbidden: dict[str, None] = {}
     for group in cycles(reads):
         forbidden.update(dict.fromkeys(group))
-        yield check.found(f"each read from the other: {'; '.join(group)}", proof(reads, group))
+        yield check.make_finding(f"each read from the other: {'; '.join(group)}", proof(reads, group))
     mixed = graphs.get(WRITE_WRITE, {})
     alone = {tuple(group) for group in cycles(mixed)}
     for start, ends in graphs.get(WRITE_READ, {}).items():
@@ -40,4 +40,4 @@ def circular_flow(check: Check, graphs: Graphs) -> Iterator[Finding]:
     for group in cycles(mixed):
         if tuple(group) not in alone and not all(member in forbidden for member in group):
             text = f"a cycle through the order of the log: {'; '.join(group)}"
-            yield check.found(text, proof(mixed, group), policy=ALLOWED)
+            yield check.make_finding(text, proof(mixed, group), policy=ALLOWED)

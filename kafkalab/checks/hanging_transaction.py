@@ -41,7 +41,7 @@ def hanging_transaction(check: Check, view: View) -> Examined:
         if why:
             text = f"{key} has an open transaction of producer {producer_id} from offset {record.offset} on: {why}"
             steps = [record.step, entry.step if entry else -1]
-            found.append(check.found(text, steps, [key], [record.offset], policy))
+            found.append(check.make_finding(text, steps, [key], [record.offset], policy))
     return len(groups), [*found, *_without_marker(check, view)]
 
 
@@ -57,7 +57,7 @@ def _without_marker(check: Check, view: View) -> Iterator[Finding]:
             f"compaction removed its marker at offset {offset}"
         )
         steps = [record.step, view.markers[key, record.offset].removed_step]
-        yield check.found(text, steps, [key], [record.offset])
+        yield check.make_finding(text, steps, [key], [record.offset])
 
 
 def _began_later(view: View, entry: TxnEntry) -> bool:

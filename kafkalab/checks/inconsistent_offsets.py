@@ -16,7 +16,9 @@ def inconsistent_offsets(check: Check, view: View) -> Examined:
     for read in view.history.reads:
         shown.setdefault((read.key, read.offset), {}).setdefault(read.value, read.step)
     return len(shown), [
-        check.found(f"{key} offset {offset} shows {' and '.join(map(repr, values))}", values.values(), [key], [offset])
+        check.make_finding(
+            f"{key} offset {offset} shows {' and '.join(map(repr, values))}", values.values(), [key], [offset]
+        )
         for (key, offset), values in shown.items()
         if len(values) > 1
     ]

@@ -28,6 +28,7 @@ def int_send_skip(check: Check, view: View) -> Examined:
                 place, before = last[owner.id]
                 if place + 1 < number:
                     text = f"others lie between {before.offset} and {record.offset} of {key}, both of {owner.id}"
-                    found.append(check.found(text, [before.step, record.step], [key], [before.offset, record.offset]))
+                    steps, offsets = [before.step, record.step], [before.offset, record.offset]
+                    found.append(check.make_finding(text, steps, [key], offsets))
             last[owner.id] = (number, record)
     return examined, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkalab.checks.check import Check, Examined, Finding, anomaly
-from kafkalab.checks.reading import passages, passed_over, polled
+from kafkalab.checks.reading import collect_polls, passages, passed_over
 from kafkalab.checks.transactions import Send
 from kafkalab.checks.view import COMMITTED, PLAIN, View
 
@@ -13,8 +13,8 @@ from kafkalab.checks.view import COMMITTED, PLAIN, View
 @anomaly("lost-write", "An acknowledged, committed value was never polled, though a poll of its key came past it.")
 def lost_write(check: Check, view: View) -> Examined:
     """A poll that began behind the offset, by seek or by committed offset, has not come past it."""
-    given, passed = polled(view), passages(view)
-    told = {(t.client, t.number) for t in view.transactions if t.ended("commit", "ok")}
+    given, passed = collect_polls(view), passages(view)
+    told = {(t.client, t.number) for t in view.transactions if t.has_ended("commit", "ok")}
     committed = [s for s in view.sends if is_committed(view, s, told)]
     sends = [s for s in committed if s.offset >= 0 and s.invoke.key in passed]
     found = []
@@ -26,7 +26,7 @@ def lost_write(check: Check, view: View) -> Examined:
         if step >= 0 and send.end is not None:
             gone = [r.removed_step for r in send.records if r.removed]
             text = f"{value!r} was acknowledged at offset {offset} of {key}; a poll came past it, nobody was given it"
-            found.append(check.found(text, [send.invoke.step, send.end.step, step, *gone], [key], [offset]))
+            found.append(check.make_finding(text, [send.invoke.step, send.end.step, step, *gone], [key], [offset]))
     return len(sends), [*found, *_never_written(check, view, committed, passed)]
 
 
@@ -42,7 +42,7 @@ def _never_written(
         step = passed_over(passed.get(key, []), max(before, default=-1) + 1)
         if step > end.step:
             text = f"{send.invoke.value!r} was acknowledged on {key}, but no log ever held it; a poll came past"
-            yield check.found(text, [send.invoke.step, end.step, step], [key])
+            yield check.make_finding(text, [send.invoke.step, end.step, step], [key])
 
 
 def is_committed(view: View, send: Send, told: set[tuple[str, int]]) -> bool:

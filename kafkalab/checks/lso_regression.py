@@ -20,6 +20,6 @@ def lso_regression(check: Check, view: View) -> Examined:
         before = last.get(place)
         if before is not None and mark.last_stable_offset < before.last_stable_offset:
             text = f"{mark.key} on {mark.node}: from {before.last_stable_offset} back to {mark.last_stable_offset}"
-            found.append(check.found(text, [before.step, mark.step], [mark.key], [mark.last_stable_offset]))
+            found.append(check.make_finding(text, [before.step, mark.step], [mark.key], [mark.last_stable_offset]))
         last[place] = mark
     return examined, found

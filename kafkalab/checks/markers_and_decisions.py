@@ -26,7 +26,7 @@ def marker_without_decision(check: Check, view: View) -> Examined:
             examined += 1
             sender = senders.get(marker.frame, "b0")
             by_hand = marker.control == "ABORT" and not SERVER.fullmatch(sender)
-            commit = view.contradicted(marker)
+            commit = view.find_contradicted(marker)
             if view.decision(marker) is None and (commit is not None or not by_hand):
                 text = (
                     f"{key} has {marker.control} of producer {marker.producer_id}, epoch {marker.producer_epoch}, "
@@ -36,7 +36,7 @@ def marker_without_decision(check: Check, view: View) -> Examined:
                 if commit is not None:
                     text += f": the coordinator had decided COMMIT at step {commit.step}"
                     steps.append(commit.step)
-                found.append(check.found(text, steps, [key], [marker.offset]))
+                found.append(check.make_finding(text, steps, [key], [marker.offset]))
     return examined, found
 
 
@@ -60,5 +60,5 @@ def decision_without_marker(check: Check, view: View) -> Examined:
         if age_ms < 0:
             text, policy = f"{text.partition(' for ')[0]} from {-age_ms} ms after the history ends on", UNKNOWN
         text += "; all its partitions are up"
-        found.append(check.found(text, [entry.step], entry.partitions, [entry.offset], policy))
+        found.append(check.make_finding(text, [entry.step], entry.partitions, [entry.offset], policy))
     return decided, found

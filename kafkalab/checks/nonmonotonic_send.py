@@ -29,7 +29,7 @@ def examine(check: Check, view: View) -> Examined:
                     )
                     policy = FORBIDDEN if send.invoke.producer_id >= 0 else ALLOWED
                     steps = [before.invoke.step, send.invoke.step, before.end.step, send.end.step]
-                    found.append(check.found(text, steps, [key], [before.offset, send.offset], policy))
+                    found.append(check.make_finding(text, steps, [key], [before.offset, send.offset], policy))
         if before is None or send.offset > before.offset:
             last[place] = send
     return examined, found

@@ -98,13 +98,13 @@ def _findings(check: Check, view: View, one: _Input) -> Iterator[Finding]:
         readers = {name: step for name, step in every.items() if name in one.certain.get(offset, ())}
         if len(readers) > 1:
             text = f"offset {offset} of {one.key} took effect in {len(readers)} transactions: {', '.join(readers)}"
-            yield check.found(text, readers.values(), [one.key], [offset], policy)
+            yield check.make_finding(text, readers.values(), [one.key], [offset], policy)
     if one.first < 0:
         return
     lost = [o for o in view.committed_between(one.key, one.first, one.committed) if o not in one.read_by]
     if lost:
         text = f"group {one.group} committed {one.committed} of {one.key}, but no committed transaction read {lost}"
-        yield check.found(text, [one.step, view.at[one.key, lost[0]].step], [one.key], lost, policy)
+        yield check.make_finding(text, [one.step, view.at[one.key, lost[0]].step], [one.key], lost, policy)
 
 
 def _disagreeing(check: Check, view: View) -> Iterator[Finding]:
@@ -119,4 +119,4 @@ def _disagreeing(check: Check, view: View) -> Iterator[Finding]:
         if offsets and output and list(offsets) != list(output):
             records = [*offsets.values(), *output.values()]
             text = f"{transaction.id}: its offsets {' and '.join(offsets)}, its output {' and '.join(output)}"
-            yield check.found(text, [r.step for r in records], [r.key for r in records])
+            yield check.make_finding(text, [r.step for r in records], [r.key for r in records])

@@ -68,7 +68,7 @@ def _skip(check: Check, view: View) -> Examined:
             text = f"{consumer} went from {jump.expected} to {jump.offset} of {key}, over committed values"
             policy = ALLOWED if jump.moved else FORBIDDEN
             steps = [view.at[key, missed[0]].step, jump.before, jump.after.step]
-            found.append(check.found(text, steps, [key], missed, policy))
+            found.append(check.make_finding(text, steps, [key], missed, policy))
     return comparisons(view)[inside], found
 
 
@@ -87,7 +87,7 @@ def _back(check: Check, view: View) -> Examined:
             text = f"{jump.after.consumer} went back from {jump.expected} to {jump.offset} of {jump.after.key}"
             policy = ALLOWED if jump.moved else FORBIDDEN
             steps = [jump.before, jump.after.step]
-            found.append(check.found(text, steps, [jump.after.key], [jump.offset], policy))
+            found.append(check.make_finding(text, steps, [jump.after.key], [jump.offset], policy))
     return comparisons(view)[inside], found
 
 

@@ -38,7 +38,7 @@ def partial_visibility(check: Check, view: View) -> Examined:
             seen[read.consumer, owner.id] = None
             text = f"{read.consumer} saw {read.key} of {owner.id} before {late[0].key} had its marker"
             steps = [view.markers[place].step, read.step, late[0].step]
-            found.append(check.found(text, steps, [read.key, late[0].key]))
+            found.append(check.make_finding(text, steps, [read.key, late[0].key]))
     return examined, found
 
 

@@ -24,5 +24,5 @@ def precommitted_read(check: Check, view: View) -> Examined:
             text = f"{read.consumer} polled {read.value!r}, which {own.id} of the same process had not committed"
             policy = FORBIDDEN if read.isolation_level == "read_committed" else ALLOWED
             steps = [record.step, read.step, own.end_step]
-            found.append(check.found(text, steps, [read.key], [read.offset], policy))
+            found.append(check.make_finding(text, steps, [read.key], [read.offset], policy))
     return len(reads), found

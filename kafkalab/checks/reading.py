@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafkalab.checks.view import Place, View
 
 
-def polled(view: View) -> dict[Place, list[str | None]]:
+def collect_polls(view: View) -> dict[Place, list[str | None]]:
     """The values that somebody was given, by key and offset."""
     found: dict[Place, list[str | None]] = {}
     for read in view.history.reads:

@@ -34,7 +34,7 @@ def sequence_gap(check: Check, view: View) -> Examined:
             before = last.get(record.producer_id)
             if not record.control:
                 examined += 1
-                if before is not None and _forgotten(before, record, limit_ms):
+                if before is not None and _may_be_forgotten(before, record, limit_ms):
                     before = None
                 wrong = _wrong(before, record, unknown - missing.get(record.producer_id, 0))
                 if before is None and not unknown and record.sequence > 0 and (key, record.offset) in from_zero:
@@ -42,7 +42,7 @@ def sequence_gap(check: Check, view: View) -> Examined:
                 if wrong:
                     text = f"offset {record.offset} of {key}, producer {record.producer_id}: {wrong}"
                     proof = [r for r in (before, record) if r is not None]
-                    found.append(check.found(text, [r.step for r in proof], [key], [r.offset for r in proof]))
+                    found.append(check.make_finding(text, [r.step for r in proof], [key], [r.offset for r in proof]))
             if not (record.control and before is not None and before.producer_epoch == record.producer_epoch):
                 last[record.producer_id], missing[record.producer_id] = record, unknown
     return examined, found
@@ -61,7 +61,7 @@ def expiration_ms(history: History) -> int:
     return int(given[-1]) if given else EXPIRATION_MS
 
 
-def _forgotten(before: LogRecord, record: LogRecord, limit_ms: int) -> bool:
+def _may_be_forgotten(before: LogRecord, record: LogRecord, limit_ms: int) -> bool:
     """Return True if the leader may know nothing of the producer any more; it never forgets one in a transaction."""
     return record.at_ms - before.at_ms >= limit_ms and (bool(before.control) or not before.transactional)
 

@@ -39,7 +39,7 @@ def _against_decisions(check: Check, view: View) -> Iterator[Finding]:
             parts = (part, f"elsewhere {PREPARED[hit.state]} as decided")
             text = describe_torn(f"{hit.transactional_id}, producer {marker.producer_id},", parts)
             steps, offsets = [first.step, marker.step, hit.step], [first.offset, marker.offset]
-            yield check.found(text, steps, [marker.key], offsets)
+            yield check.make_finding(text, steps, [marker.key], offsets)
 
 
 def _decision_hit(entries: list[TxnEntry], first: LogRecord, marker: LogRecord) -> TxnEntry | None:
@@ -70,11 +70,11 @@ def torn_transaction(check: Check, view: View) -> Examined:
         if len({_ending(view, r.key, r.offset) for r in decided}) > 1:
             keys = list(dict.fromkeys(r.key for r in decided))
             steps = [r.step for r in decided] + [view.markers[r.key, r.offset].step for r in decided]
-            found.append(check.found(_text(view, transaction), steps, keys, [r.offset for r in decided]))
-    return examined, [*found, *_joined(check, view)]
+            found.append(check.make_finding(_text(view, transaction), steps, keys, [r.offset for r in decided]))
+    return examined, [*found, *_find_joined(check, view)]
 
 
-def _joined(check: Check, view: View) -> list[Finding]:
+def _find_joined(check: Check, view: View) -> list[Finding]:
     """Two transactions of clients with one COMMIT between them: the one took effect because the other did."""
     together: dict[tuple[int, int], dict[str, LogRecord]] = {}
     for transaction in (t for t in view.transactions if t.client):
@@ -90,7 +90,7 @@ def _joined(check: Check, view: View) -> list[Finding]:
             text = describe_joined(records)
             first = list(records.values())
             keys, offsets = [r.key for r in first], [r.offset for r in first]
-            found.append(check.found(text, [step, *(r.step for r in first)], keys, offsets))
+            found.append(check.make_finding(text, [step, *(r.step for r in first)], keys, offsets))
     return found
 
 

@@ -57,14 +57,14 @@ class ClientTxn:
     end_step: int = -1
     ends: list[Operation] = field(default_factory=list)
 
-    def ended(self, function: str, *types: str) -> bool:
+    def has_ended(self, function: str, *types: str) -> bool:
         """Return True if a commit or abort of it ended in one of these ways."""
         return any(o.function == function and o.type in types for o in self.ends)
 
     @property
     def definitely_aborted(self) -> bool:
         """The client was told that it is aborted, and never asked for a commit that might have happened."""
-        return self.ended("abort", "ok") and not self.ended("commit", "ok", "info")
+        return self.has_ended("abort", "ok") and not self.has_ended("commit", "ok", "info")
 
 
 def link_sends(history: History) -> list[Send]:
@@ -119,7 +119,7 @@ def transactions_of(
         note(transaction, operation)
     sent: dict[Place, Send] = {}
     for claims in (_offset_claims(history, there), _send_claims(sends, there)):
-        for attempt, record in sorted(_claimed(claims, there), key=_order):
+        for attempt, record in sorted(_match_claims(claims, there), key=_order):
             if _own(owner, found[attempt.invoke.client, attempt.invoke.transaction], record):
                 sent[record.key, record.offset] = attempt
     return [*found.values(), *_of_no_client(there.values(), owner, entries, forgotten)], owner, sent
@@ -160,7 +160,7 @@ def _order(claimed: tuple[Send, LogRecord]) -> tuple[int, str, int, int]:
     return attempt.invoke.index, record.key, record.step, record.offset
 
 
-def _claimed(claims: dict[Place, list[Send]], there: dict[Place, LogRecord]) -> list[tuple[Send, LogRecord]]:
+def _match_claims(claims: dict[Place, list[Send]], there: dict[Place, LogRecord]) -> list[tuple[Send, LogRecord]]:
     """Return each record with the attempt that wrote it: of the highest `claim` the newest, of claim 0 the first."""
     found = []
     for place, attempts in claims.items():

@@ -105,7 +105,7 @@ class View:
                 return entry
         return None
 
-    def contradicted(self, marker: LogRecord) -> TxnEntry | None:
+    def find_contradicted(self, marker: LogRecord) -> TxnEntry | None:
         """Return the newest COMMIT decision for records that this ABORT marker ended; None if there is none.
 
         The decision names the marker's key and producer id, and was made between the first of these records and the

@@ -32,7 +32,7 @@ def zombie_write(check: Check, view: View) -> Examined:
                 if epoch < reached:
                     what = "another producer id" if reached == ROTATED else f"epoch {reached}"
                     text = f"offset {record.offset} of {key} is of producer {pid}, epoch {epoch}; {what} came before"
-                    found.append(check.found(text, [step, record.step], [key], [record.offset]))
+                    found.append(check.make_finding(text, [step, record.step], [key], [record.offset]))
             if epoch > known[0]:
                 newest[pid] = (epoch, record.step)
     return examined, found

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, Text, integer
-from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulated, with_admin
+from kafkalab.cli.saved_scenarios import answer, free_name, log_of, simulate, with_admin
 from kafkalab.client.admin.descriptions import AbortTransactionSpec
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.limits import QUOTE, listed, truncated
+from kafkalab.limits import QUOTE, list_names, truncate
 from kafkalab.protocol.messages.describe_producers import ActiveProducer
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
@@ -51,7 +51,7 @@ def abort(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> 
     before = _marks(cluster, partition)
     arguments = {"at_ms": asked_ms, **asdict(_spec(cluster, partition, node, options))}
     added = with_admin(scenario, node, "abort_transaction", arguments)
-    again = simulated(added)
+    again = simulate(added)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to abort: {type(result).__name__}: {result}")
@@ -68,7 +68,7 @@ def saved_as(scenario: Scenario, path: str | None) -> None:
         scenario.save(path)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no file can have this name"
-        raise CommandLineError(f"cannot write {truncated(path, QUOTE)}: {why.lower()}") from None
+        raise CommandLineError(f"cannot write {truncate(path, QUOTE)}: {why.lower()}") from None
 
 
 def abort_now(cluster: Cluster, options: argparse.Namespace) -> Text:
@@ -109,7 +109,7 @@ def _spec(cluster: Cluster, partition: str, node: str, options: argparse.Namespa
         producer_id, epoch = options.producer_id, options.producer_epoch
         known = {state.producer_id: state.producer_epoch for state in states}
         if known.get(producer_id) != epoch:
-            there = listed(f"{i} with epoch {e}" for i, e in known.items()) or "none"
+            there = list_names(f"{i} with epoch {e}" for i, e in known.items()) or "none"
             raise CommandLineError(f"{partition} knows no producer {producer_id} with epoch {epoch}; it knows {there}")
         return AbortTransactionSpec(partition, producer_id, epoch, max(options.coordinator_epoch, 0))
     for state in states:

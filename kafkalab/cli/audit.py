@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.audit_page import page_of
-from kafkalab.cli.captured import lacking_of, said_by_brokers, unanswered, with_unknown
+from kafkalab.cli.captured import lacking_of, list_unanswered, said_by_brokers, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
 from kafkalab.cli.followed import follow
 from kafkalab.cli.history_place import history_place
 from kafkalab.cli.spark_options import add_spark_options, spark_for
 from kafkalab.history.history import History, load_history
-from kafkalab.limits import FILE_OF_A_HISTORY, truncated, whole_number
+from kafkalab.limits import FILE_OF_A_HISTORY, truncate, whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,9 +73,9 @@ def act(options: argparse.Namespace, root: Path) -> int:
     lacking = lacking_of(path)
     asked = [name for name in only or BY_NAME if name not in lacking]
     if not asked:
-        print("\n".join(unanswered(lacking, only)))
+        print("\n".join(list_unanswered(lacking, only)))
         return HELD
-    history = _checked(path)
+    history = _read_history(path)
     with stoppable(), _damage_named(path), spark_for(options) as spark:
         from kafkalab.spark.audits.audit import audit as run_audits
 
@@ -88,7 +88,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
         for found in [row for row in first if row["policy"] == FORBIDDEN][:LISTED]:
             print(f"  run {found['run']}, {found['anomaly']}: {found['text']}")
         if lacking:
-            print("\n".join(["", *unanswered(lacking, only), *said_by_brokers(path)]))
+            print("\n".join(["", *list_unanswered(lacking, only), *said_by_brokers(path)]))
         if page is not None:
             page.write_text(page_of(summary, str(path), first), encoding="utf-8")
             print(f"{page} shows it, too")
@@ -128,7 +128,7 @@ def _names(given: list[str] | None) -> list[str] | None:
     return [by_lower[name.lower()] for name in asked]
 
 
-def _checked(path: Path | Place) -> History | None:
+def _read_history(path: Path | Place) -> History | None:
     """Return the history in a file, None for a folder. CommandLineError for what is no history, before Spark starts."""
     try:
         if not isinstance(path, Path) or path.is_dir():
@@ -141,7 +141,7 @@ def _checked(path: Path | Place) -> History | None:
     except ImportError:
         return None  # `spark_for` says what is missing
     except ValueError as error:
-        raise CommandLineError(truncated(error)) from None
+        raise CommandLineError(truncate(error)) from None
 
 
 def _read(spark: SparkSession, path: Path | Place, history: History | None) -> Histories:

@@ -39,7 +39,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
 
     try:
         if options.begin is not None:
-            return _printed(begin_lab(root, options.begin), root)
+            return _print_paths(begin_lab(root, options.begin), root)
         changed = [*refresh_collections(root), *refresh_start_page(root), *refresh_ways(root)]
         changed += refresh(root, options.run) if options.run is not None else []
         pages = {root / PAGE: page(root)}
@@ -53,10 +53,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
             changed += build_clean(root, options.clean)
     except (ValueError, ImportError) as error:
         raise CommandLineError(str(error)) from None
-    return _printed(changed, root)
+    return _print_paths(changed, root)
 
 
-def _printed(changed: list[Path], root: Path) -> int:
+def _print_paths(changed: list[Path], root: Path) -> int:
     for path in changed:
         print(path.relative_to(root) if path.is_relative_to(root) else path)
     return 0

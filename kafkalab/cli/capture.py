@@ -14,14 +14,14 @@ from typing import Any, NoReturn
 
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.history_place import history_place
-from kafkalab.limits import place_of, quoted, truncated, whole_number
+from kafkalab.limits import place_of, quote, truncate, whole_number
 from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 
 PROGRESS_S = 1.0
 ROUND_S = 1
 """A capture that follows looks for more this often, unless it is told otherwise."""
 ENTRY = ["producer_id", "producer_epoch", "state", "partitions", "step"]
-"""The columns of an entry of the transaction log that `Known.add` takes."""
+"""The columns of an entry of the transaction log that `LogKnowledge.add` takes."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Read what is missing, and write the list of files last. CommandLineError for what cannot be read."""
     try:
         from kafkalab.spark.storage.chunks import write_index
-        from kafkalab.wire.capture.capture import captured
+        from kafkalab.wire.capture.capture import capture
         from kafkalab.wire.capture.source import CaptureError, Source
     except ModuleNotFoundError as missing:
         raise CommandLineError(f"{missing.name} is missing: pip install 'kafkalab-course[wire,spark]'") from None
@@ -65,7 +65,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
             state = _state(folder, source, topics, start)
             if options.follow:
                 _follow(folder, source, (topics, start), options.follow, say)
-            _read(folder, source, state, captured, _known(folder), say)
+            _read(folder, source, state, capture, _collect_known(folder), say)
             write_index(folder, state.buckets)
     except CaptureError as error:
         raise CommandLineError(f"{error}; what was read stays, and the same command goes on from there") from None
@@ -89,7 +89,7 @@ def _start(text: str) -> str:
     try:
         return f"@{int(datetime.fromisoformat(text).timestamp() * 1000)}"
     except ValueError:
-        raise CommandLineError(f"--from earliest, an offset or a time, not {quoted(text)}") from None
+        raise CommandLineError(f"--from earliest, an offset or a time, not {quote(text)}") from None
 
 
 def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
@@ -106,7 +106,7 @@ def _state(folder: Path, source: Any, topics: list[str], start: str) -> Any:
         try:
             state = CaptureState.from_json(json_file(saved, CAPTURED))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CommandLineError(f"{saved} is damaged ({truncated(error)}); remove {folder}") from None
+            raise CommandLineError(f"{saved} is damaged ({truncate(error)}); remove {folder}") from None
         if (state.topics, state.start) != (topics, start):
             raise CommandLineError(f"{folder} was begun with --topics {','.join(state.topics)} --from {state.start}")
         remove_after(folder, state.chunks)
@@ -131,7 +131,7 @@ def _follow(folder: Path, source: Any, asked: tuple[list[str], str], seconds: in
         try:
             if state is None:
                 state = _state(folder, source, *asked)
-                known = _known(folder)
+                known = _collect_known(folder)
             _read(folder, source, state, read_round, known, say)
             said = ""
         except CaptureError as error:
@@ -158,12 +158,12 @@ def _read(folder: Path, source: Any, state: Any, chunks_of: Callable[..., Iterat
         _save(folder, state)
 
 
-def _known(folder: Path) -> Any:
+def _collect_known(folder: Path) -> Any:
     """Return what the entries of the transaction log that were written say."""
     from kafkalab.spark.storage.chunks import rows_of
-    from kafkalab.wire.capture.reading import Known
+    from kafkalab.wire.capture.reading import LogKnowledge
 
-    known = Known()
+    known = LogKnowledge()
     known.add(rows_of(folder, "transactions", ENTRY))
     return known
 

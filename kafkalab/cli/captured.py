@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LISTED = 10
 
 
-def _captured(path: Path | Place) -> dict[str, Any]:
+def _read_capture(path: Path | Place) -> dict[str, Any]:
     """Return what the capture in a folder noted; {} for a history that is none."""
     try:
         found = json_file(path / CAPTURE, CAPTURED) if isinstance(path, Path) else (path / CAPTURE).json(CAPTURED)
@@ -52,7 +52,7 @@ def _has_numbers(row: Any, *names: str) -> bool:
 
 def lacking_of(path: Path | Place) -> dict[str, str]:
     """Return what each audit lacks that this history cannot answer; {} unless it is a capture."""
-    found = _captured(path)
+    found = _read_capture(path)
     return needs(str(found.get("known", ""))) if found else {}
 
 
@@ -70,7 +70,7 @@ def with_unknown(summary: Summary, lacking: dict[str, str], only: list[str] | No
     return replace(summary, rows=[rows[name] for name in BY_NAME if name in rows])
 
 
-def unanswered(lacking: dict[str, str], only: list[str] | None) -> list[str]:
+def list_unanswered(lacking: dict[str, str], only: list[str] | None) -> list[str]:
     """Return a line for each kind of thing that is lacking, with the audits that need it."""
     by_need: dict[str, list[str]] = {}
     for name, need in lacking.items():
@@ -81,7 +81,7 @@ def unanswered(lacking: dict[str, str], only: list[str] | None) -> list[str]:
 
 def said_by_brokers(path: Path | Place) -> Iterator[str]:
     """Yield what the capture's brokers said: open transactions, and how their aborted lists and the markers agree."""
-    found = _captured(path)
+    found = _read_capture(path)
     partitions = found["partitions"]
     producers = [(key, row) for key, rows in found["producers"].items() for row in rows or ()]
     still = [(key, row) for key, row in producers if row["current_txn_start_offset"] >= 0]

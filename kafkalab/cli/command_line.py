@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any, NoReturn
 
-from kafkalab.limits import NUMBER, quoted
+from kafkalab.limits import NUMBER, quote
 
 
 class CommandLineError(Exception):
@@ -32,9 +32,9 @@ def number_from(least: int, what: str = "number", most: int = NUMBER.most) -> Ca
     def number(text: str) -> int:
         digits = text.replace("_", "")
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18 or int(digits) < least:
-            raise argparse.ArgumentTypeError(f"a {what} from {least} on, not {quoted(text)}")
+            raise argparse.ArgumentTypeError(f"a {what} from {least} on, not {quote(text)}")
         if int(digits) > most:
-            raise argparse.ArgumentTypeError(f"a {what}, at most {most:,}, not {quoted(text)}")
+            raise argparse.ArgumentTypeError(f"a {what}, at most {most:,}, not {quote(text)}")
         return int(digits)
 
     return number
@@ -43,7 +43,7 @@ def number_from(least: int, what: str = "number", most: int = NUMBER.most) -> Ca
 def integer(text: str) -> int:
     """Return the whole number in ASCII digits, perhaps below 0. For options; the error is argparse's."""
     if re.fullmatch(r"-?[0-9]{1,18}", text) is None:
-        raise argparse.ArgumentTypeError(f"a whole number, not {quoted(text)}")
+        raise argparse.ArgumentTypeError(f"a whole number, not {quote(text)}")
     return int(text)
 
 
@@ -53,14 +53,14 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _stopped)
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _stopped(number: int, frame: object) -> NoReturn:
+def _stop(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.kept_runs import kept_runs
-from kafkalab.cli.saved_scenarios import loaded
+from kafkalab.cli.saved_scenarios import load_scenario
 from kafkalab.explore.experiment import Job, Trial
 from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.result import FOUND, Coverage, Result
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace, root: Path) -> int:
     """Search, print the verdict and what was covered; return 0 if something was found, else 1."""
-    scenario = loaded(options.file)
+    scenario = load_scenario(options.file)
     try:
         with stoppable(), processes(options.jobs) as made, kept_runs(options.keep, made) as mapper:
             found = explore(
@@ -87,7 +87,7 @@ def processes(count: int) -> Iterator[Mapper]:
         return
     with get_context("spawn").Pool(count, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
 
-        def mapped(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterable[Trial]:
+        def map_jobs(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterable[Trial]:
             return pool.imap(make, jobs)
 
-        yield mapped
+        yield map_jobs

@@ -52,7 +52,7 @@ def follow(options: argparse.Namespace, path: Path) -> int:
         finally:
             query.stop()
     _tell(folder, told)
-    found = [finding for _, finding in folder.found()]
+    found = [finding for _, finding in folder.read_findings()]
     print("\n".join(_verdicts(found, lacking)))
     return int(any(one.policy == FORBIDDEN for one in found))
 

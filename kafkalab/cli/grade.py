@@ -105,8 +105,8 @@ def hide_argument(text: str) -> None:
 
 
 def _tokens(options: argparse.Namespace) -> int:
-    from kafkalab.grading.tokens import ranked
+    from kafkalab.grading.tokens import rank_tokens
 
-    columns, rows = ranked(options.tokens, options.challenge)
+    columns, rows = rank_tokens(options.tokens, options.challenge)
     print(table_text(columns, rows, options.json))
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.spark_options import NO_PYSPARK
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 
 if TYPE_CHECKING:
     from kafkalab.spark.storage.places import Place
@@ -22,9 +22,9 @@ def history_place(text: str) -> Path | Place:
         from kafkalab.spark.storage.places import place_of
 
         place = place_of(text)
-        place.opened()
+        place.resolve()
         return place.local or place
     except ImportError:
         raise CommandLineError(NO_PYSPARK.format(python=sys.prefix)) from None
     except ValueError as error:
-        raise CommandLineError(truncated(error)) from None
+        raise CommandLineError(truncate(error)) from None

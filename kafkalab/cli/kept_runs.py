@@ -19,7 +19,7 @@ from kafkalab.checks.check import Finding
 from kafkalab.cli.trial_encoding import from_columns, to_columns
 from kafkalab.explore.experiment import Job, Trial
 from kafkalab.explore.search import Mapper
-from kafkalab.limits import Limit, listed, quoted, truncated
+from kafkalab.limits import Limit, list_names, quote, truncate
 from kafkalab.saved_data import open_regular
 
 COMPACT = (",", ":")
@@ -41,7 +41,7 @@ class KeptRuns:
 
     def __init__(self, path: str | Path) -> None:
         """Open or make the file. ValueError for a file that is something else, or that another process writes to."""
-        self.taken, self.name = 0, quoted(str(path))
+        self.taken, self.name = 0, quote(str(path))
         with suppress(FileNotFoundError), open_regular(path):
             pass
         with ExitStack() as opened:
@@ -50,7 +50,7 @@ class KeptRuns:
                 self.file.execute("CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, trial BLOB NOT NULL)")
             columns = [tuple(row[1:3]) for row in self._ask("PRAGMA table_info(runs)")]
             if columns != COLUMNS:
-                names = listed(" ".join(map(str, column)) for column in columns)
+                names = list_names(" ".join(map(str, column)) for column in columns)
                 raise ValueError(f"{self.name} cannot keep runs: its table runs has other columns, {names}")
             opened.pop_all()
 
@@ -61,7 +61,7 @@ class KeptRuns:
             yield
         except sqlite3.Error as error:
             remedy = "wait for the other process" if "locked" in str(error) else "name another file"
-            raise ValueError(f"{self.name} cannot keep runs: {truncated(error)}; {remedy}") from None
+            raise ValueError(f"{self.name} cannot keep runs: {truncate(error)}; {remedy}") from None
 
     def _ask(self, sql: str, *values: object) -> list[Any]:
         with self._answers():
@@ -75,13 +75,13 @@ class KeptRuns:
         """Return how many runs the file has."""
         return int(self._ask("SELECT count(*) FROM runs")[0][0])
 
-    def known(self, key: str) -> Trial | None:
+    def find_trial(self, key: str) -> Trial | None:
         """Return what the run showed, None if it was never made. ValueError if that cannot be read."""
         rows = self._ask("SELECT trial FROM runs WHERE job = ?", key)
         if not rows:
             return None
         try:
-            text = _inflated(rows[0][0])
+            text = _inflate(rows[0][0])
             return _trial(json.loads(text))
         except (zlib.error, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             raise ValueError(f"{self.name} holds a run that cannot be read; remove the file, or name another") from None
@@ -94,9 +94,9 @@ class KeptRuns:
     def around(self, mapper: Mapper) -> Mapper:
         """Return a mapper that takes runs from the file, and makes the others with `mapper` and keeps them."""
 
-        def mapped(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
+        def map_missing(make: Callable[[Job], Trial], jobs: list[Job]) -> Iterator[Trial]:
             keys = [key_of(job) for job in jobs]
-            found = {key: trial for key in keys if (trial := self.known(key)) is not None}
+            found = {key: trial for key in keys if (trial := self.find_trial(key)) is not None}
             made = iter(mapper(make, [job for job, key in zip(jobs, keys, strict=True) if key not in found]))
             try:
                 for number, key in enumerate(keys, 1):
@@ -112,7 +112,7 @@ class KeptRuns:
             finally:
                 self._commit()
 
-        return mapped
+        return map_missing
 
     def close(self) -> None:
         """Close the file; it can be opened again."""
@@ -161,7 +161,7 @@ def _own_code() -> str:
     return sha.hexdigest()
 
 
-def _inflated(data: bytes) -> bytes:
+def _inflate(data: bytes) -> bytes:
     """Return compressed bytes as they were. ValueError if they are more than a run can have."""
     stream = zlib.decompressobj()
     text = stream.decompress(data, TRIAL.most)

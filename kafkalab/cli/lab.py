@@ -18,7 +18,7 @@ from kafkalab.cli.command_line import CommandLineError
 from kafkalab.course.installation import Installed, install, is_installed, shipped_files
 from kafkalab.course_files import SHIPPED, course_root
 from kafkalab.grading.builder import FIGURE, WIDGET
-from kafkalab.limits import NOTEBOOK, truncated
+from kafkalab.limits import NOTEBOOK, truncate
 from kafkalab.saved_data import file_text
 
 START = "labs/00_start.ipynb"
@@ -67,7 +67,7 @@ def sign_labs(root: Path) -> None:
                 nbformat.write(notebook, path, version=nbformat.NO_CONVERT)
             notary.sign(notebook)
         except Exception as error:  # nbformat raises whatever a damaged notebook makes it stumble over
-            why = truncated(error) or type(error).__name__
+            why = truncate(error) or type(error).__name__
             print(f"{path.relative_to(root)} is damaged and left as it is ({why})", file=sys.stderr, flush=True)
     notary.store.close()
 

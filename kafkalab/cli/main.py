@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kafkalab.cli import STOPPED
 from kafkalab.cli.command_line import CommandLineError, Parser
-from kafkalab.limits import QUOTE, quoted, truncated
+from kafkalab.limits import QUOTE, quote, truncate
 
 COMMANDS = {
     "lab": ("lab", "open the labs in JupyterLab"),
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         print(f"{' '.join(['kafkalab', *filter(None, [name])])}: {_brief(str(error), words)}", file=sys.stderr)
         return 2
     except OSError as error:
-        what = f"{quoted(error.filename)}: {(error.strerror or 'failed').lower()}" if error.filename else str(error)
+        what = f"{quote(error.filename)}: {(error.strerror or 'failed').lower()}" if error.filename else str(error)
         print(f"kafkalab {name}: {_brief(what, words)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -68,8 +68,8 @@ def _brief(message: str, words: Sequence[str]) -> str:
     """Return the first line of the message, in which long words of the command line are cut, and no control character.
     """
     for word in sorted((word for word in words if len(word) > QUOTE), key=len, reverse=True):
-        message = message.replace(repr(word), quoted(word)).replace(word, truncated(word, QUOTE))
-    return "".join(sign if sign.isprintable() else "?" for sign in truncated(message))
+        message = message.replace(repr(word), quote(word)).replace(word, truncate(word, QUOTE))
+    return "".join(sign if sign.isprintable() else "?" for sign in truncate(message))
 
 
 def _parser(name: str) -> Parser:

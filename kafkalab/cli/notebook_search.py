@@ -13,7 +13,7 @@ from kafkalab.cli.kept_runs import kept_runs
 from kafkalab.explore.result import Coverage, Result
 from kafkalab.explore.search import MOST_FAULTS, RUNS, Stop
 from kafkalab.explore.search import explore as search
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.sim.scenario import ProgramFunction, Scenario
 
 REFRESH_S = 0.2
@@ -43,18 +43,18 @@ def explore(
     bar, by default in notebooks: interrupt the kernel, and the search ends and returns what it covered.
     """
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
-        raise ValueError(f"seconds is a number from 0 on, not {quoted(seconds)}")
+        raise ValueError(f"seconds is a number from 0 on, not {quote(seconds)}")
     if type(jobs) is not int or jobs < 1:
-        raise ValueError(f"jobs is a number from 1 on, not {quoted(jobs)}")
+        raise ValueError(f"jobs is a number from 1 on, not {quote(jobs)}")
     over = after(seconds)
     shown = _in_a_notebook() if progress is None else progress
     with processes(jobs) as mapper, kept_runs(keep, mapper) as kept, _bar(runs, shown) as show:
 
-        def asked(covered: Coverage) -> str:
+        def show_and_ask(covered: Coverage) -> str:
             show(covered)
             return (stop(covered) if stop is not None else "") or over(covered)
 
-        return search(scenario, find, rules_off, most_faults, engine, runs, seed, kinds, read, asked, kept)
+        return search(scenario, find, rules_off, most_faults, engine, runs, seed, kinds, read, show_and_ask, kept)
 
 
 def _in_a_notebook() -> bool:

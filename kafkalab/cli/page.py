@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.cli.saved_scenarios import loaded, simulated
-from kafkalab.limits import OPENED, quoted, truncated
+from kafkalab.cli.saved_scenarios import load_scenario, simulate
+from kafkalab.limits import OPENED, quote, truncate
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
 
@@ -23,14 +23,14 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Write the page; say how large it is."""
     path = Path(options.out)
     if path.suffix != ".html":
-        raise CommandLineError(f"a page's name ends with .html, not {quoted(path.name)}")
-    cluster = simulated(loaded(options.file), limit=OPENED.most)
+        raise CommandLineError(f"a page's name ends with .html, not {quote(path.name)}")
+    cluster = simulate(load_scenario(options.file), limit=OPENED.most)
     try:
         journey = Journey(cluster)
         if options.at:
             journey.press("find", options.at)
     except ValueError as error:
-        raise CommandLineError(truncated(error)) from None
+        raise CommandLineError(truncate(error)) from None
     text = recorded_page(journey)
     (root / path).write_text(text, encoding="utf-8")
     print(f"{path}: {len(text.encode()) // 1000} kB. Open it in a browser; it needs neither Python nor a network.")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kafkalab.cli.saved_scenarios import add_scenario_options, loaded, simulated
+from kafkalab.cli.saved_scenarios import add_scenario_options, load_scenario, simulate
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.model.findings import report_of
 
@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def act(options: argparse.Namespace, root: Path) -> int:
     """Print the checks' verdict, the outcome, the digest of the trace and the faults that changed nothing."""
-    cluster = simulated(loaded(options.file), options.at_ms, options.after_ms)
+    cluster = simulate(load_scenario(options.file), options.at_ms, options.after_ms)
     found = summary(cluster, whole=options.at_ms is None)
     if options.json:
         print(json.dumps(found, indent=1))

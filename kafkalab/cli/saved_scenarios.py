@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.limits import QUOTE, RUN, TIME_MS, truncated
+from kafkalab.limits import QUOTE, RUN, TIME_MS, truncate
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -25,18 +25,18 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     moment.add_argument("--after-ms", type=milliseconds, default=0, help="ask this long after the run has ended")
 
 
-def loaded(path: str) -> Scenario:
+def load_scenario(path: str) -> Scenario:
     """Load the scenario; CommandLineError for anything else."""
     try:
         return Scenario.load(path)
     except OSError as error:
         why = (error.strerror or "no file").lower()
-        raise CommandLineError(f"cannot read {truncated(path, QUOTE)}: {why}") from None
+        raise CommandLineError(f"cannot read {truncate(path, QUOTE)}: {why}") from None
     except ValueError as error:
         raise CommandLineError(str(error)) from None
 
 
-def simulated(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, limit: int = RUN.most) -> Cluster:
+def simulate(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, limit: int = RUN.most) -> Cluster:
     """Run the scenario and return the cluster at that moment: `at_ms`, or `after_ms` after everything has ended.
 
     CommandLineError if it cannot be run, or not within `limit` entries of the schedule.
@@ -50,7 +50,7 @@ def simulated(scenario: Scenario, at_ms: int | None = None, after_ms: int = 0, l
         if after_ms:
             cluster.run_for(after_ms, limit)
     except (ValueError, TypeError, StuckError, RunawayError) as error:
-        raise CommandLineError(truncated(error)) from None
+        raise CommandLineError(truncate(error)) from None
     return cluster
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
 from kafkalab.cli.typed_faults import listen
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.protocol.api import REFERENCES, USUAL
 
 LAST_PORT = 65_535
@@ -122,7 +122,7 @@ def _topics(text: str) -> dict[str, int]:
         name, _, count = word.partition(":")
         topics[name] = whole_number(count or "1")
         if topics[name] < 0:
-            raise ValueError(f"--topics orders:3,payments:1, not {quoted(word)}")
+            raise ValueError(f"--topics orders:3,payments:1, not {quote(word)}")
     return topics
 
 
@@ -131,7 +131,7 @@ def _setting(text: str) -> tuple[str, Any]:
     name, _, value = text.partition("=")
     words = {"true": True, "false": False}
     if not value:
-        raise ValueError(f"--config min.insync.replicas=2, not {quoted(text)}")
+        raise ValueError(f"--config min.insync.replicas=2, not {quote(text)}")
     return name.replace(".", "_"), words[value] if value in words else integer(value)
 
 

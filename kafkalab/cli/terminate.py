@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.cli.abort import saved_as
 from kafkalab.cli.command_line import CommandLineError, Text
-from kafkalab.cli.saved_scenarios import answer, free_name, simulated, with_admin
+from kafkalab.cli.saved_scenarios import answer, free_name, simulate, with_admin
 from kafkalab.client.admin.descriptions import TransactionDescription
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.sim.cluster import Cluster
@@ -26,13 +26,13 @@ def add_terminate_options(parser: argparse.ArgumentParser, can_save: bool) -> No
 def terminate(scenario: Scenario, cluster: Cluster, options: argparse.Namespace) -> int:
     """Print the transaction's state before and after. CommandLineError if its coordinator refuses."""
     tid, node, at_ms = options.transactional_id, free_name(cluster), cluster.now
-    before = _described(cluster, node, tid)
+    before = _describe(cluster, node, tid)
     added = with_admin(scenario, node, "force_terminate_transaction", {"at_ms": at_ms, "transactional_id": tid})
-    again = simulated(added)
+    again = simulate(added)
     result = again.results.get(node)
     if isinstance(result, KafkaError):
         raise CommandLineError(f"failed to force terminate {tid}: {type(result).__name__}: {result}")
-    print(_format(at_ms, tid, before, _described(again, node, tid), options.json))
+    print(_format(at_ms, tid, before, _describe(again, node, tid), options.json))
     saved_as(added, options.save)
     return 0
 
@@ -40,12 +40,12 @@ def terminate(scenario: Scenario, cluster: Cluster, options: argparse.Namespace)
 def terminate_now(cluster: Cluster, options: argparse.Namespace) -> Text:
     """Terminate it in this cluster. CommandLineError if its coordinator refuses."""
     tid, node, at_ms = options.transactional_id, free_name(cluster), cluster.now
-    before = _described(cluster, node, tid)
+    before = _describe(cluster, node, tid)
     answer(cluster.client(node).admin().force_terminate_transaction(tid))
-    return _format(at_ms, tid, before, _described(cluster, node, tid), options.json)
+    return _format(at_ms, tid, before, _describe(cluster, node, tid), options.json)
 
 
-def _described(cluster: Cluster, node: str, tid: str) -> TransactionDescription:
+def _describe(cluster: Cluster, node: str, tid: str) -> TransactionDescription:
     """Describe the id; CommandLineError for one that no coordinator knows. (Kafka's tool would create it.)"""
     found: TransactionDescription = answer(cluster.client(node).admin().describe_transactions([tid]))[tid]
     return found

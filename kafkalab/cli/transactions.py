@@ -10,10 +10,10 @@ from typing import Any
 
 from kafkalab.cli.abort import abort, abort_now, add_abort_options
 from kafkalab.cli.command_line import CommandLineError, Parser, Text, integer, table_text
-from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, loaded, log_of, simulated
+from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, load_scenario, log_of, simulate
 from kafkalab.cli.terminate import add_terminate_options, terminate, terminate_now
 from kafkalab.client.admin.admin import Admin
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.cluster import Cluster
@@ -97,8 +97,8 @@ def act(options: argparse.Namespace, root: Path) -> int:
     """Print the answer to one question about the transactions of a saved scenario."""
     if options.check is not None:
         options.check(options)
-    scenario = loaded(options.file)
-    cluster = simulated(scenario, options.at_ms, options.after_ms)
+    scenario = load_scenario(options.file)
+    cluster = simulate(scenario, options.at_ms, options.after_ms)
     if options.ask is None:
         status: int = options.change(scenario, cluster, options)
         return status
@@ -174,5 +174,5 @@ def _broker(cluster: Cluster, name: str) -> str:
     """ "b1" for "b1" and for "1"."""
     broker = f"b{name}" if whole_number(name) >= 0 else name
     if broker and broker not in cluster.broker_names:
-        raise CommandLineError(f"no broker {quoted(name)}; there are {', '.join(cluster.broker_names)}")
+        raise CommandLineError(f"no broker {quote(name)}; there are {', '.join(cluster.broker_names)}")
     return broker

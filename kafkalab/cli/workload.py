@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from kafkalab.checks.all import BY_NAME
 from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.history_place import history_place
-from kafkalab.cli.saved_scenarios import loaded
+from kafkalab.cli.saved_scenarios import load_scenario
 from kafkalab.cli.spark_options import add_spark_options, spark_for
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
     if _is_there(out):
         raise CommandLineError(f"{out} is there already; give --out a new folder, or remove it")
     if options.kind == "simulated" and options.scenario:
-        loaded(options.scenario)
-    planted = _planted(options.plant) if options.kind == "synthetic" else {}
+        load_scenario(options.scenario)
+    planted = _parse_planted(options.plant) if options.kind == "synthetic" else {}
     needs, began = _room_for(out, options), time.monotonic()
-    with stoppable(), _unfinished(out) as folder:
+    with stoppable(), _write_beside(out) as folder:
         _say(needs, options.quiet)
         _make(folder, options, planted)
     took, command = time.monotonic() - began, f"kafkalab audit {shlex.quote(options.out)}"
@@ -111,7 +111,7 @@ def _make(folder: Path | Place, options: argparse.Namespace, planted: dict[str, 
     with spark_for(options) as spark:
         from kafkalab.spark.storage.history_files import write_histories
 
-        made = _simulated(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
+        made = _simulate(spark, options) if options.kind == "simulated" else _synthetic(spark, options, planted)
         _say(f"writing {options.out} …", options.quiet)
         write_histories(made, folder)
 
@@ -145,7 +145,7 @@ def _runs_of(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _unfinished(out: Path | Place) -> Iterator[Path | Place]:
+def _write_beside(out: Path | Place) -> Iterator[Path | Place]:
     """A folder beside `out`, moved there when it is whole; a run that is stopped or fails leaves nothing.
 
     A store like S3 has no move: there it is `out`, where the list of files is written last.
@@ -164,7 +164,7 @@ def _unfinished(out: Path | Place) -> Iterator[Path | Place]:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
         scratch = Scratch(out.absolute().parent, f".{out.absolute().name}-unfinished-")
     except OSError as error:
-        raise CommandLineError(f"cannot write {quoted(str(out))}: {(error.strerror or 'failed').lower()}") from None
+        raise CommandLineError(f"cannot write {quote(str(out))}: {(error.strerror or 'failed').lower()}") from None
     try:
         yield scratch.folder / "history"
         (scratch.folder / "history").replace(out)
@@ -178,11 +178,11 @@ def _rate(text: str) -> float:
     except ValueError:
         rate = -1
     if not 0 <= rate <= 1:
-        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {quoted(text)}")
+        raise argparse.ArgumentTypeError(f"a share from 0 to 1, not {quote(text)}")
     return rate
 
 
-def _planted(given: list[str]) -> dict[str, float]:
+def _parse_planted(given: list[str]) -> dict[str, float]:
     by_lower = {name.lower(): name for name in BY_NAME}
     planted = {}
     for text in given:
@@ -196,7 +196,7 @@ def _planted(given: list[str]) -> dict[str, float]:
     return planted
 
 
-def _simulated(spark: SparkSession, options: argparse.Namespace) -> Histories:
+def _simulate(spark: SparkSession, options: argparse.Namespace) -> Histories:
     from kafkalab.spark.simulation.runs import Runs
     from kafkalab.spark.storage.frames import Histories
 

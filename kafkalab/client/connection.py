@@ -126,13 +126,13 @@ class Connection:
     async def refresh(self) -> ClusterMetadata:
         """Ask brokers for their metadata until one answers."""
         attempt = 0
-        while not await self.refreshed():
+        while not await self.try_refresh():
             await self.back_off(attempt)
             attempt += 1
         assert self.metadata is not None
         return self.metadata
 
-    async def refreshed(self) -> bool:
+    async def try_refresh(self) -> bool:
         """Ask one broker for its metadata, the first time also for its versions; return whether it answered."""
         if self.metadata is None:
             await self.call(self.any_broker(), ApiVersions())
@@ -155,7 +155,7 @@ class Connection:
         kept = {p: i for p, i in known.partitions.items() if i.leader_epoch > _leader_epoch(told, p)}
         return ClusterMetadata(told.version, told.alive, {**told.partitions, **kept})
 
-    async def known(self) -> ClusterMetadata:
+    async def require_metadata(self) -> ClusterMetadata:
         """Return the metadata; ask for it if there is none yet."""
         return self.metadata if self.metadata is not None else await self.refresh()
 
@@ -166,7 +166,7 @@ class Connection:
         attempt = 0
         while not stop():
             response = await self._look_up(key_type, key)
-            if response is not None and not _retried(response):
+            if response is not None and not _is_retriable(response):
                 return response
             await self.sleep(self._retry_ms(attempt, lost=response is None))
             attempt += 1
@@ -175,7 +175,7 @@ class Connection:
     async def coordinator_now(self, key_type: int, key: str) -> str:
         """Return the coordinator's node, after one look-up if need be; "" if that failed. Raise a final error."""
         response = await self._look_up(key_type, key)
-        if response is None or _retried(response):
+        if response is None or _is_retriable(response):
             return ""
         if response.error is not Error.NONE:
             denied = response.error is Error.GROUP_AUTHORIZATION_FAILED
@@ -272,7 +272,7 @@ def backoff_ms(attempt: int) -> int:
     return min(RETRY_BACKOFF_MS << min(attempt, 4), RETRY_BACKOFF_MAX_MS)
 
 
-def _retried(response: FindCoordinatorResponse) -> bool:
+def _is_retriable(response: FindCoordinatorResponse) -> bool:
     """Return whether a look-up was refused for now."""
     return response.error is not Error.NONE and reaction("FindCoordinator", response.error) is Reaction.RETRY
 

@@ -49,7 +49,7 @@ class Collection:
         """Return the entries in their order."""
         return {"museum": bug_exhibits, "rule_gallery": rule_exhibits, "error_gallery": error_exhibits}[self.call]()
 
-    def said(self, key: str) -> str:
+    def describe(self, key: str) -> str:
         """Return what the table says of an entry."""
         if self.call == "museum":
             bug = next(bug for bug in BUGS if bug.number == key)
@@ -126,7 +126,7 @@ def tables(one: Collection) -> Iterator[str]:
     for name, exhibits in groups(one.exhibits()):
         text = f"### {name[:1].upper()}{name[1:]}\n\n{head}"
         for exhibit in exhibits:
-            row = f"| [{exhibit.key}](#show:{quote(exhibit.key)}) | {one.said(exhibit.key)} |"
+            row = f"| [{exhibit.key}](#show:{quote(exhibit.key)}) | {one.describe(exhibit.key)} |"
             if len(text) + len(row) > MOST:
                 yield text
                 text = head

@@ -101,7 +101,7 @@ def install(files: Mapping[str, bytes], folder: Path) -> Installed:
     What the learner deleted is copied again. OSError if a file cannot be written: those before it are whole, and the
     next call goes on behind them.
     """
-    before = _recorded(folder)
+    before = _read_record(folder)
     now, installed = dict(before), Installed()
     _record(folder, now)
     try:
@@ -179,7 +179,7 @@ def _record(folder: Path, files: Mapping[str, str]) -> None:
     _write(folder / RECORD, (json.dumps(row, indent=1) + "\n").encode())
 
 
-def _recorded(folder: Path) -> dict[str, str]:
+def _read_record(folder: Path) -> dict[str, str]:
     """Return what was copied, by path. Of a damaged record nothing: then every file that differs is the learner's."""
     try:
         files = json_file(folder / RECORD)["files"]

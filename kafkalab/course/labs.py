@@ -22,7 +22,7 @@ FOLDER, EXERCISE = re.compile(r"lab(\d\d)"), re.compile(r"exercise_(\d+)")
 _SCENARIOS: list[ModuleType] = []
 
 
-def _found(folder: str) -> CourseLab:
+def _load_lab(folder: str) -> CourseLab:
     """The facts of the lab in this folder; its exercises and scenarios are registered."""
     package = import_module(f"{course.__name__}.{folder}")
     lab: CourseLab = package.LAB
@@ -35,7 +35,7 @@ def _found(folder: str) -> CourseLab:
     return lab
 
 
-FOUND = tuple(_found(n) for n in sorted(m.name for m in iter_modules(course.__path__)) if FOLDER.fullmatch(n))
+FOUND = tuple(_load_lab(n) for n in sorted(m.name for m in iter_modules(course.__path__)) if FOLDER.fullmatch(n))
 _numbers = [lab.number for lab in FOUND]
 COURSE = tuple(sorted((*FOUND, *(p for p in PLANNED if p.number not in _numbers)), key=lambda lab: lab.place))
 """All labs in the order of reading, planned ones included."""

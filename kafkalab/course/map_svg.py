@@ -63,7 +63,7 @@ def _corner(place: int) -> tuple[int, int]:
     return GAP + place % COLUMNS * (WIDTH + GAP), TOP + place // COLUMNS * (HEIGHT + GAP)
 
 
-def linked(svg: str, tiles: Sequence[Tile]) -> str:
+def link_cards(svg: str, tiles: Sequence[Tile]) -> str:
     """Return the picture as HTML in which each card is a link to its notebook."""
     width = COLUMNS * (WIDTH + GAP) + GAP
     height = int(svg.partition('height="')[2].partition('"')[0])

@@ -47,7 +47,7 @@ def refresh_ways(root: Path) -> list[Path]:
             continue
         for cell in (texts[0], texts[-1]):
             _write(cell, with_way("".join(cell["source"]), way(lab, labs)))
-        for cell, text in zip(texts, glossed(["".join(cell["source"]) for cell in texts]), strict=True):
+        for cell, text in zip(texts, link_terms(["".join(cell["source"]) for cell in texts]), strict=True):
             _write(cell, text)
     return write_changed({path: as_text(notebook) for path, notebook in notebooks.items()})
 
@@ -61,18 +61,18 @@ def with_way(text: str, line: str) -> str:
     return WAY.sub(lambda _: line, text, 1) if WAY.search(text) else f"{text.rstrip()}\n\n{line}"
 
 
-def glossed(texts: Sequence[str], known: Sequence[Term] | None = None) -> list[str]:
+def link_terms(texts: Sequence[str], known: Sequence[Term] | None = None) -> list[str]:
     """Return the texts of a lab with a link into the glossary at the first use of each term, and no other such link."""
     made = [GLOSSED.sub(r"\1", text) for text in texts]
     for term in sorted(terms() if known is None else known, key=lambda t: -len(t.name)):
         for place, text in enumerate(made):
-            if (linked := _linked(text, term)) != text:
+            if (linked := _link_term(text, term)) != text:
                 made[place] = linked
                 break
     return made
 
 
-def _linked(text: str, term: Term) -> str:
+def _link_term(text: str, term: Term) -> str:
     """Return the text with a link at the first use of the term, by either of its names; the same text without one."""
     names = "|".join(re.escape(name) for name in (term.name, term.other) if name)
     bold = rf"(?<![\w`.*-])\*\*(?:{names})s?\*\*"

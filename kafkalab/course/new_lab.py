@@ -27,10 +27,10 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab{nn}(seed: int = 1, profile: str = "4.x/TV2", records: int = 2, **more: Any) -> Scenario:
     """One transaction with some records; `more` is as in `Scenario`."""
     arguments = {{"transactional_id": "payments-0", "records": records}}
@@ -106,7 +106,7 @@ import pytest
 
 from kafkalab.grading.check import check, question
 from kafkalab.grading.seeds import VARIABLE
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -118,7 +118,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
 
 
 def test_each_misconception_gets_its_hint() -> None:
-    assert told("L{n}.E1", question("L{n}.E1")).miss == "no marker"
+    assert catch_wrong_answer("L{n}.E1", question("L{n}.E1")).miss == "no marker"
 '''
 
 OPENING = """from kafkalab import ClusterMap, lab{nn}

@@ -11,9 +11,9 @@ from typing import Any
 
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
-from kafkalab.course.map_svg import Tile, draw, linked
+from kafkalab.course.map_svg import Tile, draw, link_cards
 from kafkalab.grading import progress as kept
-from kafkalab.grading.exercise import EXERCISES, wrapped
+from kafkalab.grading.exercise import EXERCISES, wrap
 
 TRACKS: dict[str, tuple[int, ...]] = {
     "A demo in 90 minutes": (0, 3, 5, 9),
@@ -58,7 +58,7 @@ class CourseMap:
         for tile in self._ready:
             dots = "".join(signs[state] for state in tile.states)
             lines.append(f"  L{tile.number:<3}{tile.title:<36}{dots}{'  done' if tile.done else ''}".rstrip())
-        return "\n".join([*lines, *filter(None, [self._planned, wrapped(self.message)])])
+        return "\n".join([*lines, *filter(None, [self._planned, wrap(self.message)])])
 
     @property
     def _ready(self) -> tuple[Tile, ...]:
@@ -95,7 +95,7 @@ class CourseMap:
         bundle = {"image/svg+xml": self.svg(), "text/plain": str(self)}
         if self.live:
             button = f"<div>{self.download()}</div>" if os.environ.get(BINDER) or sys.platform == BROWSER else ""
-            bundle["text/html"] = f"{linked(self.svg(), self._ready)}{button}"
+            bundle["text/html"] = f"{link_cards(self.svg(), self._ready)}{button}"
         return bundle
 
 
@@ -116,16 +116,16 @@ def progress(also: str | Path | None = None) -> CourseMap:
     return CourseMap(found.record, EXERCISES, found.message, live=True)
 
 
-def _taken_over(path: Path, other: Path) -> kept.Read:
+def _taken_over(path: Path, other: Path) -> kept.FileContents:
     if other.exists() and path.exists() and other.samefile(path):
         return kept.load(path)
     found = kept.merge(path, other)
     said = f"Of {other.name}, {found.message}." if found.message else f"{other.name} was taken over."
-    return kept.Read(record=found.record, message=said)
+    return kept.FileContents(record=found.record, message=said)
 
 
 def _tile(lab: CourseLab, record: kept.Record, exercises: Iterable[str]) -> Tile:
     names = [name for name in exercises if name.startswith(f"L{lab.number}.")]
-    done = [record.get(name, kept.Done()) for name in names]
+    done = [record.get(name, kept.ExerciseRecord()) for name in names]
     states = tuple("solved" if d.solved else "tried" if d.tries else "new" for d in done)
     return Tile(number=lab.number, title=lab.title, states=states, ready=bool(names), href=f"{lab.name}.ipynb")

@@ -94,11 +94,11 @@ def places(root: Path) -> dict[int, tuple[Place, ...]]:
 
 def _places(lab: str, cells: list[dict[str, Any]]) -> Iterator[Place]:
     for cell, heading in follow_headings(cells, lab):
-        for number in sorted(_settled(cell, "".join(cell["source"]))):
+        for number in sorted(_list_settled(cell, "".join(cell["source"]))):
             yield Place(question=number, lab=lab, cell=cell["id"], heading=heading)
 
 
-def _settled(cell: dict[str, Any], text: str) -> set[int]:
+def _list_settled(cell: dict[str, Any], text: str) -> set[int]:
     found = {int(n) for n in cell["metadata"].get("kafkalab", {}).get("questions", ())}
     if cell["cell_type"] == "markdown":
         found |= {int(n) for n in NAMED.findall(text)}

@@ -97,7 +97,7 @@ ITEMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ItemCell:
     """A cell that shows an item: its notebook, the cell, and the heading before it."""
 
     notebook: str
@@ -130,16 +130,16 @@ def page(root: Path) -> str:
     return land_text("\n".join([*lines, ""]), landings_in(root))
 
 
-def cells(root: Path) -> dict[str, Shown]:
+def cells(root: Path) -> dict[str, ItemCell]:
     """Return every cell of the solutions under "lab:cell", such as "03:walk"."""
     return {
-        f"{path.stem[:2]}:{cell['id']}": Shown(path.stem, cell, heading)
+        f"{path.stem[:2]}:{cell['id']}": ItemCell(path.stem, cell, heading)
         for path in sources(root)
         for cell, heading in follow_headings(read(path)["cells"], path.stem)
     }
 
 
-def _link_to(place: str, known: dict[str, Shown]) -> str:
+def _link_to(place: str, known: dict[str, ItemCell]) -> str:
     if place not in known:
         raise ValueError(f"no notebook has the cell {place}")
     return known[place].link

@@ -69,14 +69,14 @@ def begin(there: set[str]) -> str:
 
 def map_of_labs(there: set[str]) -> str:
     """Return the table of the labs there are, and one line about those that are planned."""
-    ready = [f"| {lab.number} | {_linked(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
+    ready = [f"| {lab.number} | {_link_lab(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
     planned = [f"{lab.title} ({lab.number})" for lab in COURSE if lab.name not in there]
     more = f"Planned: {', '.join(planned)}." if planned else ""
     return "\n".join(["## The labs", "", "| | lab | what you will know |", "|--:|:--|:--|", *ready, "", more]).rstrip()
 
 
 def _rows(there: set[str], folder: str = "") -> list[str]:
-    return [f"| {lab.number} | {_linked(lab, there, folder)} | {lab.know} | {_state(lab, there)} |" for lab in COURSE]
+    return [f"| {lab.number} | {_link_lab(lab, there, folder)} | {lab.know} | {_state(lab, there)} |" for lab in COURSE]
 
 
 def short_ways(there: set[str]) -> str:
@@ -84,12 +84,12 @@ def short_ways(there: set[str]) -> str:
     rows = []
     for name, numbers in TRACKS.items():
         ready = [BY_NUMBER[number] for number in numbers if BY_NUMBER[number].name in there]
-        rows += [f"| {name} | {' → '.join(_linked(lab, there, short=True) for lab in ready)} |"] if ready else []
+        rows += [f"| {name} | {' → '.join(_link_lab(lab, there, short=True) for lab in ready)} |"] if ready else []
     head = ["## Short ways through", "", SHORT, ""]
     return "\n".join([*head, "| for | labs |", "|:--|:--|", *rows])
 
 
-def _linked(lab: CourseLab, there: set[str], folder: str = "", short: bool = False) -> str:
+def _link_lab(lab: CourseLab, there: set[str], folder: str = "", short: bool = False) -> str:
     text = f"L{lab.number}" if short else lab.title
     return f"[{text}]({folder}{lab.name}.ipynb)" if lab.name in there else text
 

@@ -9,7 +9,7 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, VIOLATED, Finding
 from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
-from kafkalab.limits import QUOTE, quoted
+from kafkalab.limits import QUOTE, quote
 from kafkalab.protocol.errors import Error
 from kafkalab.run.again import EXCEPTIONS
 from kafkalab.run.run import Run
@@ -29,7 +29,7 @@ MEANINGS = {
 """
 
 
-def named(find: str | Iterable[str]) -> tuple[str, ...]:
+def parse_names(find: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names as a tuple, all anomalies of the checks for none. ValueError for an unknown name."""
     names = (find,) if isinstance(find, str) and find else tuple(find)
     for name in names:
@@ -38,7 +38,7 @@ def named(find: str | Iterable[str]) -> tuple[str, ...]:
         elif name not in MEANINGS:
             near = difflib.get_close_matches(name, MEANINGS, 1) if isinstance(name, str) and len(name) <= QUOTE else []
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(MEANINGS)}"
-            raise ValueError(f"no anomaly is called {quoted(name)}{hint}")
+            raise ValueError(f"no anomaly is called {quote(name)}{hint}")
     return names or tuple(BY_NAME)
 
 
@@ -56,7 +56,7 @@ def _check_exception(name: str) -> None:
     near = difflib.get_close_matches(name[:QUOTE], known, 1, 0.8)
     if near or not name.isidentifier():
         hint = f"; did you mean {near[0]!r}?" if near else f", as in '{FAILED}: ProducerFencedError'"
-        raise ValueError(f"no exception is called {quoted(name)}{hint}")
+        raise ValueError(f"no exception is called {quote(name)}{hint}")
 
 
 def findings_of(run: Run, names: Iterable[str]) -> tuple[Finding, ...]:
@@ -69,7 +69,7 @@ def findings_of(run: Run, names: Iterable[str]) -> tuple[Finding, ...]:
     for name in names:
         anomaly, exception = _parts(name)
         if anomaly == FAILED:
-            found += _failed(run, exception)
+            found += _find_failed(run, exception)
         elif anomaly in OF_PROGRAMS:
             found += OF_PROGRAMS[anomaly](run)
         elif anomaly != OTHER:
@@ -86,7 +86,7 @@ def allowed_in(run: Run, names: Iterable[str]) -> tuple[Finding, ...]:
     return tuple(f for result in checked for f in result.findings if f.policy == ALLOWED)
 
 
-def _failed(run: Run, exception: str = "") -> list[Finding]:
+def _find_failed(run: Run, exception: str = "") -> list[Finding]:
     ends = [e for e in run.trace.events if e.kind == "complete" and e.name == "program"]
     ends = [e for e in ends if exception in ("", e.data["exception"], e.data["error"])]
     texts = ((e, f"the program of {e.node} ended with {e.data['exception']} ({e.data['error']})") for e in ends)
@@ -97,13 +97,13 @@ def _failed(run: Run, exception: str = "") -> list[Finding]:
     return found
 
 
-def _stuck(run: Run) -> list[Finding]:
+def _find_stuck(run: Run) -> list[Finding]:
     last = {node: max((e.step for e in run.trace.events if e.node == node), default=0) for node in run.waiting}
     text = "the program of {} waits for ever"
     return [Finding(anomaly=STUCK, policy="forbidden", text=text.format(n), steps=(step,)) for n, step in last.items()]
 
 
-def _refused(run: Run) -> list[Finding]:
+def _find_refused(run: Run) -> list[Finding]:
     found = []
     for event in run.trace.of("receive"):
         frame = event.data
@@ -113,4 +113,4 @@ def _refused(run: Run) -> list[Finding]:
     return found
 
 
-OF_PROGRAMS: dict[str, Callable[[Run], list[Finding]]] = {STUCK: _stuck, REFUSED: _refused}
+OF_PROGRAMS: dict[str, Callable[[Run], list[Finding]]] = {STUCK: _find_stuck, REFUSED: _find_refused}

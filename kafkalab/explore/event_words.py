@@ -7,7 +7,7 @@ from typing import Any
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Release, Reorder
 from kafkalab.faults.registry import TYPES
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.transaction_metadata import Txn
@@ -17,17 +17,17 @@ from kafkalab.trace import Event, Frame, Trace
 SHOWN = 60
 
 
-def described(event: Event, run: Run) -> str:
+def describe_event(event: Event, run: Run) -> str:
     """Return what happened, as part of a sentence: "b3 appends 'x' to out-0 at offset 1 (producer id 0, epoch 0)"."""
     kind, data, node = event.kind, event.data, event.node
     if isinstance(data, Frame):
         return _of_frame(event, data)
     if kind == "append":
-        return _appended(node, event.name, data)
+        return _describe_append(node, event.name, data)
     if kind == "truncate":
         return f"{node} truncates {event.name} to offset {data['offset']}"
     if kind in ("fault", "crash", "recover"):
-        return _struck(event, run)
+        return _describe_strike(event, run)
     if kind == "timer":
         return f"{node}'s {event.name} runs out"
     if kind == "invoke":
@@ -53,7 +53,7 @@ def _of_frame(event: Event, frame: Frame) -> str:
     return f"{frame.id}{error} arrives at {event.node}"
 
 
-def _appended(node: str, partition: str, batch: Batch) -> str:
+def _describe_append(node: str, partition: str, batch: Batch) -> str:
     written = f"to {partition} at offset {batch.base_offset}"
     identity = f"producer id {batch.producer_id}, epoch {batch.producer_epoch}"
     if batch.control is not None:
@@ -66,7 +66,7 @@ def _appended(node: str, partition: str, batch: Batch) -> str:
     if isinstance(value, OffsetCommit):
         whose = f" ({identity})" if batch.producer_id >= 0 else ""
         return f"{node} appends offset {value.offset} of group {value.group} for {value.partition} {written}{whose}"
-    values = ", ".join(truncated(repr(record.value), SHOWN) for record in batch.records[:3])
+    values = ", ".join(truncate(repr(record.value), SHOWN) for record in batch.records[:3])
     more = f" and {len(batch.records) - 3} more" if len(batch.records) > 3 else ""
     return f"{node} appends {values}{more} {written}" + (f" ({identity})" if batch.producer_id >= 0 else "")
 
@@ -74,11 +74,11 @@ def _appended(node: str, partition: str, batch: Batch) -> str:
 def _records(records: list[Any]) -> str:
     if not records:
         return "nothing"
-    texts = [f"{truncated(repr(value), SHOWN)} ({at}, offset {offset})" for at, offset, value in records[:3]]
+    texts = [f"{truncate(repr(value), SHOWN)} ({at}, offset {offset})" for at, offset, value in records[:3]]
     return ", ".join(texts) + (f" and {len(records) - 3} more" if len(records) > 3 else "")
 
 
-def _struck(event: Event, run: Run) -> str:
+def _describe_strike(event: Event, run: Run) -> str:
     kind = TYPES[{"crash": "Crash", "recover": "Restart"}.get(event.kind, event.name)]
     frame = run.trace.frames.get(event.frame)
     if frame is not None and not kind.words.explanation:
@@ -96,7 +96,7 @@ def _after(event: Event, run: Run) -> str:
     """The event right after which a fault strikes: ", right after b1 sent …"."""
     if event.cause < 0 or run.trace.events[event.cause].kind in ("fault", "crash", "recover"):
         return ""
-    return f", right after this: {described(run.trace.events[event.cause], run)}"
+    return f", right after this: {describe_event(run.trace.events[event.cause], run)}"
 
 
 def _whose(frame: Frame) -> str:

@@ -13,7 +13,7 @@ from kafkalab.explore.fault_sequence import FaultSequence, faults_of
 from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future_of
 from kafkalab.faults.link import Heal
 from kafkalab.faults.node import Restart, Resume
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.run.again import go_on, read_on, run_as_far
 from kafkalab.run.run import Run
 from kafkalab.sim.kernel.kernel import no_collections
@@ -93,7 +93,7 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Run, str]:
     if isinstance(error, RunawayError):
         return run, RUNAWAY
     if error is not None:
-        return replace(run, raised=f"{type(error).__name__}: {truncated(error)}"), RAISED
+        return replace(run, raised=f"{type(error).__name__}: {truncate(error)}"), RAISED
     return (read_on(run) if read else run), ENDED
 
 
@@ -102,12 +102,12 @@ def attempt(job: Job) -> Trial:
     """Make the run, apply the checks, and say what could go wrong next."""
     run, end = run_to_end(job.struck, job.read)
     try:
-        return _judged(job, run, end)
+        return _judge(job, run, end)
     finally:
         run.discard()
 
 
-def _judged(job: Job, run: Run, end: str) -> Trial:
+def _judge(job: Job, run: Run, end: str) -> Trial:
     if job.sequences and any(fault in run.unused_faults for fault in job.sequences[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
     run, findings = shown_in(run, end, job.find)

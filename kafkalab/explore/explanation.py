@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.checks.check import Finding
-from kafkalab.explore.event_words import described, request_of
+from kafkalab.explore.event_words import describe_event, request_of
 from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.lineage import PLUMBING
 from kafkalab.protocol.rules import REGISTRY
@@ -26,7 +26,7 @@ class Sentence:
     prevented: bool = False
 
 
-def explained(run: Run, finding: Finding, rules_off: tuple[str, ...], read: bool = False) -> str:
+def explain_finding(run: Run, finding: Finding, rules_off: tuple[str, ...], read: bool = False) -> str:
     """Return the paragraph: see `sentences_of`."""
     return " ".join(sentence.text for sentence in sentences_of(run, finding, rules_off, read))
 
@@ -38,19 +38,20 @@ def sentences_of(
 
     `rules_off` are the rules that would have prevented the finding; with `read` every topic was read to its end.
     """
-    found = [*_struck(run), *_retried(run), *_proof(finding, run)]
+    found = [*_describe_strikes(run), *_describe_retries(run), *_proof(finding, run)]
     if rules_off:
         found.append(_with_rules(run, rules_off, read))
     return tuple(found)
 
 
-def _struck(run: Run) -> list[Sentence]:
+def _describe_strikes(run: Run) -> list[Sentence]:
     """Return what the faults did, as the trace has it."""
     kinds = ("fault", "crash", "recover")
-    return [Sentence(f"{_first(described(e, run))}.", (e.step,)) for e in run.trace.events if e.kind in kinds]
+    events = [event for event in run.trace.events if event.kind in kinds]
+    return [Sentence(f"{_first(describe_event(event, run))}.", (event.step,)) for event in events]
 
 
-def _retried(run: Run) -> list[Sentence]:
+def _describe_retries(run: Run) -> list[Sentence]:
     """The requests that were sent again because of a frame that was struck."""
     found = []
     for event in run.trace.events:
@@ -74,7 +75,7 @@ def _is_retry(frame: Frame, request: Frame) -> bool:
 def _proof(finding: Finding, run: Run) -> list[Sentence]:
     """The events that prove the finding, and what the check says of them."""
     events = [run.trace.events[step] for step in finding.steps if 0 <= step < len(run.trace.events)]
-    texts = list(dict.fromkeys(described(e, run) for e in events))
+    texts = list(dict.fromkeys(describe_event(e, run) for e in events))
     more = f", and {len(texts) - MOST_EVENTS} more" if len(texts) > MOST_EVENTS else ""
     steps = tuple(e.step for e in events[:MOST_EVENTS])
     found = [Sentence(f"{_first('; '.join(texts[:MOST_EVENTS]))}{more}.", steps)] if texts else []
@@ -89,14 +90,14 @@ def _with_rules(run: Run, rules_off: tuple[str, ...], read: bool) -> Sentence:
     names = " and ".join(f'"{name}" ({_source(name)})' for name in rules_off)
     here, there = first_difference(run, other)
     instead, when = "", "" if there is None else f"at {there.at_ms:,} ms "
-    if there is not None and when.strip() in described(there, other):
+    if there is not None and when.strip() in describe_event(there, other):
         when = ""
     if here is not None and there is not None:
-        instead = f": {when}{described(there, other)}, where without it {described(here, run)}"
+        instead = f": {when}{describe_event(there, other)}, where without it {describe_event(here, run)}"
     elif there is not None:
-        instead = f": {when}{described(there, other)}, which does not happen without it"
+        instead = f": {when}{describe_event(there, other)}, which does not happen without it"
     elif here is not None:
-        instead = f": it never happens that {described(here, run)}"
+        instead = f": it never happens that {describe_event(here, run)}"
     steps = (there.step,) if there is not None else ()
     same = "the same faults show" if scenario.faults else "the same programs show"
     return Sentence(f"With the rule {names} {same} no such anomaly{instead}.", steps, True)
@@ -107,7 +108,7 @@ def first_difference(run: Run, other: Run) -> tuple[Event | None, Event | None]:
     here = [e for e in run.trace.events if e.name not in PLUMBING and e.kind != "state"]
     there = [e for e in other.trace.events if e.name not in PLUMBING and e.kind != "state"]
     for one, two in zip(here, there, strict=False):
-        if described(one, run) != described(two, other) or (one.kind, one.node) != (two.kind, two.node):
+        if describe_event(one, run) != describe_event(two, other) or (one.kind, one.node) != (two.kind, two.node):
             return one, two
     shorter = min(len(here), len(there))
     return (here[shorter] if len(here) > shorter else None), (there[shorter] if len(there) > shorter else None)

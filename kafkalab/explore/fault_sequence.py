@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.registry import FAULTS
-from kafkalab.limits import did_you_mean, quoted
+from kafkalab.limits import did_you_mean, quote
 
 SEARCHED = {kind.kind: kind for kind in FAULTS if kind.kind}
 """Every kind of fault, and the class that does its harm."""
@@ -61,7 +61,7 @@ def kinds_named(kinds: tuple[str, ...]) -> tuple[str, ...]:
     for kind in kinds:
         if kind not in ALL_KINDS:
             hint = did_you_mean(kind, ALL_KINDS)
-            raise ValueError(f"no kind of fault is called {quoted(kind)}; there are {', '.join(ALL_KINDS)}{hint}")
+            raise ValueError(f"no kind of fault is called {quote(kind)}; there are {', '.join(ALL_KINDS)}{hint}")
     return tuple(kinds) or KINDS
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import allowed_in
 from kafkalab.explore.experiment import run_to_end
-from kafkalab.explore.explanation import explained
+from kafkalab.explore.explanation import explain_finding
 from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.faults.fault import Fault
 from kafkalab.run.run import Run, Simulator
@@ -104,7 +104,7 @@ class Result:
     @property
     def explanation(self) -> str:
         """One paragraph that says how it came about; "" if nothing was found."""
-        return "" if self.found is None else explained(self.run, self.findings[0], self.rules_off, self.read)
+        return "" if self.found is None else explain_finding(self.run, self.findings[0], self.rules_off, self.read)
 
     @cached_property
     def allowed(self) -> tuple[Finding, ...]:

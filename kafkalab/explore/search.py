@@ -10,12 +10,12 @@ from itertools import count, islice
 from random import Random
 from typing import TypeAlias
 
-from kafkalab.explore.anomalies import OTHER, STUCK, named
+from kafkalab.explore.anomalies import OTHER, STUCK, parse_names
 from kafkalab.explore.experiment import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
 from kafkalab.explore.sampling import Targets, anything, candidates
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
 BATCH = 16
@@ -58,15 +58,15 @@ def explore(
     that shows the anomaly already.
     """
     if engine not in ENGINES:
-        raise ValueError(f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {quoted(engine)}")
+        raise ValueError(f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {quote(engine)}")
     if type(most_faults) is not int or not 0 <= most_faults <= 9:
-        raise ValueError(f"most_faults is a number from 0 to 9, not {quoted(most_faults)}")
+        raise ValueError(f"most_faults is a number from 0 to 9, not {quote(most_faults)}")
     scenario = scenario if isinstance(scenario, Scenario) else around(scenario)
     off = (rules_off,) if isinstance(rules_off, str) else tuple(rules_off)
     restored = tuple(name for name in off if name not in scenario.rules_off)
     without = replace(scenario, rules_off=(*scenario.rules_off, *restored))
     wanted = kinds_named(tuple(kinds))
-    if OTHER in (names := named(find)) and not restored:
+    if OTHER in (names := parse_names(find)) and not restored:
         raise ValueError(f"{OTHER!r} compares with a run that has the rules on: name those in rules_off")
     job = Job(scenario=without, find=names, restored=restored, kinds=wanted, read=read)
     _check_baseline(job)
@@ -77,7 +77,7 @@ def explore(
 def around(function: ProgramFunction) -> Scenario:
     """Return a scenario in which the program runs alone. TypeError for anything but an async function."""
     if not inspect.iscoroutinefunction(function):
-        raise TypeError(f"explore takes a Scenario or a program, an `async def` function, not {quoted(function)}")
+        raise TypeError(f"explore takes a Scenario or a program, an `async def` function, not {quote(function)}")
     name = function.__name__
     return Scenario(
         title=name, topics={"in": 2, "out": 2}, records={"in-0": ("a", "b"), "in-1": ("c",)},
@@ -229,12 +229,12 @@ class _Search:
         return Result(
             scenario=self.job.scenario, find=self.job.find, rules_off=self.job.restored, verdict=verdict,
             covered=self.covered, most_faults=self.most_faults, kinds=self.job.kinds, stopped=self.stopped,
-            sequences=sequences, found=_titled(replace(self.job, sequences=sequences), trial) if trial else None,
+            sequences=sequences, found=_title(replace(self.job, sequences=sequences), trial) if trial else None,
             findings=trial.findings if trial else (), read=self.job.read,
         )  # fmt: skip
 
 
-def _titled(job: Job, trial: Trial) -> Scenario:
+def _title(job: Job, trial: Trial) -> Scenario:
     """The scenario that was found, under a title that says what it shows."""
     without = "".join(f', without "{name}"' for name in job.restored)
     return replace(job.struck, title=f"{trial.findings[0].anomaly}: {job.scenario.title}{without}")

@@ -51,7 +51,7 @@ class _Shrink:
         """Try a scenario from which something is gone, with the faults where they were, or a little earlier."""
         old = self._moments(self.job.scenario, self.sequences)
         for shift in SHIFTS:
-            moved = self._moved(scenario, old, shift)
+            moved = self._move(scenario, old, shift)
             if moved is not None and self.try_(scenario, moved):
                 return True
             if not self.sequences:
@@ -66,12 +66,12 @@ class _Shrink:
         events = run_to_end(replace(self.job, scenario=scenario, sequences=sequences).struck)[0].trace.events
         return [_moment(events, _at_step(m)) if _at_step(m) >= 0 else None for m in sequences]
 
-    def _moved(self, scenario: Scenario, old: list[Moment | None], shift: int) -> tuple[FaultSequence, ...] | None:
+    def _move(self, scenario: Scenario, old: list[Moment | None], shift: int) -> tuple[FaultSequence, ...] | None:
         """Return the faults at the same places of a smaller scenario; None where a place is gone."""
         moved: tuple[FaultSequence, ...] = ()
         for sequence, moment in zip(self.sequences, old, strict=True):
             if moment is None:
-                faults = tuple(_renamed(fault, shift) for fault in sequence.faults)
+                faults = tuple(_rename_frame(fault, shift) for fault in sequence.faults)
                 if any(fault is None for fault in faults):
                     return None
                 moved = (*moved, replace(sequence, faults=tuple(f for f in faults if f is not None)))
@@ -83,7 +83,7 @@ class _Shrink:
                 run = run_to_end(replace(self.job, scenario=scenario, sequences=moved).struck)[0]
             except ValueError:
                 return None
-            event = _found(run, (*moment[:3], moment[3] - shift))
+            event = _find_event(run, (*moment[:3], moment[3] - shift))
             if event is None:
                 return None
             moved = (*moved, _at(sequence, event))
@@ -188,7 +188,7 @@ def _moment(events: list[Event], step: int) -> Moment:
     return (*same, sum((e.node, e.kind, e.name) == same for e in events[:step]))
 
 
-def _found(run: Run, moment: Moment) -> Event | None:
+def _find_event(run: Run, moment: Moment) -> Event | None:
     same = [e for e in run.trace.events if (e.node, e.kind, e.name) == moment[:3]]
     return same[moment[3]] if 0 <= moment[3] < len(same) else None
 
@@ -204,7 +204,7 @@ def _at(sequence: FaultSequence, event: Event) -> FaultSequence:
     return replace(sequence, faults=tuple(moved), step=event.step)
 
 
-def _renamed(fault: Fault, shift: int) -> Fault | None:
+def _rename_frame(fault: Fault, shift: int) -> Fault | None:
     """The fault of the frame whose number is lower by `shift`; the fault itself for one that strikes no frame."""
     if not isinstance(fault, FrameFault) or not shift:
         return fault

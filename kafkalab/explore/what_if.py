@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from kafkalab.explore.anomalies import FAILED, allowed_in, named
+from kafkalab.explore.anomalies import FAILED, allowed_in, parse_names
 from kafkalab.explore.experiment import run_to_end, shown_in
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop
@@ -95,7 +95,7 @@ class _Fate(NamedTuple):
 
 def _fate(run: Run, end: str, records: Collection[Record]) -> _Fate:
     """Judge a run: by how often `records` are in the logs where there are any, else by its transactions."""
-    names = tuple(name for name in named(()) if name != FAILED)
+    names = tuple(name for name in parse_names(()) if name != FAILED)
     run, findings = shown_in(run, end, names)
     anomalies = dict.fromkeys(f.anomaly for f in findings)
     verdict = ", ".join(anomalies) or CLEAN

@@ -12,7 +12,7 @@ from kafkalab.faults.check import check_duration
 from kafkalab.faults.durations import JUMPS_MS, draw_duration
 from kafkalab.faults.fault import Fault, TimedFault, Words
 from kafkalab.faults.world import Scene, Targets, World
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
 
@@ -115,7 +115,7 @@ class Upgrade(TimedFault):
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless there is such a level."""
         if self.level not in (1, 2) or isinstance(self.level, bool):
-            raise ValueError(f"level is 1 or 2, not {quoted(self.level)}: the levels of transaction.version")
+            raise ValueError(f"level is 1 or 2, not {quote(self.level)}: the levels of transaction.version")
 
     def why_not_now(self, world: World) -> str:
         """Return why not: the level is reached."""

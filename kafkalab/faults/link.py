@@ -13,7 +13,7 @@ from kafkalab.faults.durations import AWAY_MS, draw_duration
 from kafkalab.faults.fault import Fault, TimedFault, Words
 from kafkalab.faults.node import note_silence
 from kafkalab.faults.world import Scene, Targets, World
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.arguments import misfit
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
@@ -83,7 +83,7 @@ class LinkFault(TimedFault):
         for node in (*a, *b):
             check_node(node, nodes)
         if not a or not b or any(node in b for node in a):
-            raise ValueError(f"{quoted(self)}: each side names other nodes, at least one")
+            raise ValueError(f"{quote(self)}: each side names other nodes, at least one")
 
     def strike(self, world: World, cause: int) -> bool:
         """Let it happen to each link that is not so already."""

@@ -11,7 +11,7 @@ from kafkalab.faults.check import check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS, DOWN_MS
 from kafkalab.faults.fault import Fault, TimedFault, Variant, Words
 from kafkalab.faults.world import NodeOfWorld, Scene, Targets, World
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
 
@@ -53,7 +53,7 @@ class NodeFault(TimedFault):
         if self.node == "controller":
             raise ValueError("the controller cannot fail: its consensus is not modelled")
         if self.of_brokers_only and not self.node.startswith("b"):
-            raise ValueError(f"{quoted(self.node)} is a client; only a broker can be restarted")
+            raise ValueError(f"{quote(self.node)} is a client; only a broker can be restarted")
 
     def why_not_now(self, world: World) -> str:
         """Return why not: there is no such node, or see `why_not_node`."""
@@ -127,7 +127,7 @@ class Crash(NodeFault):
         """Raise ValueError or TypeError for another node or another `sent` than there can be."""
         NodeFault.check_target(self, nodes, topics)
         if not isinstance(self.sent, bool):
-            raise TypeError(f"sent is True or False, not {quoted(self.sent)}")
+            raise TypeError(f"sent is True or False, not {quote(self.sent)}")
 
     def why_not_node(self, world: World, node: NodeOfWorld) -> str:
         """Return why not: it is down already."""
@@ -192,7 +192,7 @@ class Restart(NodeFault):
         """Start the process; it reads its logs."""
         node.alive = True
         step = world.record(node.name, "recover", node.name, cause, {"node": node.name})
-        world.sessions.restarted(node.name)
+        world.sessions.on_restart(node.name)
         world.brokers[node.name].restart(step)
 
 

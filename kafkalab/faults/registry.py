@@ -8,15 +8,15 @@ from dataclasses import asdict
 from inspect import isabstract
 from typing import Any
 
-from kafkalab.faults import cluster, frame, link, node, partition
+from kafkalab.faults import cluster, frame, link, node, partition, storage
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.world import World
-from kafkalab.limits import did_you_mean, quoted, truncated
+from kafkalab.limits import did_you_mean, quote, truncate
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import topic_of
 
 FAULTS: tuple[type[Fault], ...] = (
-    *frame.FAULTS, *node.FAULTS, *link.FAULTS, *cluster.FAULTS, *partition.FAULTS
+    *frame.FAULTS, *node.FAULTS, *link.FAULTS, *cluster.FAULTS, *partition.FAULTS, *storage.FAULTS
 )  # fmt: skip
 """All faults, in the order of their buttons."""
 
@@ -39,7 +39,7 @@ def faults_on(target_kind: str) -> list[type[Fault]]:
 def check_fault(fault: Any, nodes: tuple[str, ...], topics: Mapping[str, int] | None = None) -> None:
     """Raise ValueError or TypeError, saying what would be right, unless `fault` fits these nodes and topics."""
     if not isinstance(fault, FAULTS):
-        raise TypeError(f"{quoted(fault)} is not a fault; there are {', '.join(TYPES)}")
+        raise TypeError(f"{quote(fault)} is not a fault; there are {', '.join(TYPES)}")
     fault.check(nodes, topics)
 
 
@@ -92,7 +92,7 @@ def fault_of_words(text: str, kinds: Iterable[type[Fault]], examples: str) -> Fa
             return kind.of_words(*words)
     except (TypeError, ValueError):
         pass
-    raise ValueError(f"a fault is {examples}, not {quoted(text)}")
+    raise ValueError(f"a fault is {examples}, not {quote(text)}")
 
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
@@ -108,12 +108,12 @@ def fault_from_json(row: Any) -> Fault:
     name = row.get("fault") if isinstance(row, dict) else None
     if not isinstance(name, str) or name not in TYPES:
         hint = did_you_mean(name, TYPES)
-        raise ValueError(f"{quoted(row)} is not a fault; there are {', '.join(TYPES)}{hint}")
+        raise ValueError(f"{quote(row)} is not a fault; there are {', '.join(TYPES)}{hint}")
     arguments = {k: _argument(k, v) for k, v in row.items() if k != "fault"}
     try:
         return TYPES[name](**arguments)
     except TypeError as error:
-        raise ValueError(truncated(f"{quoted(row)} is not a fault: {error}")) from None
+        raise ValueError(truncate(f"{quote(row)} is not a fault: {error}")) from None
 
 
 def _argument(name: str, value: Any) -> Any:

@@ -163,7 +163,7 @@ def anomalies(challenge: Challenge, cluster: Cluster) -> tuple[str, ...]:
     return tuple(name for name in challenge.find if report[name].findings)
 
 
-def unpacked(token: str) -> tuple[str, str, tuple[Fault, ...]]:
+def unpack_token(token: str) -> tuple[str, str, tuple[Fault, ...]]:
     """Return the challenge's mark, the name and the presses of a token; ValueError for any other line."""
     row = decode(ANSWER, token)
     if isinstance(row, dict):  # the first format

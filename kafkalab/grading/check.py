@@ -13,14 +13,14 @@ from kafkalab.grading.exercise import (
     BlankAnswer,
     Exercise,
     Line,
-    Passed,
+    PassLine,
     WrongAnswer,
     WrongType,
     WrongValue,
 )
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -54,7 +54,7 @@ def check(exercise_id: str, answer: Any) -> Line:
     """
     exercise = find(exercise_id)
     try:
-        line = Passed(f"{exercise.id} ✓ {exercise.check(answer)}", exercise.afterwards)
+        line = PassLine(f"{exercise.id} ✓ {exercise.check(answer)}", exercise.afterwards)
     except WrongAnswer as error:
         _session.run = error.run
         _session.misses[exercise.id] = error.miss
@@ -83,7 +83,7 @@ def _reason(error: Exception) -> str:
         return "something in it is nested too deep"
     if "integer string conversion" in str(error):
         return "a number in it has more than 4,300 digits"
-    return truncated(error)
+    return truncate(error)
 
 
 def hint(exercise_id: str) -> Line:

@@ -73,14 +73,14 @@ class Clients:
             self._there.append(value)
         return self._numbers[id(value)]
 
-    def used(self, row: Any, received: int) -> Any:
+    def use(self, row: Any, received: int) -> Any:
         """Read an attribute, or call a method, as the program wants; return the result, or raise its error."""
         self._count(received)
         match row:
             case [int(number), str(name)]:
-                return getattr(self._allowed(number, name, READS), name)
+                return getattr(self._find_allowed(number, name, READS), name)
             case [int(number), str(name), given, named]:
-                there = self._allowed(number, name, CALLS)
+                there = self._find_allowed(number, name, CALLS)
                 beside = BESIDE.get((type(there), name))
                 method = partial(beside, there) if beside else getattr(there, name)
                 reader = self._reader()
@@ -90,7 +90,7 @@ class Clients:
                     return method(*args, **options)
         raise UnreadableError("this is no use of a client")
 
-    async def awaited(self, row: Any) -> Any:
+    async def wait_for(self, row: Any) -> Any:
         """Wait, in the simulator, for a promise or a call; return its result, or raise its error."""
         waiting = self._at(row) if isinstance(row, int) else None
         if not isinstance(waiting, (Promise, Coroutine)):
@@ -112,7 +112,7 @@ class Clients:
     def _at(self, number: int) -> Any:
         return self._there[number] if 0 <= number < len(self._there) else None
 
-    def _allowed(self, number: int, name: str, names: dict[type, frozenset[str]]) -> Any:
+    def _find_allowed(self, number: int, name: str, names: dict[type, frozenset[str]]) -> Any:
         found = self._at(number)
         if name not in names.get(type(found), ()):
             raise AttributeError(f"in a graded program a {type(found).__name__} has no {name!r}")

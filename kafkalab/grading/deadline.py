@@ -14,7 +14,7 @@ class OutOfTimeError(BaseException):
 
 
 @contextmanager
-def limited(seconds: int) -> Iterator[None]:
+def limit_time(seconds: int) -> Iterator[None]:
     """Raise OutOfTimeError after `seconds`; where there are no alarms, or in another thread than the first, never."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield

@@ -20,14 +20,14 @@ EXERCISES: Registry[str] = Registry("exercises")
 """By an exercise's id, such as "L3.E1", the module that defines its `EXERCISE`."""
 
 
-class _Told(Exception):
+class _PlainError(Exception):
     """An error that a notebook shows as its message alone: the learner did nothing that a traceback explains."""
 
     def _render_traceback_(self) -> list[str]:
-        return wrapped(str(self)).splitlines()
+        return wrap(str(self)).splitlines()
 
 
-class WrongAnswer(_Told, AssertionError):
+class WrongAnswer(_PlainError, AssertionError):
     """The answer has the right form, but it is not right yet. The message says where to look, never the answer.
 
     `run` is a counterexample: a scenario or a cluster that `view` shows, the name of "Sequence" or "LogTape", or a
@@ -53,11 +53,11 @@ class BlankAnswer(WrongAnswer):
     """The form was left as the notebook came; it does not count as a try."""
 
 
-class WrongType(_Told, TypeError):
+class WrongType(_PlainError, TypeError):
     """The answer is not what the exercise asks for; the message says what to give."""
 
 
-class WrongValue(_Told, ValueError):
+class WrongValue(_PlainError, ValueError):
     """A part of the answer is no word that the exercise knows, or missing; the message names it."""
 
 
@@ -67,25 +67,25 @@ class Line(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return wrapped(str(self))
+        return wrap(str(self))
 
 
-class Passed(Line):
+class PassLine(Line):
     """The line of an answer that passed; a notebook shows `afterwards` below it."""
 
     __slots__ = ("afterwards",)
     afterwards: str
 
-    def __new__(cls, line: str, afterwards: str = "") -> Passed:
+    def __new__(cls, line: str, afterwards: str = "") -> PassLine:
         passed = super().__new__(cls, line)
         passed.afterwards = afterwards
         return passed
 
     def __repr__(self) -> str:
-        return wrapped("\n".join(filter(None, [str(self), self.afterwards])))
+        return wrap("\n".join(filter(None, [str(self), self.afterwards])))
 
 
-def wrapped(text: str) -> str:
+def wrap(text: str) -> str:
     """The text in lines that a notebook need not break; what is indented is code and stays as it is."""
     lines = text.split("\n")
     fill = textwrap.TextWrapper(LINE_LENGTH, break_on_hyphens=False).fill
@@ -133,10 +133,10 @@ def cells(answer: Any, names: tuple[Any, ...], words: Iterable[str], form: str, 
     a word that does not exist, with the nearest one. The answer itself is not changed.
     """
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {form}, not {described(answer)}.")
+        raise WrongType(f"Give {form}, not {describe(answer)}.")
     unknown = [n for n in answer if n not in names]
     if unknown:
-        raise WrongValue(f"There is no {what} {unknown[0]!r}{_meant(unknown[0], names)}. Give {form}.")
+        raise WrongValue(f"There is no {what} {unknown[0]!r}{_suggest(unknown[0], names)}. Give {form}.")
     missing = [n for n in names if n not in answer]
     if missing:
         listed = f"{what}s {', '.join(map(str, missing))} are" if len(missing) > 1 else f"{what} {missing[0]} is"
@@ -148,15 +148,15 @@ def _word(value: Any, words: tuple[str, ...], where: str, form: str) -> str:
     if is_blank(value):
         return ""
     if not isinstance(value, str):
-        raise WrongType(f"In {where} stands {described(value)}. Give {form}.")
+        raise WrongType(f"In {where} stands {describe(value)}. Give {form}.")
     by_lower = {w.lower(): w for w in words}
     found = by_lower.get(value.strip().lower())
     if found is None:
-        raise WrongValue(f"In {where} stands {value!r}, no word of this exercise{_meant(value, words)}. Give {form}.")
+        raise WrongValue(f"In {where} stands {value!r}, no word of this exercise{_suggest(value, words)}. Give {form}.")
     return found
 
 
-def _meant(given: Any, known: tuple[Any, ...]) -> str:
+def _suggest(given: Any, known: tuple[Any, ...]) -> str:
     if not isinstance(given, str):
         return ""
     by_lower = {str(k).lower(): k for k in known}
@@ -164,7 +164,7 @@ def _meant(given: Any, known: tuple[Any, ...]) -> str:
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """Its type and its value, cut where it is long, for an error about an answer."""
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 40 else shown[:37] + '...'}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kafkalab.grading.judge import Judge
 from kafkalab.grading.runner import Limits, Outcome, Story
-from kafkalab.grading.sheet import BEHIND, Graded, Lab
+from kafkalab.grading.sheet import BEHIND, CheckCell, Lab
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import text_of
 
@@ -106,7 +106,7 @@ def _rows(submission: Submission, labs: Mapping[str, Lab], story: Story | None, 
     return [_row(row, check, story.outcomes.get(check.exercise), partial) for check in lab.checks]
 
 
-def _row(row: Row, check: Graded, found: Outcome | None, partial: bool) -> Row:
+def _row(row: Row, check: CheckCell, found: Outcome | None, partial: bool) -> Row:
     result = "not reached" if found is None else "right" if found.solved else "wrong"
     part = 0.0 if found is None else 1.0 if found.solved else found.part if partial else 0.0
     return replace(

@@ -35,7 +35,7 @@ class Judge:
     def story(self, submission: Submission, lab: Lab) -> Story:
         """Return what became of the notebook; a story that says so if the process has failed over it."""
         try:
-            pipe = self._started()
+            pipe = self._start()
             pipe.send((submission, lab))
             allowed_s = self._limits.wall_s or PATIENCE * (self._limits.time_s or lab.time_s) + WAIT_S
             most_s = START_S + allowed_s + CHECK_S * len(lab.checks) + SPARE_S
@@ -50,7 +50,7 @@ class Judge:
         self.close()
         return Story(end=why)
 
-    def _started(self) -> Connection:
+    def _start(self) -> Connection:
         if self._pipe is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()

@@ -45,11 +45,11 @@ def landings_of(notebooks: Mapping[str, dict[str, Any]], glossary: str = "") -> 
 def land_text(text: str, landings: Landings) -> str:
     """Return Markdown whose links name cells. A link to a heading that is not in `landings` stays as it is."""
 
-    def landed(link: re.Match[str]) -> str:
+    def link_landing(link: re.Match[str]) -> str:
         landing = landings.get((link[2], link[3]))
         return link[0] if landing is None else f"]({link[1]}#{landing})"
 
-    return LINK.sub(landed, text)
+    return LINK.sub(link_landing, text)
 
 
 def land(notebook: dict[str, Any], landings: Landings) -> dict[str, Any]:

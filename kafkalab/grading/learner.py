@@ -126,7 +126,7 @@ class Learner:
         self.receive()
 
     @contextlib.contextmanager
-    def asked(self, most_s: float) -> Iterator[None]:
+    def limit_grading(self, most_s: float) -> Iterator[None]:
         """Within, the process works for the grader: `most_s` of processor time, and its whole time at most."""
         began, used = time.monotonic(), self._cpu_s()
         try:
@@ -195,14 +195,13 @@ class Learner:
         others = others[1:] if self.sandbox == bubblewrap.NAME else others  # bubblewrap's own, beside the notebook's
         before, self._heavy = self._heavy, self._memory_mb(others) > self.place.memory_mb
         if before and self._heavy:
-            raise EndedError(
-                f"it was stopped: {_all_of(self._started(others))} took more than {self.place.memory_mb} MB of memory"
-            )
+            them = _all_of(self._count_started(others))
+            raise EndedError(f"it was stopped: {them} took more than {self.place.memory_mb} MB of memory")
         if len(others) > PROCESSES_MAX:
             raise EndedError(f"it was stopped: it had started more than {PROCESSES_MAX} processes")
         self._weigh_at = now + (LOOK_EVERY_S if self._heavy else WEIGH_EVERY_S)
 
-    def _started(self, others: list[int]) -> int:
+    def _count_started(self, others: list[int]) -> int:
         return len(others) - 1 if self.sandbox == bubblewrap.NAME else len(others)
 
     def _memory_mb(self, others: list[int]) -> float:

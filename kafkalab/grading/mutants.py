@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, describe, is_blank
 from kafkalab.grading.own_code_only import refuse_borrowed
 from kafkalab.grading.tables import Table
 
@@ -56,7 +56,7 @@ def against_mutants(
     function said. WrongType if the answer is no function, or one of kafkalab's.
     """
     if not callable(answer):
-        raise WrongType(f"Give {form}, not {described(answer)}.")
+        raise WrongType(f"Give {form}, not {describe(answer)}.")
     refuse_borrowed(answer)
     truths = [reference(*copy.deepcopy(case)) for case in cases]
     given = called_each(answer, cases)
@@ -66,7 +66,7 @@ def against_mutants(
     if not wrong:
         return f"{len(cases)} of {len(cases)} cases"
     mutant = _likeliest(mutants, cases, truths, given)
-    fitting = [i for i in wrong if mutant and same(given[i], called(mutant.function, cases[i]))]
+    fitting = [i for i in wrong if mutant and same(given[i], call_with_copy(mutant.function, cases[i]))]
     first = min(fitting or wrong, key=lambda i: len(repr(cases[i])))
     right = len(cases) - len(wrong)
     found: Counterexample = run_of(*cases[first]) if run_of else {}
@@ -74,7 +74,7 @@ def against_mutants(
         found = {"run": rows_of(given[first], *cases[first])}
     raise WrongAnswer(
         f"{right} of {len(cases)} cases are right. One that is not:\n    {call(answer, cases[first])}\n"
-        f"Your function says {shown(given[first])}."
+        f"Your function says {show_value(given[first])}."
         + (f" That is as if {mutant.says}." if mutant else " Work this case out on paper, step by step, and compare."),
         **found,
         miss=mutant.name if mutant else "",
@@ -82,14 +82,14 @@ def against_mutants(
     )
 
 
-def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
+def judge_tests(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Case]], form: str) -> str:
     """ "4 of 4 mutants found" if the learner's test finds every mutant and lets what is fine through.
 
     The learner's function is a test: it is true of arguments that show something wrong. `fine` are arguments in which
     nothing is wrong; with each mutant come the arguments that show it. WrongAnswer names the survivor.
     """
     if not callable(answer):
-        raise WrongType(f"Give {form}, not {described(answer)}.")
+        raise WrongType(f"Give {form}, not {describe(answer)}.")
     good, bad = list(fine), list(mutants)
     verdicts = called_each(answer, [*good, *(case for _, case in bad)])
     if all(is_blank(value) for value in verdicts):
@@ -109,7 +109,7 @@ def judged(answer: Any, fine: Iterable[Case], mutants: Iterable[tuple[Mutant, Ca
     return f"{len(bad)} of {len(bad)} mutants found"
 
 
-def called(function: Callable[..., Any], case: Case) -> Any:
+def call_with_copy(function: Callable[..., Any], case: Case) -> Any:
     """Return what the function returns for a copy of the arguments; WrongAnswer, with the call, if it raises."""
     try:
         return function(*copy.deepcopy(case))
@@ -123,7 +123,7 @@ def called_each(function: Callable[..., Any], cases: Sequence[Case]) -> list[Any
     """Return what the function returns for each case; a function of another process is asked once for all of them."""
     many = getattr(function, "many", None)
     if many is None:
-        return [called(function, case) for case in cases]
+        return [call_with_copy(function, case) for case in cases]
     values, error = many(cases)
     if error is not None:
         raise _stops(function, cases[len(values)], error)
@@ -161,7 +161,7 @@ def _in_lines(argument: Any) -> str:
     return f"{{{inner}\n    }}" if pairs else f"({inner}\n    )" if type(argument) is tuple else f"[{inner}\n    ]"
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """The value as code, cut where it is long."""
     return shown_text(repr(value))
 

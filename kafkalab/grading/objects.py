@@ -119,7 +119,7 @@ ANSWERS = {
 """The makers of the grader's objects from a notebook's descriptions."""
 
 
-def raised(row: Any) -> Exception:
+def rebuild_error(row: Any) -> Exception:
     """Return the error that a notebook's code raised: a client's own, or one that only has the type's name and text."""
     name, text, code = row if isinstance(row, list) and len(row) == 3 else ("", "", "")
     kind = getattr(exceptions, name, None) if isinstance(name, str) else None
@@ -133,7 +133,7 @@ def raised(row: Any) -> Exception:
 
 
 def error_row(error: BaseException) -> list[str]:
-    """Describe an error by its type, its text and the wire error behind it, for `raised` and `as_raised`."""
+    """Describe an error by its type, its text and the wire error behind it, for `rebuild_error` and `as_raised`."""
     try:
         text = str(error)[:TEXT_MAX]
     except Exception:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, describe, is_blank
 from kafkalab.grading.forms import Blank, Form
-from kafkalab.grading.mutants import called_each, same, shown
+from kafkalab.grading.mutants import called_each, same, show_value
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import Cluster, ran
@@ -84,10 +84,12 @@ def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, w
     given = cells(answer, tuple(f.name for f in facts), words, form, what)
     if not any(given.values()):
         raise BlankAnswer(f"All {what}s are still blank. Give {form}.")
-    return _compared(facts, [given[f.name] for f in facts], what)
+    return _compare(facts, [given[f.name] for f in facts], what)
 
 
-def predicted(answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: str, what: str = "prediction") -> str:
+def judge_predictions(
+    answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: str, what: str = "prediction"
+) -> str:
     """ "8 of 8 predictions" if the answer, a list or a function of one input, is right for each generated input."""
     if callable(answer):
         given = called_each(answer, [(value,) for value in inputs])
@@ -96,21 +98,21 @@ def predicted(answer: Any, inputs: Sequence[Any], facts: Sequence[Fact], form: s
     elif is_blank(answer):
         given = []
     else:
-        raise WrongType(f"Give {form}, not {described(answer)}.")
+        raise WrongType(f"Give {form}, not {describe(answer)}.")
     if all(is_blank(value) for value in given):
         raise BlankAnswer(f"Every {what} is still blank. Give {form}.")
     if len(given) != len(facts):
         raise WrongValue(f"There are {len(given)} {what}s for {len(facts)} inputs. Give {form}.")
-    return _compared(facts, given, what)
+    return _compare(facts, given, what)
 
 
-def _compared(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
+def _compare(facts: Sequence[Fact], given: Sequence[Any], what: str) -> str:
     wrong = [i for i, fact in enumerate(facts) if is_blank(given[i]) or not same(given[i], fact.truth)]
     if not wrong:
         return f"{len(facts)} of {len(facts)} {what}s"
     first = wrong[0]
     fact, value = facts[first], given[first]
-    said = "It is still blank. " if is_blank(value) else f"You say {shown(value).replace(chr(39), chr(34))}. "
+    said = "It is still blank. " if is_blank(value) else f"You say {show_value(value).replace(chr(39), chr(34))}. "
     right = len(facts) - len(wrong)
     shown_by = fact.tried(value) if fact.tried and not is_blank(value) else fact.run() if fact.run else None
     step = -1

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.registry import TYPES
-from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, describe, is_blank
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
@@ -59,7 +59,7 @@ def form_of(example: Sequence[Fault] = ()) -> str:
     return FORM.format(example=f", like [{', '.join(map(repr, example))}]" if example else "")
 
 
-def replayed(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
+def judge_presses(answer: Any, base: Scenario, goal: Goal, most: int, par: int, allowed: Sequence[str] = ()) -> str:
     """ "3 presses; 2 would be enough" if the presses, added to the scenario and run, bring the goal about.
 
     `allowed` names the faults that may be pressed (all, if empty). WrongAnswer, with the run, if the goal is not
@@ -114,18 +114,18 @@ def presses_of(answer: Any, base: Scenario, form: str = form_of()) -> tuple[Faul
     answer = getattr(answer, "cluster", answer)
     found = getattr(answer, "scenario", answer)
     if isinstance(found, Scenario):
-        return _added(found, base)
+        return _find_added(found, base)
     if isinstance(found, FAULT_TYPES):
         found = [found]
     if not isinstance(found, (list, tuple)):
-        raise WrongType(f"Give {form}, not {described(answer)}.")
+        raise WrongType(f"Give {form}, not {describe(answer)}.")
     for item in found:
         if not isinstance(item, FAULT_TYPES):
-            raise WrongType(f"In the list stands {described(item)}, which is no fault. Give {form}.")
+            raise WrongType(f"In the list stands {describe(item)}, which is no fault. Give {form}.")
     return tuple(found)
 
 
-def _added(found: Scenario, base: Scenario) -> tuple[Fault, ...]:
+def _find_added(found: Scenario, base: Scenario) -> tuple[Fault, ...]:
     if replace(found, faults=()) != replace(base, faults=()) or found.faults[: len(base.faults)] != base.faults:
         raise WrongValue(f"This is a run of another scenario than that of the exercise, {base.title!r}.")
     return found.faults[len(base.faults) :]

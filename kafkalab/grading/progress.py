@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import QUOTE, listed, quoted, truncated
+from kafkalab.limits import QUOTE, list_names, quote, truncate
 from kafkalab.saved_data import file_bytes
 
 FORMAT, VERSION = "kafkalab-progress", 1
@@ -29,7 +29,7 @@ NAME = re.compile(r"L\d+\.E\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class ExerciseRecord:
     """One exercise: whether it was ever solved, how many answers were checked until then, and when (UTC)."""
 
     solved: bool = False
@@ -37,11 +37,11 @@ class Done:
     solved_at: str = ""
 
 
-Record = dict[str, Done]
+Record = dict[str, ExerciseRecord]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class FileContents:
     """The contents of a file; `message` says what was wrong with it, "" if nothing."""
 
     record: Record
@@ -67,9 +67,9 @@ def note(exercise_id: str, solved: bool) -> None:
 
 def keep(path: Path, exercise_id: str, solved: bool) -> None:
     """Count one more try of the exercise in the file; what was solved stays solved. OSError if it cannot be written."""
-    with _locked(path.parent):
+    with _lock(path.parent):
         record = _set_aside(path).record
-        before = record.get(exercise_id, Done())
+        before = record.get(exercise_id, ExerciseRecord())
         if before.solved:
             return
         now = datetime.now(UTC).isoformat(timespec="seconds") if solved else ""
@@ -77,28 +77,28 @@ def keep(path: Path, exercise_id: str, solved: bool) -> None:
         _write(path, record)
 
 
-def load(path: Path) -> Read:
+def load(path: Path) -> FileContents:
     """Return what the file holds. A damaged one is renamed, and what can be read of it is written again.
 
     OSError if it is there and cannot be opened.
     """
-    with _locked(path.parent):
+    with _lock(path.parent):
         return _set_aside(path)
 
 
-def merge(path: Path, other: Path) -> Read:
+def merge(path: Path, other: Path) -> FileContents:
     """Add to the file what `other` holds, such as one downloaded from a machine that is gone."""
-    found = parsed(file_bytes(other))
-    with _locked(path.parent):
+    found = parse_record(file_bytes(other))
+    with _lock(path.parent):
         record = _set_aside(path).record
         for name, done in found.record.items():
-            if not record.get(name, Done()).solved:
+            if not record.get(name, ExerciseRecord()).solved:
                 record[name] = done
         _write(path, record)
-    return Read(record=record, message=found.message)
+    return FileContents(record=record, message=found.message)
 
 
-def parsed(data: bytes) -> Read:
+def parse_record(data: bytes) -> FileContents:
     """The record in a file's bytes, as far as it can be read."""
     try:
         row = json.loads(data.decode("utf-8"))
@@ -106,13 +106,13 @@ def parsed(data: bytes) -> Read:
         if row["format"] != FORMAT or not isinstance(exercises, dict):
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Read(record={}, message="it is no progress of kafkalab")
+        return FileContents(record={}, message="it is no progress of kafkalab")
     if row.get("version") != VERSION:
-        version = quoted(row.get("version"))
-        return Read(record=_readable(exercises), message=f"it is of version {version}, not {VERSION}")
+        version = quote(row.get("version"))
+        return FileContents(record=_readable(exercises), message=f"it is of version {version}, not {VERSION}")
     record = _readable(exercises)
-    lost = [truncated(name, QUOTE) for name in exercises if name not in record]
-    return Read(record=record, message=f"its entries for {listed(lost)} are damaged" if lost else "")
+    lost = [truncate(name, QUOTE) for name in exercises if name not in record]
+    return FileContents(record=record, message=f"its entries for {list_names(lost)} are damaged" if lost else "")
 
 
 def as_text(record: Record) -> str:
@@ -128,17 +128,17 @@ def _readable(exercises: dict[str, Any]) -> Record:
             continue
         solved, tries, at = row.get("solved"), row.get("tries"), row.get("solved_at", "")
         if isinstance(solved, bool) and type(tries) is int and tries >= 0 and isinstance(at, str):
-            found[str(name)] = Done(solved=solved, tries=tries, solved_at=at)
+            found[str(name)] = ExerciseRecord(solved=solved, tries=tries, solved_at=at)
     return found
 
 
-def _set_aside(path: Path) -> Read:
+def _set_aside(path: Path) -> FileContents:
     try:
-        found = parsed(file_bytes(path))
+        found = parse_record(file_bytes(path))
     except FileNotFoundError:
-        return Read(record={})
+        return FileContents(record={})
     except ValueError:
-        found = Read(record={}, message="it is no progress of kafkalab")
+        found = FileContents(record={}, message="it is no progress of kafkalab")
     if not found.message:
         return found
     aside = next(p for n in range(1, 1000) if not (p := path.with_name(f"{path.stem}.damaged-{n}.json")).exists())
@@ -146,7 +146,7 @@ def _set_aside(path: Path) -> Read:
     _write(path, found.record)
     many = "1 exercise was" if len(found.record) == 1 else f"{len(found.record)} exercises were"
     kept = f"{many} taken over from it" if found.record else "nothing of it could be read"
-    return Read(
+    return FileContents(
         record=found.record, message=f"{path.name} was set aside as {aside.name}, since {found.message}; {kept}."
     )
 
@@ -168,7 +168,7 @@ def _write(path: Path, record: Record) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Hold a lock on the folder; where the system has no such lock, hold none."""
     try:
         from fcntl import LOCK_EX, flock  # in a browser the module is there, but not its functions

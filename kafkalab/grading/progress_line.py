@@ -13,7 +13,7 @@ FIRST_S, EVERY_S = 2.0, 0.5
 T = TypeVar("T")
 
 
-def counted(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+def show_progress(items: Iterable[T], total: int, what: str) -> Iterator[T]:
     """Yield the items; in a notebook show "40 of 200 schedules" meanwhile, from the third second on.
 
     The line is gone when the last item has been used, so it is in no saved notebook. Nothing is shown where no progress

@@ -18,12 +18,12 @@ from kafkalab.course_files import course_root
 from kafkalab.grading import bubblewrap, landlock, seeds
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import SOLUTIONS
-from kafkalab.grading.deadline import OutOfTimeError, limited
+from kafkalab.grading.deadline import OutOfTimeError, limit_time
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.learner import EndedError, Place, learner
 from kafkalab.grading.remote_query import performed_by
 from kafkalab.grading.session import Session
-from kafkalab.grading.sheet import Graded, Lab
+from kafkalab.grading.sheet import CheckCell, Lab
 from kafkalab.grading.submissions import Submission
 from kafkalab.grading.values import UnreadableError, text_of
 
@@ -113,7 +113,7 @@ def run(
                         errors.append((cell, error))
                     continue
                 outcomes[check.exercise] = Outcome(solved=False, part=0.0, reason="the notebook ended as it was asked")
-                outcomes[check.exercise] = judged(session, check, seed)
+                outcomes[check.exercise] = judge_answer(session, check, seed)
             session.finish()
     except EndedError as error:
         where = f" in cell {at}" if at else " before its first cell"
@@ -121,7 +121,7 @@ def run(
     return Story(outcomes=outcomes, errors=tuple(errors), sandbox=used)
 
 
-def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Graded]]:
+def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | CheckCell]]:
     """Return the names of the student's cells, each with its source or the lab's check; missing checks come last."""
     by_cell = {check.cell: check for check in lab.checks}
     for cell in submission.cells:
@@ -133,7 +133,7 @@ def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Grad
     yield from ((check.cell, check) for check in by_cell.values())
 
 
-def judged(session: Session, check: Graded, seed: int) -> Outcome:
+def judge_answer(session: Session, check: CheckCell, seed: int) -> Outcome:
     """Check one answer of a notebook. Its functions are called through `session`, and its queries run there."""
     if not session.has(check.answer):
         return Outcome(solved=False, part=0.0, reason=f"there is no variable {check.answer}")
@@ -144,14 +144,14 @@ def judged(session: Session, check: Graded, seed: int) -> Outcome:
     except Exception as error:
         return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {_format_error(error)}")
     asks = checks.find(check.exercise).question is not None and not callable(answer)
-    with performed_by(session), _seeded(session.learner.place.seed if asks else seed):
+    with performed_by(session), _use_seed(session.learner.place.seed if asks else seed):
         return outcome(check.exercise, answer)
 
 
 def outcome(exercise: str, answer: Any) -> Outcome:
     """Check the answer; return whether it is right, how much of it is, and the check's own words."""
     try:
-        with limited(CHECK_S):
+        with limit_time(CHECK_S):
             said = checks.check(exercise, answer)
     except OutOfTimeError:
         return Outcome(solved=False, part=0.0, reason=f"{exercise}: the check did not end within {CHECK_S} s")
@@ -169,7 +169,7 @@ def _format_error(error: BaseException) -> str:
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def _use_seed(seed: int) -> Iterator[None]:
     before = os.environ.get(seeds.VARIABLE)
     os.environ[seeds.VARIABLE] = str(seed)
     try:

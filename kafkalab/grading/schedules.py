@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafkalab.grading.exercise import WrongAnswer, WrongType, described
-from kafkalab.grading.progress_line import counted
+from kafkalab.grading.exercise import WrongAnswer, WrongType, describe
+from kafkalab.grading.progress_line import show_progress
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import ForeignAwaitError, RunawayError, StuckError, UnawaitedCallError
 from kafkalab.sim.scenario import Scenario
@@ -17,7 +17,7 @@ SCHEDULES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class AuditFinding:
     """An audit's finding: a sentence about the run, the misconception that it shows, and the step that shows it."""
 
     says: str
@@ -25,7 +25,7 @@ class Broken:
     step: int = -1
 
 
-Audit = Callable[[Cluster], Broken | None]
+Audit = Callable[[Cluster], AuditFinding | None]
 
 
 def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[Audit], form: str) -> str:
@@ -35,7 +35,7 @@ def over_schedules(answer: Any, scenarios: Iterable[Scenario], audits: Sequence[
     WrongAnswer carries the shortest run that breaks; WrongType if the answer is no `async def` function.
     """
     if not inspect.iscoroutinefunction(answer):
-        raise WrongType(f"Give {form}: a function defined with `async def`, not {described(answer)}.")
+        raise WrongType(f"Give {form}: a function defined with `async def`, not {describe(answer)}.")
     return over_scenarios((with_program(scenario, answer) for scenario in scenarios), audits)
 
 
@@ -45,11 +45,11 @@ def over_scenarios(scenarios: Iterable[Scenario], audits: Sequence[Audit], count
     Of the runs that show the same misconception as the first one that breaks it is the one with the fewest steps up to
     the deciding one. `count` is how many there are, for the line that says how far the check has come.
     """
-    least: tuple[Broken, Cluster] | None = None
+    least: tuple[AuditFinding, Cluster] | None = None
     fine = total = 0
-    for scenario in counted(scenarios, count, "schedules"):
+    for scenario in show_progress(scenarios, count, "schedules"):
         total += 1
-        cluster, broken = _audited(scenario, audits)
+        cluster, broken = _audit(scenario, audits)
         fine += broken is None
         if broken is not None and (
             least is None or (broken.miss == least[0].miss and _length(broken, cluster) < _length(*least))
@@ -79,21 +79,23 @@ def with_program(scenario: Scenario, function: Any) -> Scenario:
     return replace(scenario, programs=programs)
 
 
-def _length(broken: Broken, cluster: Cluster) -> int:
+def _length(broken: AuditFinding, cluster: Cluster) -> int:
     """Return how many steps a learner walks until the run is seen to break."""
     return broken.step if broken.step >= 0 else cluster.trace.steps
 
 
-def _audited(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, Broken | None]:
+def _audit(scenario: Scenario, audits: Sequence[Audit]) -> tuple[Cluster, AuditFinding | None]:
     cluster = Cluster(scenario)
     try:
         cluster.run()
     except (StuckError, RunawayError) as error:
-        return cluster, Broken(says=f"The run does not end: {_first(error)}.", miss="does not end")
+        return cluster, AuditFinding(says=f"The run does not end: {_first(error)}.", miss="does not end")
     except (ForeignAwaitError, UnawaitedCallError) as error:
-        return cluster, Broken(says=f"{_first(error)}.", miss="foreign await")
+        return cluster, AuditFinding(says=f"{_first(error)}.", miss="foreign await")
     except Exception as error:
-        return cluster, Broken(says=f"Your program stops with {type(error).__name__}: {_first(error)}.", miss="stops")
+        return cluster, AuditFinding(
+            says=f"Your program stops with {type(error).__name__}: {_first(error)}.", miss="stops"
+        )
     return cluster, next(filter(None, (audit(cluster) for audit in audits)), None)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from kafkalab.grading.client_calls import Clients
 from kafkalab.grading.learner import EndedError, Learner
-from kafkalab.grading.objects import ANSWERS, described_result, error_row, raised
-from kafkalab.grading.values import Reader, UnreadableError, encoded, text_of
+from kafkalab.grading.objects import ANSWERS, described_result, error_row, rebuild_error
+from kafkalab.grading.values import Reader, UnreadableError, encode, text_of
 from kafkalab.sim.app import App
 from kafkalab.sim.run_errors import ForeignAwaitError
 
@@ -51,7 +51,7 @@ class Session:
 
     def perform(self, task: str, *given: Any) -> Any:
         """Let the notebook's process do a task of the course, "module:function", with these arguments."""
-        row = {"do": "perform", "task": task, "args": self._given(list(given), None)}
+        row = {"do": "perform", "task": task, "args": self._encode(list(given), None)}
         return self._result(self._ask(row, self.learner.place.time_s))
 
     def finish(self) -> None:
@@ -91,14 +91,14 @@ class Session:
 
     def _many(self, number: int, cases: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Exception | None]:
         """Call a function for each case; return the results up to the first error, and that error."""
-        row = {"do": "many", "function": number, "cases": self._given(list(cases), None)}
+        row = {"do": "many", "function": number, "cases": self._encode(list(cases), None)}
         reply = self._ask(row, MANY_S)
         values = self._value({"value": reply.get("values"), **reply})
         if not isinstance(values, list) or len(values) > len(cases):
             raise UnreadableError("what it answered cannot be read")
         if len(values) == len(cases):
             return values, None
-        return values, raised(reply.get("raised"))
+        return values, rebuild_error(reply.get("raised"))
 
     async def _program(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Run a student's program: it is resumed with the result of each client call that it awaits."""
@@ -108,7 +108,7 @@ class Session:
             while "awaits" in reply:
                 row = {"do": "resume", "program": reply.get("program")}
                 try:
-                    row["value"] = self._given(await clients.awaited(reply["awaits"]), clients)
+                    row["value"] = self._encode(await clients.wait_for(reply["awaits"]), clients)
                 except Exception as error:
                     row["raised"] = self._error(error)
                 reply = self._ask(row, CALL_S, clients)
@@ -122,14 +122,14 @@ class Session:
     def _start(self, number: int, args: tuple[Any, ...], named: dict[str, Any], clients: Clients) -> dict[str, Any]:
         return {
             "do": "call", "function": number,
-            "args": self._given(list(args), clients), "named": self._given(named, clients),
+            "args": self._encode(list(args), clients), "named": self._encode(named, clients),
         }  # fmt: skip
 
     # messages
 
     def _ask(self, message: dict[str, Any], most_s: float, clients: Clients | None = None) -> dict[str, Any]:
         """Send a question, do meanwhile what the notebook's code wants of its clients, and return the answer."""
-        with self.learner.asked(most_s):
+        with self.learner.limit_grading(most_s):
             self.learner.send(message)
             reply = self.learner.receive()
             while "use" in reply:
@@ -137,14 +137,14 @@ class Session:
                 try:
                     if clients is None:
                         raise AttributeError("the run of this client is over")
-                    row["value"] = self._given(clients.used(reply["use"], self.learner.channel.received), clients)
+                    row["value"] = self._encode(clients.use(reply["use"], self.learner.channel.received), clients)
                 except Exception as error:
                     row["raised"] = self._error(error)
                 self.learner.send(row)
                 reply = self.learner.receive()
         return reply
 
-    def _given(self, value: Any, clients: Clients | None) -> Any:
+    def _encode(self, value: Any, clients: Clients | None) -> Any:
         """Return the value as JSON; a client of a program, and what it waits for, as a number."""
 
         def special(part: Any) -> tuple[str, Any]:
@@ -157,11 +157,11 @@ class Session:
                 return "function", part.number
             return described_result(part)
 
-        return encoded(value, special)
+        return encode(value, special)
 
     def _error(self, error: BaseException) -> Any:
         data = {k: v for k, v in vars(error).items() if isinstance(v, (str, int, dict, tuple)) and k != "error"}
-        return [error_row(error), self._given(data, None)]
+        return [error_row(error), self._encode(data, None)]
 
     def _reader(self) -> Reader:
         return Reader({**ANSWERS, "function": self._function})
@@ -169,7 +169,7 @@ class Session:
     def _result(self, reply: dict[str, Any]) -> Any:
         """Return what a function returned, or raise what it raised."""
         if "raised" in reply:
-            raise raised(reply["raised"])
+            raise rebuild_error(reply["raised"])
         return self._value(reply)
 
     def _value(self, reply: dict[str, Any]) -> Any:

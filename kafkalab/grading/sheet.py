@@ -19,7 +19,7 @@ SPARK_TIME_S, SPARK_MEMORY_MB = 600, 3072
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graded:
+class CheckCell:
     """One check cell: nbgrader's name of it, its source, the exercise, the answer's variable, the points."""
 
     cell: str
@@ -37,7 +37,7 @@ class Lab:
     """
 
     name: str
-    checks: tuple[Graded, ...]
+    checks: tuple[CheckCell, ...]
     time_s: int = TIME_S
     memory_mb: int = MEMORY_MB
     looks_behind: tuple[str, ...] = ()
@@ -73,7 +73,9 @@ def lab_of(name: str, notebook: dict[str, Any]) -> Lab:
             raise ValueError(f'{name}: the check cell {cell["id"]} is not of the form check("L3.E1", answer)')
         facts = cell["metadata"]["nbgrader"]
         points = facts.get("points", 1)
-        found.append(Graded(cell=facts.get("grade_id", cell["id"]), source=source, points=points, **match.groupdict()))
+        found.append(
+            CheckCell(cell=facts.get("grade_id", cell["id"]), source=source, points=points, **match.groupdict())
+        )
     limits = notebook["metadata"].get("kafkalab", {})
     usual = (SPARK_TIME_S, SPARK_MEMORY_MB) if "spark" in name else (TIME_S, MEMORY_MB)
     time_s, memory_mb = limits.get("time_s", usual[0]), limits.get("memory_mb", usual[1])

@@ -50,7 +50,7 @@ def submissions(folder: Path, labs: Mapping[str, Lab]) -> list[Submission]:
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; give the one that holds the students' notebooks")
-    found = [_opened(folder, path, labs) for path in _notebooks(folder)]
+    found = [_open_submission(folder, path, labs) for path in _notebooks(folder)]
     having = {s.path.parent for s in found}
     for below in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
         if not any(below == p or below in p.parents for p in having):
@@ -67,13 +67,14 @@ def _notebooks(folder: Path) -> Iterator[Path]:
         yield from (Path(here, name) for name in sorted(names) if name.endswith(".ipynb") and not name.startswith("."))
 
 
-def _opened(folder: Path, path: Path, labs: Mapping[str, Lab]) -> Submission:
+def _open_submission(folder: Path, path: Path, labs: Mapping[str, Lab]) -> Submission:
     file = path.relative_to(folder).as_posix()
     try:
         cells = code_cells(_bytes_of(path))
         lab = _lab(path, cells, labs)
     except NoNotebook as error:
-        return Submission(student=_student(folder, path, _named(path, labs)), path=path, file=file, wrong=str(error))
+        student = _student(folder, path, _find_lab_name(path, labs))
+        return Submission(student=student, path=path, file=file, wrong=str(error))
     except OSError as error:
         wrong = f"it cannot be read: {(error.strerror or 'no file').lower()}"
         return Submission(student=_student(folder, path, ""), path=path, file=file, wrong=wrong)
@@ -132,14 +133,14 @@ def _source(cell: dict[str, Any], number: int) -> str:
     return source
 
 
-def _named(path: Path, labs: Mapping[str, Lab]) -> str:
+def _find_lab_name(path: Path, labs: Mapping[str, Lab]) -> str:
     """The lab in whose name the file's begins, or which it contains."""
     return next((lab for lab in labs if lab in path.stem), "")
 
 
 def _lab(path: Path, cells: tuple[Cell, ...], labs: Mapping[str, Lab]) -> str:
     """The lab that the file's name says, else the one most of whose exercises it checks."""
-    named = _named(path, labs)
+    named = _find_lab_name(path, labs)
     if named:
         return named
     asked = exercises_asked(cell.source for cell in cells)

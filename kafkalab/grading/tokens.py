@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafkalab.grading.challenge import Challenge, open_challenge, replay, unpacked
-from kafkalab.grading.deadline import OutOfTimeError, limited
+from kafkalab.grading.challenge import Challenge, open_challenge, replay, unpack_token
+from kafkalab.grading.deadline import OutOfTimeError, limit_time
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.values import text_of
 from kafkalab.saved_data import file_text
@@ -17,7 +17,7 @@ COLUMNS = ("place", "name", "found", "presses", "which", "remark")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class TokenRow:
     """One line of the file: who, what the presses found in the run made now, and why they do not count, if so."""
 
     line: int
@@ -27,7 +27,7 @@ class Counted:
     remark: str = ""
 
 
-def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[list[object]]]:
+def rank_tokens(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[list[object]]]:
     """Return the table: fewest presses first, then the order of the file; last what does not count, and why.
 
     The challenge is `code`, a file that holds it, or a line of the file of tokens itself. ValueError without one.
@@ -35,7 +35,7 @@ def ranked(path: Path, code: str | None = None) -> tuple[tuple[str, ...], list[l
     lines = file_text(path, errors="replace").splitlines()
     challenge = open_challenge(_code(lines, code))
     counted = [
-        _counted(number, line.strip(), challenge)
+        _judge_token(number, line.strip(), challenge)
         for number, line in enumerate(lines, 1)
         if line.strip() and not line.strip().startswith("#") and not is_of_kind(CHALLENGE, line)
     ]
@@ -62,12 +62,12 @@ def _code(lines: list[str], code: str | None) -> str:
     return found
 
 
-def _counted(number: int, token: str, challenge: Challenge) -> Counted:
+def _judge_token(number: int, token: str, challenge: Challenge) -> TokenRow:
     """Return what became of one token, whatever it is: an error is its remark, and the others are counted."""
     name, presses, found = "", tuple[str, ...](), tuple[str, ...]()
     try:
-        with limited(TOKEN_S):
-            mark, given, faults = unpacked(token)
+        with limit_time(TOKEN_S):
+            mark, given, faults = unpack_token(token)
             name, presses = text_of(given, REMARK_MAX), tuple(text_of(repr(f), REMARK_MAX) for f in faults)
             answers = challenge.is_answered_by(mark)
             found, remark = (replay(challenge, faults), "") if answers else ((), "it answers another challenge")
@@ -77,13 +77,13 @@ def _counted(number: int, token: str, challenge: Challenge) -> Counted:
         remark = f"it cannot be replayed: {type(error).__name__}: {error}"
     except OutOfTimeError:
         remark = f"its run did not end within {TOKEN_S} s"
-    return Counted(line=number, name=name, found=found, presses=presses, remark=text_of(remark, REMARK_MAX))
+    return TokenRow(line=number, name=name, found=found, presses=presses, remark=text_of(remark, REMARK_MAX))
 
 
-def _best(good: list[Counted]) -> list[Counted]:
+def _best(good: list[TokenRow]) -> list[TokenRow]:
     """Return each name once, with its shortest token, in order."""
     ordered = sorted(good, key=lambda c: (len(c.presses), c.line))
-    first: dict[str, Counted] = {}
+    first: dict[str, TokenRow] = {}
     for entry in ordered:
         first.setdefault(entry.name.casefold(), entry)
     return list(first.values())

@@ -26,14 +26,14 @@ class UnreadableError(ValueError):
     """The value cannot cross, or is none: too large, too deep, or of another form. The message says which."""
 
 
-def encoded(value: Any, special: Callable[[Any], Special], depth: int = 0) -> Any:
+def encode(value: Any, special: Callable[[Any], Special], depth: int = 0) -> Any:
     """Return the value as JSON; `special` describes each part that is no data. UnreadableError if it is too large."""
     if depth > DEPTH_MAX:
         raise UnreadableError(f"it is nested more than {DEPTH_MAX} deep")
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Enum):
-        return _marked(value, special, depth)
+        return _mark(value, special, depth)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int):
@@ -48,15 +48,15 @@ def encoded(value: Any, special: Callable[[Any], Special], depth: int = 0) -> An
         return {"bytes": base64.b64encode(value).decode()}
     parts = _parts(value)
     if parts is None:
-        return _marked(value, special, depth)
+        return _mark(value, special, depth)
     name, found = parts
-    rows = [encoded(part, special, depth + 1) for part in found]
+    rows = [encode(part, special, depth + 1) for part in found]
     return rows if name == "list" else {name: rows}
 
 
-def _marked(value: Any, special: Callable[[Any], Special], depth: int) -> dict[str, Any]:
+def _mark(value: Any, special: Callable[[Any], Special], depth: int) -> dict[str, Any]:
     name, description = special(value)
-    return {name: encoded(description, special, depth + 1)}
+    return {name: encode(description, special, depth + 1)}
 
 
 def _parts(value: Any) -> tuple[str, list[Any]] | None:

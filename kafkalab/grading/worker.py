@@ -22,7 +22,7 @@ from kafkalab.grading.objects import GIVEN, as_raised, described_answer, error_r
 from kafkalab.grading.own_code_only import borrowed_by
 from kafkalab.grading.process_tree import adopt_orphans
 from kafkalab.grading.sandbox import enter_sandbox
-from kafkalab.grading.values import Reader, UnreadableError, encoded
+from kafkalab.grading.values import Reader, UnreadableError, encode
 
 NAME_MAX, ERROR_MAX = 60, 1000
 Row = dict[str, Any]
@@ -65,20 +65,20 @@ class Notebook:
             error = done.error_before_exec or done.error_in_exec
         except BaseException as stopped:
             error = stopped
-        return {"error": None if error is None else described(error)}
+        return {"error": None if error is None else describe_error(error)}
 
     def do_has(self, name: str) -> Row:
         return {"there": name in self.shell.user_ns}
 
     def do_value(self, name: str) -> Row:
-        return {"value": self._encoded(self.shell.user_ns[name])}
+        return {"value": self._encode(self.shell.user_ns[name])}
 
     def do_call(self, function: int, args: Any, named: Any) -> Row:
         """Call a function; an async one is begun."""
         made = self._reader()
         called = self.functions[function](*made.read(args), **made.read(named))
         if not isinstance(called, Coroutine):
-            return {"value": self._encoded(called)}
+            return {"value": self._encode(called)}
         number = len(self.programs)
         self.programs[number] = called
         return self._step(number, lambda: called.send(None))
@@ -88,7 +88,7 @@ class Notebook:
         values: list[Any] = []
         for case in self._reader().read(cases):
             try:
-                values.append(self._encoded(self.functions[function](*case)))
+                values.append(self._encode(self.functions[function](*case)))
             except UnreadableError:
                 raise
             except BaseException as error:
@@ -107,15 +107,15 @@ class Notebook:
     def do_perform(self, task: str, args: Any) -> Row:
         """Do one of the course's own tasks, such as a query on the grader's files."""
         module, _, name = task.partition(":")
-        return {"value": self._encoded(getattr(importlib.import_module(module), name)(*self._reader().read(args)))}
+        return {"value": self._encode(getattr(importlib.import_module(module), name)(*self._reader().read(args)))}
 
     def _step(self, number: int, go_on: Callable[[], Any]) -> Row:
         try:
             awaited = go_on()
         except StopIteration as end:
             del self.programs[number]
-            return {"value": self._encoded(end.value)}
-        if isinstance(awaited, Waiting):
+            return {"value": self._encode(end.value)}
+        if isinstance(awaited, RemoteAwaitable):
             return {"awaits": awaited.number, "program": number}
         self.programs.pop(number).close()
         return {"foreign": type(awaited).__name__[:NAME_MAX]}
@@ -127,13 +127,13 @@ class Notebook:
         reader.parts = -sys.maxsize  # the grader's values may be of any length
         return reader
 
-    def _encoded(self, value: Any) -> Any:
-        return encoded(value, self._described)
+    def _encode(self, value: Any) -> Any:
+        return encode(value, self._describe_object)
 
-    def _described(self, value: Any) -> tuple[str, Any]:
+    def _describe_object(self, value: Any) -> tuple[str, Any]:
         if isinstance(value, RebalanceListener):
             return "listener", [value.on_partitions_revoked, value.on_partitions_assigned, value.on_partitions_lost]
-        if isinstance(value, (Client, Waiting)):
+        if isinstance(value, (Client, RemoteAwaitable)):
             return "foreign", [type(value).__name__, repr(value)]
         found = described_answer(value)
         if found[0] != "foreign" or not callable(value):
@@ -148,11 +148,11 @@ class Notebook:
 
     def _client(self, row: list[Any]) -> Any:
         number, kind = row
-        return Waiting(self, number) if kind in ("coroutine", "Promise") else Client(self, number, kind)
+        return RemoteAwaitable(self, number) if kind in ("coroutine", "Promise") else Client(self, number, kind)
 
     def use(self, *row: Any) -> Any:
         """Let the grader use one of the program's clients; return the result, or raise its error."""
-        self.channel.send({"use": [self._encoded(part) if isinstance(part, (list, dict)) else part for part in row]})
+        self.channel.send({"use": [self._encode(part) if isinstance(part, (list, dict)) else part for part in row]})
         while "do" in (answer := self.channel.receive()):
             self._reply(answer)  # a client may call the program back meanwhile
         if "raised" in answer:
@@ -181,7 +181,7 @@ class Client:
         return f"<{self._kind} of a graded program>"
 
 
-class Waiting(Client):
+class RemoteAwaitable(Client):
     """An awaitable that a client's method returned: the simulator goes on until it is there."""
 
     def __init__(self, notebook: Notebook, number: int) -> None:
@@ -191,7 +191,7 @@ class Waiting(Client):
     def number(self) -> int:
         return self._number
 
-    def __await__(self) -> Generator[Waiting, Any, Any]:
+    def __await__(self) -> Generator[RemoteAwaitable, Any, Any]:
         return (yield self)
 
 
@@ -208,7 +208,7 @@ def interpreter() -> Any:
     return shell
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the error as a few lines for the teacher."""
     name, text, _ = error_row(error)
     return f"{name}: {text}".rstrip(": ")

@@ -108,7 +108,7 @@ class Costs:
 
 def costs_of(source: Source, size_of: SizeOf | None = None) -> Costs:
     """Count what this run has cost; without `size_of` no bytes are known."""
-    return _Counting(run_of(source), size_of or (lambda run, frame: -1)).costs
+    return _CostReader(run_of(source), size_of or (lambda run, frame: -1)).costs
 
 
 def _moments(trip: Trip) -> Iterator[tuple[int, int]]:
@@ -143,7 +143,7 @@ def _row(trips: list[Trip], entries: list[Entry], last: int, now_ms: int) -> dic
     }
 
 
-class _Counting:
+class _CostReader:
     """Reads a trace once."""
 
     def __init__(self, run: Run, size_of: SizeOf) -> None:

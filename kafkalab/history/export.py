@@ -47,7 +47,7 @@ def history_of(source: Source | Trace) -> History:
     for event in run.trace.events:
         if event.kind not in FLOWN:
             tables.add(event)
-    records, entries = tables.log_rows(tables.removed(run.logs))
+    records, entries = tables.log_rows(tables.collect_removed(run.logs))
     return History(
         operations=operations_of(run.trace),
         log=records,
@@ -131,8 +131,8 @@ class _Tables:
             read = Read(index=index, key=key, offset=offset, value=text_of(value), at_ms=event.at_ms, **same)
             self.reads.append(read)
 
-    def removed(self, logs: dict[str, PartitionLog] | None) -> dict[Place, tuple[str, int]]:
-        """Return why and when records left the last leader's log; only the logs say what cleaning removed."""
+    def collect_removed(self, logs: dict[str, PartitionLog] | None) -> dict[Place, tuple[str, int]]:
+        """Return why and when records left the last leader's log; only the logs say what cleaning collect_removed."""
         found: dict[Place, tuple[str, int]] = {}
         last_leader = {row.key: row.leader for row in self.leaders if row.leader}
         for place in self.appends:

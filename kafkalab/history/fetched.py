@@ -73,7 +73,7 @@ class _Fetches:
             if isinstance(frame.body, JoinGroupResponse):
                 self._joins(asked, frame)
             elif isinstance(asked.body, Fetch):
-                self._fetched(asked, frame, event)
+                self._on_fetch(asked, frame, event)
 
     def _joins(self, asked: Frame, frame: Frame) -> None:
         body: Any = frame.body
@@ -84,7 +84,7 @@ class _Fetches:
                 if client == frame.receiver:
                     self._next[client, key] = -1
 
-    def _fetched(self, asked: Frame, frame: Frame, event: Event) -> None:
+    def _on_fetch(self, asked: Frame, frame: Frame, event: Event) -> None:
         client, level = frame.receiver, asked.body.isolation_level
         number = self._count[client] = self._count.get(client, 0) + 1
         same: dict[str, Any] = {"consumer": client, "process": client, "isolation_level": level, "poll": number}

@@ -27,7 +27,7 @@ from kafkalab.history.schema import (
     Watermark,
     columns_of,
 )
-from kafkalab.limits import FILE_OF_A_HISTORY, quoted
+from kafkalab.limits import FILE_OF_A_HISTORY, quote
 from kafkalab.saved_data import json_lines
 
 FORMAT, VERSION = "kafkalab-history", 3
@@ -87,17 +87,17 @@ def load_history(path: str | Path) -> History:
     lines = json_lines(path, FILE_OF_A_HISTORY)
     header = _object(path, *next(lines, (1, {})))
     if header.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a history that kafkalab saved: its format is {quoted(header.get('format'))}")
+        raise ValueError(f"{path} is not a history that kafkalab saved: its format is {quote(header.get('format'))}")
     if header.get("version") not in READ:
         reads = f"this kafkalab reads {READ[0]} to {VERSION}"
-        raise ValueError(f"{path} is a history of version {quoted(header.get('version'))}; {reads}")
+        raise ValueError(f"{path} is a history of version {quote(header.get('version'))}; {reads}")
     tables: dict[str, list[HistoryRow]] = {name: [] for name in ROWS}
     for number, line in lines:
         item = _object(path, number, line)
         name = next(iter(item), "")
         if len(item) != 1 or name not in ROWS:
             tables_are = f"there are {', '.join(ROWS)}"
-            raise ValueError(f"{path}: line {number} holds {quoted(name)}, which is no table; {tables_are}")
+            raise ValueError(f"{path}: line {number} holds {quote(name)}, which is no table; {tables_are}")
         row = _row(path, number, name, item[name], header["version"])
         tables[name].append(with_responses(row) if header["version"] == WITH_REPLIES else row)
     _check_counts(path, header.get("rows"), {name: len(rows) for name, rows in tables.items()})
@@ -131,7 +131,7 @@ def _row(path: str | Path, number: int, name: str, values: Any, version: int) ->
     for column, value in zip(columns, values, strict=True):
         if not _fits(column, value):
             raise ValueError(
-                f"{path}: line {number}: {name}.{column.name} is {quoted(value)}, but its type is {column.type}"
+                f"{path}: line {number}: {name}.{column.name} is {quote(value)}, but its type is {column.type}"
                 + (" or null" if column.nullable else "")
             )
         given.append(tuple(value) if isinstance(value, list) else value)
@@ -155,6 +155,6 @@ def _check_counts(path: str | Path, said: Any, found: dict[str, int]) -> None:
     if not isinstance(said, dict):
         raise ValueError(f"{path}: its header does not say how many rows there are; the file is damaged")
     differ = [name for name in ROWS if found[name] != said.get(name)]
-    wrong = [f"{found[name]} of {quoted(said.get(name))} rows of {name}" for name in differ]
+    wrong = [f"{found[name]} of {quote(said.get(name))} rows of {name}" for name in differ]
     if wrong:
         raise ValueError(f"{path} holds {', '.join(wrong)}; the file is cut off or was put together from two")

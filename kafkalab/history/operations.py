@@ -120,11 +120,11 @@ class _Operations:
             elif event.kind == "receive" and frame.kind == "response" and not frame.copy_of:
                 self._response(frame, event)
         elif event.kind == "invoke" and event.name in CALLS:
-            self._invoked(event)
+            self._on_invoke(event)
         elif event.kind == "complete" and event.name in CALLS:
-            self._completed(event)
+            self._on_complete(event)
         elif event.kind == "complete" and event.name == "poll":
-            self._polled(event)
+            self._on_poll(event)
 
     def finish(self) -> None:
         """End what has no answer in "info": the outcome is not known."""
@@ -137,33 +137,33 @@ class _Operations:
 
     # calls of the client library
 
-    def _invoked(self, event: Event) -> None:
+    def _on_invoke(self, event: Event) -> None:
         tid, function = event.data["transactional_id"], CALLS[event.name]
         if function == "begin":
             self.transaction[event.node, tid] = self.transaction.get((event.node, tid), 0) + 1
         number = self.transaction.get((event.node, tid), -1) if function != "init" else -1
         row = self._row(event, function, client=f"{event.node}/{tid}", transactional_id=tid, transaction=number)
         if function == "begin":
-            self._done(row, event, -1)
+            self._add_done(row, event, -1)
         else:
-            self.open_calls[event.node, event.name] = self._called(row)
+            self.open_calls[event.node, event.name] = self._add_call(row)
 
-    def _completed(self, event: Event) -> None:
+    def _on_complete(self, event: Event) -> None:
         call = self.open_calls.pop((event.node, event.name), None)
         if call is not None:
             self._close(call, event.data["outcome"], event.data["error"], event)
 
-    def _polled(self, event: Event) -> None:
+    def _on_poll(self, event: Event) -> None:
         consumer = event.data["consumer"]
         for key, why in event.data["moved"].items():
             row = self._row(event, why, client=consumer, key=key, offset=event.data["from"][key])
-            self._done(row, event, row.offset)
-        self._done(self._row(event, "poll", client=consumer), event, -1)
+            self._add_done(row, event, row.offset)
+        self._add_done(self._row(event, "poll", client=consumer), event, -1)
 
-    def _done(self, row: Operation, event: Event, offset: int) -> None:
-        self._close(self._called(row), "ok", "NONE", event, offset)
+    def _add_done(self, row: Operation, event: Event, offset: int) -> None:
+        self._close(self._add_call(row), "ok", "NONE", event, offset)
 
-    def _called(self, row: Operation, **known: Any) -> _Call:
+    def _add_call(self, row: Operation, **known: Any) -> _Call:
         self.calls.append(_Call(row, **known))
         return self.calls[-1]
 
@@ -210,7 +210,7 @@ class _Operations:
                     value=record.value if record.value is None else str(record.value),
                     headers=header_texts(record.headers),
                 )
-                call = self._called(row)
+                call = self._add_call(row)
             self.sends[identity] = call
             if times:
                 self.timed[timed] = call
@@ -235,7 +235,7 @@ class _Operations:
         for key, offset in getattr(frame.body, "offsets", {"": -1}).items():
             value = getattr(frame.body, "group_id", None)
             row = row._replace(key=key, offset=offset, value=value)
-            call = self._called(row, offset=offset)
+            call = self._add_call(row, offset=offset)
             self.of_frame.setdefault(frame.id, []).append((key, call))
 
     def _response(self, frame: Frame, event: Event) -> None:
@@ -244,14 +244,14 @@ class _Operations:
             if call.type == "ok":
                 continue
             if isinstance(frame.body, ProduceResponse):
-                self._produced(frame.body, key, call, event)
+                self._on_produced(frame.body, key, call, event)
             else:
                 errors = getattr(frame.body, "errors", {})
                 name = errors[key].name if key in errors else frame.error
                 call.doubtful = call.doubtful or errors.get(key) in UNCERTAIN_OFFSETS
                 self._close(call, "ok" if name == "NONE" else "fail", name, event, call.offset)
 
-    def _produced(self, body: ProduceResponse, key: str, call: _Call, event: Event) -> None:
+    def _on_produced(self, body: ProduceResponse, key: str, call: _Call, event: Event) -> None:
         produced = body.partitions[key]
         known = produced.base_offset >= 0
         if produced.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):

@@ -16,10 +16,15 @@ from kafkalab.faults.fault import Fault, FrameFault, TimedFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
 from kafkalab.faults.node import Crash, NodeFault, Restart
 from kafkalab.faults.registry import check_fault
-from kafkalab.limits import listed, quoted
+from kafkalab.limits import list_names, quote
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
-from kafkalab.programs.recorded_session import Saved, SessionReader, Struck, saved
+from kafkalab.programs.recorded_session import (
+    FaultStrike,
+    SessionReader,
+    SessionResult,
+    save_session,
+)
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
@@ -75,10 +80,10 @@ class LiveCluster:
         self.gate = Gate(self.cluster.kernel, self.cluster.network)
         self.began_ms = self._real.now_ms
         self.most_events = most_events
-        self._struck: list[Struck] = []
+        self._struck: list[FaultStrike] = []
         self._waking = False
         self._arrived = threading.Condition()
-        self.cluster.kernel.watch = self._noted
+        self.cluster.kernel.watch = self._on_event
         self.loop = EventLoopThread()
         self._watchers = Watchers(self.loop.later)
         if hold:
@@ -99,18 +104,18 @@ class LiveCluster:
         """True if clients are served."""
         return self.loop.running
 
-    def save(self, path: str | Path) -> Saved:
+    def save(self, path: str | Path) -> SessionResult:
         """Write the session so far as a scenario of raw requests, which runs again in virtual time.
 
         `Sequence(Scenario.load(path))` steps through it, also back, and forks it. The result says how many answers are
         the same when it runs again, and what differs. ValueError for a session without requests, or too long a one.
         """
 
-        def act() -> Saved:
+        def act() -> SessionResult:
             asked = (f for f in self.trace.frames.values() if f.name == "CreateTopics")
             created = [t.name for f in asked if not self.cluster.is_server(f.sender) for t in f.body.topics]
             topics = {name: count for name, count in self.topics.items() if name not in created}
-            return saved(SessionReader(self.cluster, topics, self.began_ms, self._struck))
+            return save_session(SessionReader(self.cluster, topics, self.began_ms, self._struck))
 
         found = self.do(act)
         Scenario.from_json(found.scenario.to_json(), "this session")  # nothing is written that could not be read
@@ -147,7 +152,7 @@ class LiveCluster:
         """
         for name in what:
             if not isinstance(name, str) or not name:
-                raise TypeError(f"hold() takes APIs, frames, clients and transactional ids, not {quoted(name)}")
+                raise TypeError(f"hold() takes APIs, frames, clients and transactional ids, not {quote(name)}")
             if "#" in name:
                 check_fault(Hold(name), self.cluster.scenario.nodes)
         names = (EVERY,) if every else what or (SHOWN,)
@@ -196,7 +201,7 @@ class LiveCluster:
 
         if found := self._until(waits, timeout_s):
             return found
-        raise TimeoutError(f"no {quoted(what)} has come to the gate in {timeout_s} s; there: {listed(self.held)}")
+        raise TimeoutError(f"no {quote(what)} has come to the gate in {timeout_s} s; there: {list_names(self.held)}")
 
     def _until(self, found: Callable[[], str], timeout_s: float) -> str:
         """Wait in the caller's thread until `found` returns a name. In the thread of the event loop: look once."""
@@ -240,7 +245,7 @@ class LiveCluster:
     def _strike(self, fault: Fault) -> None:
         if reason := self.why_not(fault):
             raise ValueError(reason)
-        self._struck.append(Struck(self.trace.steps, fault))
+        self._struck.append(FaultStrike(self.trace.steps, fault))
         if not isinstance(fault, FrameFault):
             self._strike_now(fault)
         elif fault.frame in self.gate.held:
@@ -297,14 +302,14 @@ class LiveCluster:
         """Call `action` in the cluster's thread after changes, at most ten times a second."""
         self._watchers.add(action)
 
-    def _noted(self) -> None:
+    def _on_event(self) -> None:
         """After each event: plan that those who wait, and those who watch, look again."""
         if not self.trace.full:
             self._limit()
         if not self._waking:
             self._waking = True
             self.loop.later(0.0, self._wake)
-        self._watchers.changed()
+        self._watchers.on_change()
 
     def _limit(self) -> None:
         """Stop recording when there is no more room; the last event says so."""

@@ -16,7 +16,7 @@ from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
 from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.payload.growing import GrowingPayload
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.text import ALWAYS, is_shown
 
 RETRY_S = 0.02
@@ -63,7 +63,7 @@ class GrowingJourney(Journey):
         self._growing: GrowingPayload = source.do(lambda: GrowingPayload(run, source.began_ms))
         self._begin(run, {**self._growing.whole, "actions": source.do(self._actions)}, groups, 0)
         self.step = self._newest()
-        source.watch(self._changed)
+        source.watch(self._on_change)
 
     @property
     def run(self) -> Run:
@@ -96,10 +96,10 @@ class GrowingJourney(Journey):
 
     # growing
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         """In the run's thread: grow, unless a press is under way, which does so itself."""
         if not self._lock.acquire(blocking=False):
-            self.source.later(RETRY_S, self._changed)
+            self.source.later(RETRY_S, self._on_change)
             return
         try:
             self._grow()
@@ -117,7 +117,7 @@ class GrowingJourney(Journey):
         if follow:
             with self._lock_property(step=(step := self._newest())):  # the browser is told with the part
                 self.step = step
-        text = packed({**part, "actions": actions})
+        text = pack({**part, "actions": actions})
         self.send({"kind": "more", "from": part["from"], "text": text, "step": self.step, "was": was})
         if self._watched:
             self._plan_check()
@@ -144,7 +144,7 @@ class GrowingJourney(Journey):
         def send() -> None:
             self._grow()
             if isinstance(have, int) and 0 <= have <= len(self.payload["events"]):
-                text = packed({**self._growing.since(have), "actions": self.payload["actions"]})
+                text = pack({**self._growing.since(have), "actions": self.payload["actions"]})
                 self.send({"kind": "more", "from": have, "text": text, "step": self.step})
 
         with self._lock:
@@ -190,15 +190,15 @@ class GrowingJourney(Journey):
     def _check_now(self, snapshot: Run) -> None:
         """In a thread of its own: check the snapshot, and send what is found."""
         began_s = time.thread_time()
-        found = self._judged(snapshot)
+        found = self._judge(snapshot)
         self._checks_took_s = time.thread_time() - began_s
 
-        def told() -> None:
+        def take_verdict() -> None:
             self._check_planned, self._checked_s = False, time.monotonic()
             self.verdict = self._reports[0] = found
             self._plan_check()
 
-        self.source.do(told)
+        self.source.do(take_verdict)
 
     def _snapshot(self) -> Run:
         """In the run's thread: show what has happened, and return the run with a trace that does not grow."""
@@ -209,14 +209,14 @@ class GrowingJourney(Journey):
             run, trace=Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)
         )
 
-    def _judged(self, snapshot: Run) -> dict[str, Any]:
+    def _judge(self, snapshot: Run) -> dict[str, Any]:
         return {"place": 0, "steps": snapshot.trace.steps, **report_of(snapshot)}
 
     def report(self) -> dict[str, Any]:
         """Return what all checks say of the run so far, with "place"; checked anew when events have come."""
         self._watched = True
         if self._reports.get(0, {}).get("steps") != self.source.run.trace.steps:
-            self._reports[0] = self._judged(self.source.do(self._snapshot))
+            self._reports[0] = self._judge(self.source.do(self._snapshot))
         self.verdict = self._reports[0]
         return self.verdict
 

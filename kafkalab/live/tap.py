@@ -59,7 +59,7 @@ class Tap:
         self._proxy = Proxy(upstream, self._session, self.gate, host, port)
         self.loop = EventLoopThread()
         self._watchers = Watchers(self.later)
-        self._session.recorder.on_change = self._watchers.changed
+        self._session.recorder.on_change = self._watchers.on_change
         try:
             self.loop.run(self._proxy.open())
         except BaseException:

@@ -24,7 +24,7 @@ class Watchers:
         """Call `action` from now on."""
         self._actions.append(action)
 
-    def changed(self) -> None:
+    def on_change(self) -> None:
         """Plan the next call, unless it is planned."""
         if self._actions and not self._planned:
             self._planned = True

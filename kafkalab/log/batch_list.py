@@ -164,7 +164,7 @@ class BatchList(Sequence[Batch]):
         found = self._memory[bisect_left(self._bases, first) : bisect_left(self._bases, until)]
         if not self._firsts or (self._bases and first >= self._bases[0]):
             return found
-        return [b for b in self._shelved(first) if b.base_offset < until] + found
+        return [b for b in self._read_shelf(first) if b.base_offset < until] + found
 
     def stream(self, first: int, until: int) -> Iterator[Batch]:
         """Yield the batches that hold offsets from `first` on, of which the first offset is below `until`.
@@ -198,7 +198,7 @@ class BatchList(Sequence[Batch]):
         found = self._memory[start : bisect_right(self._bases, upper - 1)]
         return found[1:] if found and found[0].last_offset < offset else found
 
-    def _shelved(self, first: int) -> Iterator[Batch]:
+    def _read_shelf(self, first: int) -> Iterator[Batch]:
         for place in range(max(bisect_right(self._firsts, first) - 1, 0), len(self._firsts)):
             yield from (b for b in self._chunk(place) if b.base_offset >= first)
 

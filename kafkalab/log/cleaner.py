@@ -148,7 +148,7 @@ class _Cleaner:
         legacy_horizon = self._legacy_horizon(old_times)
         for batch in source:
             base = bases[bisect_right(bases, batch.base_offset) - 1]
-            yield batch, self._cleaned(batch, transactions, old_times.get(base, self.now) <= legacy_horizon)
+            yield batch, self._clean(batch, transactions, old_times.get(base, self.now) <= legacy_horizon)
 
     def _transactions(self, base_offset: int) -> CleanedTransactions:
         """Return the aborted ones whose markers are at `base_offset` or behind it, perhaps behind the end."""
@@ -172,7 +172,7 @@ class _Cleaner:
         clean = [time for base, time in times.items() if base < self.dirty]
         return clean[-1] - self.delete_retention_ms if clean else 0
 
-    def _cleaned(self, batch: Batch, transactions: CleanedTransactions, old_enough: bool) -> Batch | None:
+    def _clean(self, batch: Batch, transactions: CleanedTransactions, old_enough: bool) -> Batch | None:
         """Return what is left of a batch: the batch itself, another one with the same offsets, or nothing."""
         horizon = batch.delete_horizon_ms if isinstance(batch, CleanedBatch) else NO_HORIZON
         if self.horizons:
@@ -184,7 +184,7 @@ class _Cleaner:
             unneeded, discarded = False, transactions.data_read(batch)
         kept = [] if discarded else self._records(batch, old_enough)
         if not kept:
-            return self._emptied(batch) if self._stays(batch) else None
+            return self._empty(batch) if self._stays(batch) else None
         wants_horizon = unneeded or any(record.value is None for _, record in kept if batch.control is None)
         if self.horizons and wants_horizon and horizon == NO_HORIZON:
             horizon = self.now + self.delete_retention_ms
@@ -221,7 +221,7 @@ class _Cleaner:
             return batch.last_offset == entry.last_data_offset
         return batch.control is not None and batch.producer_epoch == entry.producer_epoch
 
-    def _emptied(self, batch: Batch) -> Batch:
+    def _empty(self, batch: Batch) -> Batch:
         return _rewritten(batch, (), (), NO_HORIZON)
 
     def _merge(self, segments: list[Segment], segment_bytes: int) -> None:

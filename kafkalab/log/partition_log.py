@@ -94,7 +94,7 @@ class PartitionLog:
 
     def append(self, batch: Batch, leader_epoch: int) -> Batch:
         """The batch as appended by a leader: with its base offset and leader epoch."""
-        appended = batch.placed(self.log_end_offset, leader_epoch)
+        appended = batch.place(self.log_end_offset, leader_epoch)
         self.replicate(appended)
         return appended
 
@@ -104,7 +104,7 @@ class PartitionLog:
         self.batches.append(batch)
         if not self._epochs or self._epochs[-1][0] != batch.leader_epoch:
             self._epochs.append((batch.leader_epoch, batch.base_offset))
-        completed = self.producers.applied(batch)
+        completed = self.producers.apply(batch)
         self.log_end_offset = self.producers.map_end_offset
         if completed is not None and completed.aborted:
             stable = self.producers.last_stable_offset(completed)
@@ -239,7 +239,7 @@ class PartitionLog:
         """A clean shutdown: what is known of the producers is written down."""
         self.producers.take_snapshot()
 
-    def reloaded(self, now: int = 0) -> PartitionLog:
+    def reload(self, now: int = 0) -> PartitionLog:
         """Return the log as read back after a restart, clean or not: of each producer the last batch is known, and no
         verification guard.
 
@@ -265,7 +265,7 @@ class PartitionLog:
         states.truncate_and_reload(self.log_start_offset, self.log_end_offset, now)
         if states.map_end_offset < self.log_end_offset:
             for batch in self.stream(states.map_end_offset, self.log_end_offset):
-                states.applied(batch)
+                states.apply(batch)
             states.map_end_offset = self.log_end_offset
         states.take_snapshot()
         states.high_watermark_moved(self.high_watermark)

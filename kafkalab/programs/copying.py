@@ -21,8 +21,8 @@ from kafkalab.faults.fault import Fault, TimedFault
 from kafkalab.faults.frame import Delay
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, DeleteSegment, Roll
-from kafkalab.limits import listed, quoted
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
+from kafkalab.limits import list_names, quote
 from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault
@@ -33,7 +33,7 @@ from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -132,7 +132,7 @@ class _Copier:
         await self.producer.close(timeout_ms=0)
 
 
-@named
+@register_scenario
 def copying(
     clients: str = TRANSACTIONS, seed: int = 1, profile: str = "4.x/TV2", rules_off: tuple[str, ...] = (),
     cluster_level: int = -1,
@@ -143,7 +143,7 @@ def copying(
     clients.
     """
     if clients not in CLIENTS:
-        raise ValueError(f"no clients {quoted(clients)}; there are {listed(CLIENTS)}")
+        raise ValueError(f"no clients {quote(clients)}; there are {list_names(CLIENTS)}")
     return Scenario(
         title=f"Two copiers, {clients}",
         profile=profile,

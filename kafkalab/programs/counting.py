@@ -65,10 +65,10 @@ class _Counter:
             self.producer.begin_transaction()
 
         def send(part: str) -> Callable[[], Awaitable[None]]:
-            async def sent() -> None:
+            async def perform() -> None:
                 await (await self.producer.send(self.topic, f"{name} {part}", partition=0))
 
-            return sent
+            return perform
 
         async def count() -> None:
             await self.app.sleep(work_ms)

@@ -110,9 +110,9 @@ class Database:
         """
         await self._turn()
         self._file.limit()
-        rows = _fetched(self._file.sqlite.execute(sql, tuple(values)))
+        rows = _fetch_rows(self._file.sqlite.execute(sql, tuple(values)))
         if not sql.lstrip().upper().startswith("SELECT"):
-            self._note(_filled(sql, values))
+            self._note(_fill(sql, values))
         return rows
 
     async def commit(self) -> None:
@@ -143,7 +143,7 @@ class Database:
         self.app.port.cause = self._file.note(self.app.name, self.app.port.cause, does)
 
 
-def _filled(sql: str, values: Sequence[Any]) -> str:
+def _fill(sql: str, values: Sequence[Any]) -> str:
     """Return a statement with its values in place, for the picture."""
     parts = sql.split("?")
     texts = [repr(value) for value in values] + [""]
@@ -166,10 +166,10 @@ def rows(cluster: Cluster, sql: str) -> list[Row]:
         found.owner = None
         found.sqlite.rollback()
     found.limit()
-    return _fetched(found.sqlite.execute(sql))
+    return _fetch_rows(found.sqlite.execute(sql))
 
 
-def _fetched(cursor: sqlite3.Cursor) -> list[Row]:
+def _fetch_rows(cursor: sqlite3.Cursor) -> list[Row]:
     """Return all rows of a statement. sqlite3.DataError for more than ROWS_MAX, or more than RESULT_MAX in all."""
     found: list[Row] = []
     size = 0

@@ -16,7 +16,7 @@ from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 GROUP = "workers"
 
@@ -183,7 +183,7 @@ async def group_reader(
     return {"values": values, "rebalances": log.seen}
 
 
-@named
+@register_scenario
 def two_members(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """Two readers of one group: the second joins later, and the first leaves earlier."""
     return Scenario(
@@ -199,7 +199,7 @@ def two_members(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     )
 
 
-@named
+@register_scenario
 def zombie_member(
     profile: str = "4.x/TV2", fenced_by_group: bool = True, seed: int = 1, settings: dict[str, Any] | None = None
 ) -> Scenario:

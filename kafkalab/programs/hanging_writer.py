@@ -9,7 +9,7 @@ from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.protocol.rules import PRODUCE_EPOCH, VERIFICATION
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 LATE_MS = 20_000
 
@@ -53,7 +53,7 @@ async def force_terminate_transaction(app: App, at_ms: Milliseconds, transaction
     return "terminated"
 
 
-@named
+@register_scenario
 def hanging(profile: str = "4.x/TV1") -> Scenario:
     """A transaction that hangs on out-0.
 

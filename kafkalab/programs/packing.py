@@ -113,18 +113,18 @@ async def pack_and_abort(
     """
     packing = _Packing(app, settings or {})
     producer, consumer = await packing.new_producer(), packing.new_consumer()
-    orders = await packing.polled()
+    orders = await packing.poll()
     await _pack(app, producer, orders, 0)
     await producer.send_offsets_to_transaction(offsets_behind(orders), consumer.group_metadata())
     await producer.commit_transaction()
-    orders = await packing.polled()
+    orders = await packing.poll()
     await _pack(app, producer, orders, 0)
     for act in acts:
         if act not in ACTS:
             raise ValueError(f"no act is called {act!r}; there are {', '.join(ACTS)}")
         await ACTS[act](packing, orders)
     await app.sleep(POLLED_AGAIN_MS - app.now)
-    return [order.value for order in await packing.polled()]
+    return [order.value for order in await packing.poll()]
 
 
 POLLED_AGAIN_MS = 30_000
@@ -149,7 +149,7 @@ class _Packing:
         self.consumer.subscribe([ORDERS])
         return self.consumer
 
-    async def polled(self) -> list[ConsumerRecord]:
+    async def poll(self) -> list[ConsumerRecord]:
         """Poll until there are records."""
         while not (records := await self.consumer.poll(500)):
             pass

@@ -14,7 +14,8 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release, Reorder
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Pause, Restart, Resume
-from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.programs.moments import MOMENTS, DryRun
 from kafkalab.programs.randomness import Pick, once_in
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of

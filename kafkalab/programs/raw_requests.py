@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from typing import Annotated, Any
 
 from kafkalab.client.promise import Promise
-from kafkalab.limits import PARTITIONS, listed, quoted, truncated
+from kafkalab.limits import PARTITIONS, list_names, quote, truncate
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.arguments import Later, Milliseconds, misfit
 from kafkalab.protocol.field_versions import messages_in
@@ -70,7 +70,7 @@ async def raw_requests(app: App, steps: Steps) -> list[list[str]]:
 
 
 def _of_step(number: int, step: dict[str, Any], error: StepError) -> str:
-    return truncated(f"step {number} of the raw requests, {quoted(step)}: {error}")
+    return truncate(f"step {number} of the raw requests, {quote(step)}: {error}")
 
 
 def check_step(step: dict[str, Any]) -> None:
@@ -82,11 +82,11 @@ def check_step(step: dict[str, Any]) -> None:
             return
     if "await" not in step:
         if set(step) - set(KEYS) or not isinstance(step.get("ask"), str) or step["ask"] not in BY_NAME:
-            raise StepError(f"a step has {', '.join(KEYS)}, or sleep, at or await; the APIs are {listed(BY_NAME)}")
+            raise StepError(f"a step has {', '.join(KEYS)}, or sleep, at or await; the APIs are {list_names(BY_NAME)}")
         _check_place(step.get("to", ""))
         versions = BY_NAME[step["ask"]].versions
         if step.get("version") is not None and (type(step["version"]) is not int or step["version"] not in versions):
-            raise StepError(f"version is a number from {versions[0]} to {versions[-1]}, not {quoted(step['version'])}")
+            raise StepError(f"version is a number from {versions[0]} to {versions[-1]}, not {quote(step['version'])}")
         request_of(step["ask"], _with_references(step.get("with", {}), lambda _: Later()))
     for key, kind in KINDS.items():
         if key in step and (wrong := misfit(step[key], kind, key)):
@@ -96,9 +96,9 @@ def check_step(step: dict[str, Any]) -> None:
 def _check_place(to: Any) -> None:
     kind, _, key = to.rpartition(" of ") if isinstance(to, str) else ("", "", "")
     if kind == "leader" and split(key)[1] < 0:
-        raise StepError(f'"to" is {PLACES}; {quoted(key)} is no partition')
+        raise StepError(f'"to" is {PLACES}; {quote(key)} is no partition')
     if kind not in ("leader", "coordinator", "group coordinator") and not (isinstance(to, str) and is_server(to)):
-        raise StepError(f'"to" is {PLACES}, not {quoted(to)}')
+        raise StepError(f'"to" is {PLACES}, not {quote(to)}')
 
 
 def _with_references(value: Any, found: Callable[[re.Match[str]], Any]) -> Any:
@@ -134,10 +134,10 @@ class Hand:
             return
         if "await" in step:
             if step["await"] not in self.under_way:
-                there = listed(self.under_way) or "nothing"
-                raise StepError(f"nothing is under way as {quoted(step['await'])}; there is {there}")
+                there = list_names(self.under_way) or "nothing"
+                raise StepError(f"nothing is under way as {quote(step['await'])}; there is {there}")
             api, promise = self.under_way.pop(step["await"])
-            self._answered(api, await promise, step["await"], step.get("show", ()))
+            self._note_answer(api, await promise, step["await"], step.get("show", ()))
             return
         body = self._request(step)
         name = step.get("as", "")
@@ -149,19 +149,19 @@ class Hand:
                 return
             response = await promise
             if step.get("until") in (None, answer_of(response)):
-                self._answered(step["ask"], response, name, step.get("show", ()))
+                self._note_answer(step["ask"], response, name, step.get("show", ()))
                 return
             await self.app.sleep(PAUSE_MS)
         raise StepError(f"still {answer_of(response)} after {TRIES} tries")
 
     def _request(self, step: dict[str, Any]) -> Any:
-        return request_of(step["ask"], self._referred(step.get("with", {})))
+        return request_of(step["ask"], self._resolve(step.get("with", {})))
 
-    def _referred(self, given: Any) -> Any:
+    def _resolve(self, given: Any) -> Any:
         """Return the value with what the answers so far have in place of references."""
-        return _with_references(given, self._found)
+        return _with_references(given, self._look_up)
 
-    def _answered(self, api: str, response: Any, name: str, shown: Sequence[str]) -> None:
+    def _note_answer(self, api: str, response: Any, name: str, shown: Sequence[str]) -> None:
         self.named[name] = response
         self.answers.append(
             [api, answer_of(response), *(f"{field}={_read_field(response, field)}" for field in shown)]
@@ -177,16 +177,16 @@ class Hand:
         if kind in partitions:
             return self.app.leader(partitions[kind](key))
         if to not in self.app.brokers:
-            raise StepError(f'"to" is {PLACES}, not {quoted(to)}')
+            raise StepError(f'"to" is {PLACES}, not {quote(to)}')
         return to
 
-    def _found(self, reference: re.Match[str]) -> Any:
+    def _look_up(self, reference: re.Match[str]) -> Any:
         """Return what the answer of this name has there, or a number with the distance from it."""
         name, attribute, distance = reference.groups()
         found = _field_of(self.named.get(name), attribute)
         if found is MISSING or (distance is not None and type(found) is not int):
             what = "has" if found is MISSING else "has as a number"
-            raise StepError(f"{quoted(reference[0])}: no answer called {quoted(name)} {what} {quoted(attribute)}")
+            raise StepError(f"{quote(reference[0])}: no answer called {quote(name)} {what} {quote(attribute)}")
         return found if distance is None else found + int(distance)
 
 
@@ -219,12 +219,12 @@ def request_of(api: str, given: Any) -> Any:
 
 def _message(kind: type, api: str, given: Any) -> Any:
     if not isinstance(given, dict):
-        raise StepError(f"{api} is an object with fields, not {quoted(given)}")
+        raise StepError(f"{api} is an object with fields, not {quote(given)}")
     known = {f.name: f for f in fields(kind)}
     unknown = sorted(set(given) - set(known))
     needed = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING and n not in given]
     if unknown or needed:
-        raise StepError(f"{api} has the fields {listed(known)}; missing: {needed}, unknown: {quoted(unknown)}")
+        raise StepError(f"{api} has the fields {list_names(known)}; missing: {needed}, unknown: {quote(unknown)}")
     return kind(**{name: _field(kind, api, name, value) for name, value in given.items()})
 
 
@@ -240,14 +240,14 @@ def _field(kind: type, api: str, name: str, value: Any) -> Any:
         return {key: _batch(batch) for key, batch in value.items()}
     if inside and isinstance(value, dict):
         return {k: _message(inside[0], f"{api}.{name}", v) if isinstance(v, dict) else v for k, v in value.items()}
-    return _typed(value)
+    return _to_tuples(value)
 
 
-def _typed(value: Any) -> Any:
+def _to_tuples(value: Any) -> Any:
     """JSON's lists as tuples."""
     if isinstance(value, list):
-        return tuple(_typed(v) for v in value)
-    return {key: _typed(v) for key, v in value.items()} if isinstance(value, dict) else value
+        return tuple(_to_tuples(v) for v in value)
+    return {key: _to_tuples(v) for key, v in value.items()} if isinstance(value, dict) else value
 
 
 def _batch(value: Any) -> Any:
@@ -258,7 +258,7 @@ def _batch(value: Any) -> Any:
     """
     values = value.get("values") if isinstance(value, dict) else None
     if not isinstance(values, list) or not values or not all(v is None or isinstance(v, str) for v in values):
-        raise StepError(f"{quoted(value)} is no batch: it has values, a list of texts, and fields such as producer_id")
+        raise StepError(f"{quote(value)} is no batch: it has values, a list of texts, and fields such as producer_id")
     batch = {key: v for key, v in value.items() if key not in AS_WRITTEN}
     try:
         if batch.get("control") is not None:
@@ -268,4 +268,4 @@ def _batch(value: Any) -> Any:
         records = zip(value.get("keys", [None] * len(values)), values, texts, strict=True)
         return Batch(records=tuple(Record(*each) for each in records), **batch)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StepError(truncated(f"{quoted(value)} is no batch: {error}")) from None
+        raise StepError(truncate(f"{quote(value)} is no batch: {error}")) from None

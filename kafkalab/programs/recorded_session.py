@@ -33,7 +33,7 @@ Key = tuple[str, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Struck:
+class FaultStrike:
     """A fault of a live cluster, and the step of the first event that followed it."""
 
     step: int
@@ -41,7 +41,7 @@ class Struck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class SessionResult:
     """A session as a scenario: how many answers of its run are the same, and what differs."""
 
     scenario: Scenario
@@ -89,7 +89,7 @@ class _Client:
 class SessionReader:
     """Reads the trace of a live cluster once; `scenario` and the faults on frames, by their keys, are what it finds."""
 
-    def __init__(self, cluster: Cluster, topics: dict[str, int], began_ms: int, struck: Iterable[Struck]) -> None:
+    def __init__(self, cluster: Cluster, topics: dict[str, int], began_ms: int, struck: Iterable[FaultStrike]) -> None:
         """`topics` are those that the scenario begins with. ValueError for a session without any request."""
         self.trace, self.began_ms = cluster.trace, began_ms
         self.is_client = {name: node.receive is no_requests for name, node in cluster.nodes.items()}
@@ -148,7 +148,7 @@ class SessionReader:
             return
         self._door += 1
         if event.kind == "receive":
-            self._arrived(frame, event)
+            self._on_arrival(frame, event)
         elif frame.kind == "request":
             self._note_request(frame, event)
         else:
@@ -168,7 +168,7 @@ class SessionReader:
         step = {"ask": frame.name, "to": frame.receiver, "version": frame.version, "with": fields, "as": name}
         client.steps += [{"at": self._sent_ms[frame.id]}, {**step, "wait": False, "times_out": False}]
 
-    def _arrived(self, frame: Frame, event: Event) -> None:
+    def _on_arrival(self, frame: Frame, event: Event) -> None:
         if self._door > self._doors[frame.id] + 1 or frame.received_ms - frame.sent_ms > LATE_MS:
             self._least = max(self._least, self._flies_ms(frame))
             self.frame_faults.append((self.keys[frame.id], Hold, self._time(event)))
@@ -265,7 +265,7 @@ def names_in(trace: Trace, clients: Iterable[str]) -> dict[Key, str]:
     return names
 
 
-def saved(read: SessionReader) -> Saved:
+def save_session(read: SessionReader) -> SessionResult:
     """Return the session as a scenario, with its faults under the names that frames have in its run, and compare."""
     names: dict[Key, str] = {}
     for _ in range(TRIES):
@@ -275,7 +275,7 @@ def saved(read: SessionReader) -> Saved:
         if all(found.get(key) == names.get(key) for key, _, _ in read.frame_faults):
             break
         names = found
-    return _compared(read, scenario, again)
+    return _compare(read, scenario, again)
 
 
 def _run(scenario: Scenario) -> Cluster:
@@ -285,7 +285,7 @@ def _run(scenario: Scenario) -> Cluster:
     return cluster
 
 
-def _compared(read: SessionReader, scenario: Scenario, again: Cluster) -> Saved:
+def _compare(read: SessionReader, scenario: Scenario, again: Cluster) -> SessionResult:
     names = names_in(again.trace, read.clients)
     differences, answers = [], 0
     for name, key in read.keys.items():
@@ -297,4 +297,4 @@ def _compared(read: SessionReader, scenario: Scenario, again: Cluster) -> Saved:
         was, now = error_of(frame.body), "no answer" if other is None else error_of(other.body)
         if was != now:
             differences.append(f"{name} to {key[0]}: {was} live, {now} in virtual time")
-    return Saved(scenario=scenario, answers=answers, differences=tuple(differences))
+    return SessionResult(scenario=scenario, answers=answers, differences=tuple(differences))

@@ -7,7 +7,7 @@ from kafkalab.client.exceptions import IllegalStateError
 from kafkalab.protocol.arguments import Name
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 PATIENCE_MS = 5_000
 
@@ -29,7 +29,7 @@ async def send_too_early(app: App, transactional_id: Name, topic: Name, elsewher
     return "committed"
 
 
-@named
+@register_scenario
 def refused_send(profile: str = "4.x/TV2", elsewhere: bool = False) -> Scenario:
     """A record that was refused becomes part of the next transaction, or blocks its commit (`elsewhere`)."""
     arguments = {"transactional_id": "payments-0", "topic": "out", "elsewhere": elsewhere}

@@ -89,11 +89,11 @@ def sleep(delay_ms: int) -> Step:
 
 
 def later(step: Step, name: str) -> Step:
-    """The step sent without waiting for its answer; `answered(name)` waits for it."""
+    """The step sent without waiting for its answer; `await_answer(name)` waits for it."""
     return {**step, "wait": False, "as": name}
 
 
-def answered(name: str) -> Step:
+def await_answer(name: str) -> Step:
     """Wait for the answer of a step sent with `later`."""
     return {"await": name}
 

@@ -11,7 +11,7 @@ from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition, ca
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import Program, Scenario, program
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 if TYPE_CHECKING:
     from kafkalab.sim.cluster import Cluster
@@ -143,7 +143,7 @@ async def consumer_operations(
     return found
 
 
-@named
+@register_scenario
 def kafka_17754(profile: str = "4.x/TV1", first_commits: bool = True, seed: int = 1) -> Scenario:
     """The torn transaction of KAFKA-17754: a first EndTxn is so slow that its retry ends the first transaction.
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.arguments import Count, Index, Milliseconds, Name, Partition, misfit
 from kafkalab.protocol.transition_tables.producer import ProducerState
 from kafkalab.sim.app import App
@@ -21,7 +21,7 @@ def plan_error(plan: list[list[Any]]) -> str:
     """Return which transaction of a `Plan` is none; "" if all are."""
     for number, entry in enumerate(plan):
         if not entry or entry[0] not in ("commit", "abort"):
-            return f"[{number}] begins with commit or abort, not {quoted(entry)}"
+            return f"[{number}] begins with commit or abort, not {quote(entry)}"
         if wrong := misfit(entry[1:], list[Index], f"[{number}]"):
             return wrong
     return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 
 READ, WRITE, CREATE, DELETE, DESCRIBE = "READ", "WRITE", "CREATE", "DELETE", "DESCRIBE"
 ALTER, CLUSTER_ACTION, IDEMPOTENT_WRITE, ALL = "ALTER", "CLUSTER_ACTION", "IDEMPOTENT_WRITE", "ALL"
@@ -35,13 +35,13 @@ class Deny:
 
     def __post_init__(self) -> None:
         if not isinstance(self.principal, str) or not self.principal or is_server(self.principal):
-            raise ValueError(f"only a client can be denied something, or all by '*', not {quoted(self.principal)}")
+            raise ValueError(f"only a client can be denied something, or all by '*', not {quote(self.principal)}")
         if self.operation not in OPERATIONS:
-            raise ValueError(f"no operation {quoted(self.operation)}; there are {', '.join(OPERATIONS)}")
+            raise ValueError(f"no operation {quote(self.operation)}; there are {', '.join(OPERATIONS)}")
         kind, _, name = self.resource.partition(":") if isinstance(self.resource, str) else ("", "", "")
         if self.resource != CLUSTER and (kind not in NAMED_TYPES or not name):
             wanted = f'"Cluster", or like "Topic:out" ({NAMED_TYPES})'
-            raise ValueError(f"no resource {quoted(self.resource)}; write {wanted}")
+            raise ValueError(f"no resource {quote(self.resource)}; write {wanted}")
 
     def __repr__(self) -> str:
         return f"Deny({self.principal!r}, {self.operation!r}, {self.resource!r})"

@@ -8,7 +8,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from kafkalab.limits import COUNT, NAME, TIME_MS, listed, quoted, truncated
+from kafkalab.limits import COUNT, NAME, TIME_MS, list_names, quote, truncate
 from kafkalab.protocol.partitions import split
 
 Check = Callable[[Any], str]
@@ -25,14 +25,14 @@ def between(least: int, most: int) -> Check:
     """Return the check that a number is from `least` to `most`."""
 
     def check(value: int) -> str:
-        return "" if least <= value <= most else f"is a number from {least} to {most:,}, not {quoted(value)}"
+        return "" if least <= value <= most else f"is a number from {least} to {most:,}, not {quote(value)}"
 
     return check
 
 
 def _check_name(value: str) -> str:
     if not value or not value.isprintable():
-        return f"is a name of printable characters, not {quoted(value)}"
+        return f"is a name of printable characters, not {quote(value)}"
     return "" if len(value) <= NAME.most else f"has {len(value):,} {NAME.of}; the limit is {NAME.most}"
 
 
@@ -41,7 +41,7 @@ class Later:
 
 
 def _partition(value: str) -> str:
-    return "" if split(value)[1] >= 0 else f'is named like "out-0", not {quoted(value)}'
+    return "" if split(value)[1] >= 0 else f'is named like "out-0", not {quote(value)}'
 
 
 Name = Annotated[str, _check_name]
@@ -72,7 +72,7 @@ def misfit(value: Any, kind: Any, where: str) -> str:
         return "" if "" in wrongs else next((w for w, one in zip(wrongs, inside, strict=True) if one is not NoneType))
     plain = origin or kind
     if not _is(value, plain):
-        return f"{where} is {NAMES.get(plain) or _title(plain)}, not {quoted(value)}"
+        return f"{where} is {NAMES.get(plain) or _title(plain)}, not {quote(value)}"
     if plain in LISTS and inside:
         return _first(value, inside, where, ordered=plain is tuple and Ellipsis not in inside)
     if plain in (dict, Mapping) and inside:
@@ -80,7 +80,7 @@ def misfit(value: Any, kind: Any, where: str) -> str:
             if wrong := misfit(key, inside[0], f"a key of {where}"):
                 return wrong
             if misfit(held, inside[1], ""):
-                return misfit(held, inside[1], f"{where}[{quoted(key)}]")
+                return misfit(held, inside[1], f"{where}[{quote(key)}]")
         return ""
     return _wrong_field(value, where) if hasattr(plain, "__dataclass_fields__") else ""
 
@@ -139,15 +139,15 @@ def check_fields(thing: Any, but: tuple[str, ...] = ()) -> None:
     found: Any = type(thing)
     for name, kind in hints_of(found).items():
         if name not in but and (wrong := misfit(getattr(thing, name, None), kind, name)):
-            raise ValueError(truncated(wrong))
+            raise ValueError(truncate(wrong))
 
 
 def check_arguments(function: Callable[..., Any], name: str, args: Any) -> None:
     """Raise ValueError, naming program and argument, unless `function(app, **args)` fits the function's signature."""
     if not isinstance(args, dict) or not all(isinstance(key, str) for key in args):
-        raise ValueError(f"the arguments of program {name!r} are an object with names, not {quoted(args)}")
-    if wrong := call_error(function, f"program {quoted(name)}", args):
-        raise ValueError(truncated(wrong))
+        raise ValueError(f"the arguments of program {name!r} are an object with names, not {quote(args)}")
+    if wrong := call_error(function, f"program {quote(name)}", args):
+        raise ValueError(truncate(wrong))
 
 
 def call_error(function: Callable[..., Any], what: str, args: dict[str, Any]) -> str:
@@ -156,8 +156,8 @@ def call_error(function: Callable[..., Any], what: str, args: dict[str, Any]) ->
     needed = [name for name in required if name not in args]
     extra = [] if takes_any else [key for key in args if key not in known]
     if needed or extra:
-        wrong = f"needs {listed(needed)}" if needed else f"has no argument {quoted(extra[0])}"
-        return f"{what} {wrong}; its arguments are {listed(known) or 'none'}"
+        wrong = f"needs {list_names(needed)}" if needed else f"has no argument {quote(extra[0])}"
+        return f"{what} {wrong}; its arguments are {list_names(known) or 'none'}"
     hints = hints_of(function)
     wrongs = (misfit(value, hints.get(key, Any), f"argument {key} of {what}") for key, value in args.items())
     return next(filter(None, wrongs), "")
@@ -181,7 +181,7 @@ def calls_of(kind: type, methods: tuple[str, ...]) -> Check:
             if name == "sleep":
                 wrong = misfit(args, tuple[Milliseconds], "sleep")
             elif name not in methods:
-                wrong = f"no operation {quoted(name)}; there are {listed((*methods, 'sleep'))}"
+                wrong = f"no operation {quote(name)}; there are {list_names((*methods, 'sleep'))}"
             else:
                 method = getattr(kind, name)
                 known, _, _ = _signature(method)

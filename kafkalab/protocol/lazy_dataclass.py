@@ -22,14 +22,14 @@ else:
             raise ValueError("only frozen classes with slots are written late: use dataclasses.dataclass")
         make = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)
 
-        def made(cls: type) -> type:
+        def add_methods(cls: type) -> type:
             cls.__doc__ = cls.__doc__ or cls.__name__  # the standard decorator would look at the signature
             for name, method in _METHODS.items():
                 if repr or name != "__repr__":
                     setattr(cls, name, method)
             return make(cls)
 
-        return made
+        return add_methods
 
 
 def _compile(kind: type) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field
 
-from kafkalab.limits import QUOTE, listed, quoted
+from kafkalab.limits import QUOTE, list_names, quote
 from kafkalab.protocol import rules
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.rules import REGISTRY, Rule
@@ -106,12 +106,12 @@ class Rules:
 
     def __post_init__(self) -> None:
         if not isinstance(self.profile, str) or self.profile not in PROFILES:
-            raise ValueError(f"no profile {quoted(self.profile)}; there are {', '.join(PROFILES)}")
+            raise ValueError(f"no profile {quote(self.profile)}; there are {', '.join(PROFILES)}")
         for name in self.off:
             if name not in RULE_NAMES:
                 near = difflib.get_close_matches(name, RULE_NAMES, 1) if len(name) <= QUOTE else []
-                hint = f"; did you mean {near[0]}?" if near else f"; there are: {listed(RULE_NAMES, '; ')}"
-                raise ValueError(f"no rule {quoted(name)}{hint}")
+                hint = f"; did you mean {near[0]}?" if near else f"; there are: {list_names(RULE_NAMES, '; ')}"
+                raise ValueError(f"no rule {quote(name)}{hint}")
         profile = PROFILES[self.profile]
         object.__setattr__(self, "_off", frozenset((*(r.name for r in profile.lacks), *self.off)))
         object.__setattr__(self, "client_protocol", profile.client_protocol)

@@ -83,7 +83,7 @@ class Batch:
         """Return the time of each record in milliseconds, as its producer set it."""
         return [self.timestamp_ms] * len(self.records)
 
-    def placed(self, base_offset: int, leader_epoch: int) -> Batch:
+    def place(self, base_offset: int, leader_epoch: int) -> Batch:
         """The batch at an offset, as the leader of this epoch appends it."""
         if type(self) is not Batch:
             return replace(self, base_offset=base_offset, leader_epoch=leader_epoch)
@@ -143,7 +143,7 @@ class Batch:
         """The number of the compression of its records; 0 for none."""
         return 0
 
-    def validated(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
+    def validate(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
         """Return the batch as a leader appends it at `now`, or why it refuses what a client sent (`LogValidator`).
 
         The limits are message.max.bytes and message.timestamp.after.max.ms. Only what came in bytes is held to the

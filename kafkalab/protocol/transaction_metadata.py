@@ -105,7 +105,7 @@ class Txn:
         (docs/protocol.md#transaction-state-records)."""
         return None if self.state is TxnState.EMPTY else self.partitions
 
-    def loaded(self) -> Txn:
+    def forget_last_epoch(self) -> Txn:
         """As read back from the log: what is not persisted is forgotten."""
         return replace(self, last_producer_epoch=-1)
 
@@ -133,7 +133,7 @@ class Txn:
             client_transaction_version=version,
         )
 
-    def incremented(self, timeout_ms: int, expected: int | None, now: int, step: int = 1) -> Txn | Error:
+    def increment_epoch(self, timeout_ms: int, expected: int | None, now: int, step: int = 1) -> Txn | Error:
         """Empty, with the epoch that InitProducerId hands out; PRODUCER_FENCED if another one is expected
         (docs/protocol.md#epoch-arithmetic).
 
@@ -143,23 +143,23 @@ class Txn:
             raise InvariantError(f"producer id {self.producer_id} has no epoch left")
         bumped = 0 if self.producer_epoch == -1 else self.producer_epoch + step
         if expected is None:
-            return self._emptied(timeout_ms, now, producer_epoch=bumped, last_producer_epoch=-1)
+            return self._empty(timeout_ms, now, producer_epoch=bumped, last_producer_epoch=-1)
         if expected == self.producer_epoch or self.producer_epoch == -1:
-            return self._emptied(timeout_ms, now, producer_epoch=bumped, last_producer_epoch=self.producer_epoch)
+            return self._empty(timeout_ms, now, producer_epoch=bumped, last_producer_epoch=self.producer_epoch)
         if expected == self.last_producer_epoch:
-            return self._emptied(timeout_ms, now)
+            return self._empty(timeout_ms, now)
         return Error.PRODUCER_FENCED
 
-    def rotated(self, producer_id: int, timeout_ms: int, now: int, record_last_epoch: bool) -> Txn:
+    def rotate_producer_id(self, producer_id: int, timeout_ms: int, now: int, record_last_epoch: bool) -> Txn:
         """Empty, with a new producer id and epoch 0. InvariantError while a transaction is open or being ended."""
         last = self.producer_epoch if record_last_epoch else -1
-        return self._emptied(timeout_ms, now, producer_id=producer_id, producer_epoch=0, last_producer_epoch=last)
+        return self._empty(timeout_ms, now, producer_id=producer_id, producer_epoch=0, last_producer_epoch=last)
 
-    def _emptied(self, timeout_ms: int, now: int, **changed: Any) -> Txn:
+    def _empty(self, timeout_ms: int, now: int, **changed: Any) -> Txn:
         clean: dict[str, Any] = {"partitions": (), "start_ms": -1, "next_producer_id": -1}
         return self.transit(TxnState.EMPTY, timeout_ms=timeout_ms, update_ms=now, **clean, **changed)
 
-    def fenced(self, failed_before: bool = False, step: int = 1) -> Txn:
+    def fence(self, failed_before: bool = False, step: int = 1) -> Txn:
         """PrepareEpochFence: the epoch that the coordinator's own abort will have; never appended.
 
         It is not raised beyond 32767, nor again after a fence that could not be written: nobody ever got that epoch.
@@ -167,7 +167,7 @@ class Txn:
         last = failed_before or self.producer_epoch == PRODUCER_EPOCH_MAX
         return self.transit(TxnState.PREPARE_EPOCH_FENCE, producer_epoch=self.producer_epoch + (0 if last else step))
 
-    def prepared(self, state: TxnState, version: int, now: int, next_producer_id: int = -1) -> Txn:
+    def prepare(self, state: TxnState, version: int, now: int, next_producer_id: int = -1) -> Txn:
         """PrepareCommit or PrepareAbort. Under version 2 the epoch rises here, so the markers carry the new one.
 
         IllegalArgumentError: PrepareCommit at epoch 32767, which has no successor. Only PrepareAbort recovers there.
@@ -192,7 +192,7 @@ class Txn:
         """These partitions have their markers: the cache forgets them, the log does not (`removePartition`)."""
         return self._with(partitions=tuple(p for p in self.partitions if p not in marked))
 
-    def completed(self, now: int, state: TxnState) -> Txn:
+    def complete(self, now: int, state: TxnState) -> Txn:
         """CompleteCommit or CompleteAbort: no partitions left; a rotation that was due takes place."""
         new = self.transit(state, partitions=(), update_ms=now)
         if self.next_producer_id == -1:

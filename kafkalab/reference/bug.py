@@ -116,7 +116,7 @@ def stable(partition: str) -> Sign:
     return Sign(f"last stable offset of {partition}", of)
 
 
-def seen(*partitions: str) -> Sign:
+def committed_values(*partitions: str) -> Sign:
     """The values that readers with read_committed get."""
 
     def of(cluster: Cluster) -> str:

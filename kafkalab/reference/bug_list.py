@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.protocol import rules
-from kafkalab.reference.bug import Bug, answers, both, markers, replicas, result, seen, stable, state
+from kafkalab.reference.bug import Bug, answers, both, committed_values, markers, replicas, result, stable, state
 
 BUGS: tuple[Bug, ...] = (
     Bug(
@@ -22,7 +22,7 @@ BUGS: tuple[Bug, ...] = (
         broke="Atomicity: the commit succeeded, and what was written before the timeout was silently lost.",
         cure="Since 0.11.0.2 and 1.0.0 an abort by timeout raises the epoch, and the producer that wakes up is fenced.",
         rule=rules.TIMEOUT_BUMPS,
-        sign=both(result("app"), seen("out-0", "out-1")),
+        sign=both(result("app"), committed_values("out-0", "out-1")),
         good="ProducerFencedError; out-0: nothing; out-1: nothing",
         bad="done; out-0: nothing; out-1: second half",
         anomaly="torn transaction",
@@ -64,7 +64,7 @@ BUGS: tuple[Bug, ...] = (
         broke="Fencing: leaders forgot a producer by the age of its data, its coordinator too, and took old markers.",
         cure="Since 2.4.1 and 2.5.0 a marker's time counts too.",
         rule=rules.MARKERS_KEEP_STATE,
-        sign=seen("out-0", "out-1"),
+        sign=committed_values("out-0", "out-1"),
         good="out-0: y; out-1: z",
         bad="out-0: nothing; out-1: z",
         anomaly="torn transaction",
@@ -128,7 +128,7 @@ BUGS: tuple[Bug, ...] = (
         broke="Order, then liveness: the second batch was appended alone, and the first one was out of order for ever.",
         cure="Since 3.6.0 a leader remembers the lowest sequence that asked to be verified, and takes none above it.",
         rule=rules.LOWEST_SEQUENCE,
-        sign=seen("out-0"),
+        sign=committed_values("out-0"),
         good="out-0: x y",
         bad="out-0: y",
     ),
@@ -158,7 +158,7 @@ BUGS: tuple[Bug, ...] = (
         broke="Atomicity: records of an aborted transaction are read, or those of a committed one are lost.",
         cure="Only version 2, since 4.0.0: each transaction has an epoch of its own (KIP-890, part 2).",
         rule=rules.EPOCH_PER_TRANSACTION,
-        sign=seen("out-0", "out-1"),
+        sign=committed_values("out-0", "out-1"),
         good="out-0: first-a; out-1: first-b",
         bad="out-0: first-a second-a; out-1: first-b",
         anomaly="torn transaction",
@@ -170,7 +170,7 @@ BUGS: tuple[Bug, ...] = (
         broke="Order, then liveness: a leader without state took any sequence, and the first batch came too late.",
         cure="Since 4.1.0 a producer that is new to a leader begins at sequence 0, under version 2.",
         rule=rules.FIRST_SEQUENCE_ZERO,
-        sign=seen("out-0"),
+        sign=committed_values("out-0"),
         good="out-0: x y",
         bad="out-0: y",
     ),
@@ -210,7 +210,7 @@ BUGS: tuple[Bug, ...] = (
         broke="Atomicity: half of a transaction that was then aborted stays committed.",
         cure="Since 4.2.0 a marker says its transaction version, and one of version 2 needs a newer epoch (KIP-1228).",
         rule=rules.NEWER_MARKER_EPOCH,
-        sign=seen("out-0", "out-1"),
+        sign=committed_values("out-0", "out-1"),
         good="out-0: x; out-1: nothing",
         bad="out-0: x y; out-1: nothing",
         anomaly="torn transaction",

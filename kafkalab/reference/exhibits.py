@@ -46,12 +46,12 @@ def error_gallery(chosen: str = ERROR) -> Gallery:
 def bug_exhibits() -> list[Exhibit]:
     """The bugs by what they broke."""
     made = [Exhibit(group=broken_by(bug), key=bug.number, title=bug.title, show=partial(_bug, bug)) for bug in BUGS]
-    return _grouped(made)
+    return _group(made)
 
 
 def rule_exhibits() -> list[Exhibit]:
     """The rules that have a scenario, by the anomaly that shows without them."""
-    return _grouped(
+    return _group(
         [
             Exhibit(
                 group=f"without it: {anomaly}", key=slug(rule), title=rule.name, show=partial(_rule, rule, anomaly)
@@ -64,7 +64,7 @@ def rule_exhibits() -> list[Exhibit]:
 def error_exhibits() -> list[Exhibit]:
     """The errors, by what you have to do about them."""
     made = [Exhibit(group=group_of(e), key=e.name, title="", show=partial(_error, e)) for e in MEANING]
-    return _grouped(made)
+    return _group(made)
 
 
 def broken_by(bug: Bug) -> str:
@@ -72,7 +72,7 @@ def broken_by(bug: Bug) -> str:
     return re.split("[,:]", bug.broke, maxsplit=1)[0]
 
 
-def _grouped(exhibits: list[Exhibit]) -> list[Exhibit]:
+def _group(exhibits: list[Exhibit]) -> list[Exhibit]:
     order = list(dict.fromkeys(e.group for e in exhibits))
     return sorted(exhibits, key=lambda e: order.index(e.group))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.explore.anomalies import FAILED, REFUSED, findings_of, named
+from kafkalab.explore.anomalies import FAILED, REFUSED, findings_of, parse_names
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.programs import GENERIC
@@ -70,7 +70,7 @@ def shown_without(rule: Rule, scenario: Scenario) -> tuple[tuple[str, ...], tupl
     Failed programs and refused requests are named where no anomaly of the checks shows, and another answer where
     not even these do.
     """
-    names = (*named(()), FAILED, REFUSED)
+    names = (*parse_names(()), FAILED, REFUSED)
     without = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
     runs = [run_to_end(one)[0] for one in (scenario, without)]
     on, off = (tuple(dict.fromkeys(f.anomaly for f in findings_of(run, names))) for run in runs)

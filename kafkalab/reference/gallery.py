@@ -67,7 +67,7 @@ class Gallery(VBox):  # type: ignore[misc]
 
     def svg(self) -> str:
         """Return both parts as one standalone SVG."""
-        return stacked([self.chooser.svg(), self.picture.svg()])
+        return stack([self.chooser.svg(), self.picture.svg()])
 
     def __str__(self) -> str:
         return self.text()
@@ -82,7 +82,7 @@ class Gallery(VBox):  # type: ignore[misc]
         return {**data, "image/svg+xml": self.svg(), "text/plain": self.text()}, metadata
 
 
-def stacked(pictures: Sequence[str]) -> str:
+def stack(pictures: Sequence[str]) -> str:
     """Return standalone SVGs, one below the other, as one. ValueError for one without a viewBox."""
     parts, wide, y = [], 0.0, 0.0
     for picture in pictures:

@@ -52,7 +52,7 @@ def _transaction_states() -> list[str]:
     return table(("state", "id", "reached from"), rows)
 
 
-def _transposed(rows: dict[Any, dict[Any, Any]], corner: str, cell: Callable[[Any], str]) -> list[str]:
+def _transpose(rows: dict[Any, dict[Any, Any]], corner: str, cell: Callable[[Any], str]) -> list[str]:
     """Return a table with a line for each question and a column for each state of `rows[state][question]`."""
     asks = next(iter(rows.values()))
     lines = [(ask.value, *(cell(row[ask]) for row in rows.values())) for ask in asks]
@@ -173,9 +173,9 @@ def _references() -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     "references": _references,
     "transaction_states": _transaction_states,
-    "coordinator_v1": lambda: _transposed(coordinator.TV1, "request", _outcome),
-    "coordinator_v2": lambda: _transposed(coordinator.TV2, "request", _outcome),
-    "group_table": lambda: _transposed(group.GROUP_TABLE, "request", _outcome),
+    "coordinator_v1": lambda: _transpose(coordinator.TV1, "request", _outcome),
+    "coordinator_v2": lambda: _transpose(coordinator.TV2, "request", _outcome),
+    "group_table": lambda: _transpose(group.GROUP_TABLE, "request", _outcome),
     "producer_sources": lambda: table(
         ("state", "reached from"), [(s.value, ", ".join(f.value for f in old)) for s, old in producer.SOURCES.items()]
     ),

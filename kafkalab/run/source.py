@@ -29,7 +29,7 @@ def run_of(source: Source) -> Run:
     raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(source).__name__}")
 
 
-def finish(source: Source) -> Run:
+def finish_run(source: Source) -> Run:
     """Run a cluster to its end; return the run. Whatever else there is of a run is as it is."""
     if isinstance(source, Simulator):
         source.run()

@@ -9,12 +9,12 @@ from kafkalab.broker.controller import Controller
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.admin.admin import Admin, AdminConfig
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.config.config_def import configured
+from kafkalab.client.config.config_def import configure
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.promise import Promise
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import BY_TOPIC_ID
 from kafkalab.protocol.profiles import Rules
@@ -146,7 +146,7 @@ class App:
         """A consumer; the settings are those of `ConsumerConfig`, for example isolation_level="read_committed"."""
         node = self.port.kernel.nodes[self.name]
         node.consumers += 1
-        consumer = Consumer(self.port, configured(ConsumerConfig, config))
+        consumer = Consumer(self.port, configure(ConsumerConfig, config))
         consumer.name = f"{self.name}/consumer-{node.consumers}"
         return consumer
 
@@ -181,7 +181,7 @@ class App:
         ValueError for a name that is empty or longer than 40 characters.
         """
         if not 0 < len(name) <= LONGEST_CHAPTER:
-            raise ValueError(f"a chapter's name has 1 to {LONGEST_CHAPTER} characters, not {quoted(name)}")
+            raise ValueError(f"a chapter's name has 1 to {LONGEST_CHAPTER} characters, not {quote(name)}")
         self.port.record("state", "chapter", {"name": name})
 
     def sleep(self, delay_ms: int) -> Promise[None]:

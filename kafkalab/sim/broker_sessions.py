@@ -32,12 +32,12 @@ class BrokerSessions:
 
         def over() -> None:
             if self._silent.get(name) == since:
-                self.controller.lost(name, since)
+                self.controller.fence_broker(name, since)
 
         if since == cause:
             self.kernel.schedule.at(self.kernel.now + SESSION_TIMEOUT_MS, Controller.name, -1, over)
 
-    def restarted(self, name: str) -> None:
+    def on_restart(self, name: str) -> None:
         """Forget the previous session of a broker that starts again, if the controller can hear of it.
 
         Its new process has no session before it is let in.

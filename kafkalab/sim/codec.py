@@ -20,7 +20,7 @@ from typing import Any
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
-from kafkalab.limits import CODE, FILE, quoted, truncated, whole_number
+from kafkalab.limits import CODE, FILE, quote, truncate, whole_number
 from kafkalab.saved_data import json_of
 from kafkalab.sim.scenario import FORMAT, Scenario
 from kafkalab.sim.scenario import VERSION as FORMAT_VERSION
@@ -99,7 +99,7 @@ def decode(kind: str, code: str) -> Any:
         raise ValueError(f"this {noun} is {which} this kafkalab, which reads version {VERSION}; use a newer kafkalab")
     wrong = next((sign for sign in signs if sign not in SIGNS), "")
     if wrong:
-        raise ValueError(f"there is a typo in the {noun}: no code has the sign {quoted(wrong)}; compare it once more")
+        raise ValueError(f"there is a typo in the {noun}: no code has the sign {quote(wrong)}; compare it once more")
     body, check = signs[:-CHECK_SIGNS], signs[-CHECK_SIGNS:]
     if _checksum(body) != check:
         raise ValueError(f"there is a typo in the {noun}: its checksum is wrong; compare it once more, sign by sign")
@@ -179,7 +179,7 @@ def scenario_of_row(row: Any) -> Scenario:
             changes["faults"] = tuple(fault_of_row(fault) for fault in _rename(faults, present))
         return replace(SCENARIOS[name](profile=profile), **changes)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(truncated(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
+        raise ValueError(truncate(f"this code holds a scenario that this kafkalab does not know: {error}")) from None
 
 
 def _rename(data: Any, names: dict[str, str]) -> Any:

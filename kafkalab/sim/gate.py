@@ -7,7 +7,7 @@ from typing import Any
 from kafkalab.faults.fault import FrameFault
 from kafkalab.faults.frame import Hold, Reorder
 from kafkalab.faults.world import Flight
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import no_requests
@@ -87,13 +87,13 @@ class Gate:
     def why_not(self, fault: FrameFault) -> str:
         """Return why the fault does not strike a frame that waits; "" if it does."""
         if isinstance(fault, Reorder):
-            return f"{quoted(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
+            return f"{quote(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
         return f"{fault.frame} is held already" if isinstance(fault, Hold) and fault.frame in self._pinned else ""
 
     def _take(self, name: str) -> Frame:
         frame = self.network.links.take(name)
         if frame is None:
-            raise ValueError(f"{quoted(name)} does not wait at the gate; there {self._waiting()}")
+            raise ValueError(f"{quote(name)} does not wait at the gate; there {self._waiting()}")
         return frame
 
     def _waiting(self) -> str:

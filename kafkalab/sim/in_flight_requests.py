@@ -12,18 +12,18 @@ from kafkalab.sim.kernel.task import Node
 REQUEST_TIMEOUT_MS = 30_000
 REPLICA_FETCH_WAIT_MS = 500
 
-Answered: TypeAlias = Callable[[Any, int], None]
+ResponseHandler: TypeAlias = Callable[[Any, int], None]
 
 
 @dataclass(slots=True, eq=False)
-class Outstanding:
+class InFlightRequest:
     """A request that has no answer yet."""
 
     sender: str
     incarnation: int
     to: str
     body: Any
-    then: Answered
+    then: ResponseHandler
     deadline_ms: int
     cause: int
     background: bool
@@ -37,11 +37,11 @@ class HeldFetches:
     leader runs and no network partition is between the two.
     """
 
-    def __init__(self, outstanding: dict[int, Outstanding]) -> None:
+    def __init__(self, outstanding: dict[int, InFlightRequest]) -> None:
         self._outstanding = outstanding
-        self._held: dict[tuple[str, str], tuple[int, Outstanding]] = {}  # with the request's number
+        self._held: dict[tuple[str, str], tuple[int, InFlightRequest]] = {}  # with the request's number
 
-    def hold(self, number: int, waiting: Outstanding) -> None:
+    def hold(self, number: int, waiting: InFlightRequest) -> None:
         """Hold the fetch that has arrived; an older one of the pair is over."""
         pair = waiting.sender, waiting.to
         older = self._held.get(pair)
@@ -49,19 +49,19 @@ class HeldFetches:
             self._outstanding.pop(older[0], None)
         self._held[pair] = number, waiting
 
-    def let_go(self, waiting: Outstanding, now: int) -> None:
+    def let_go(self, waiting: InFlightRequest, now: int) -> None:
         """Stop holding a fetch that is answered or cut off: it times out as the last of the empty exchanges would."""
         if self._holds(waiting):
             del self._held[waiting.sender, waiting.to]
             waiting.deadline_ms = now - (now - waiting.deadline_ms) % REPLICA_FETCH_WAIT_MS + REQUEST_TIMEOUT_MS
 
-    def parted(self, a: str, b: str, now: int) -> None:
+    def release_between(self, a: str, b: str, now: int) -> None:
         """Stop holding the fetches between two nodes that a network partition separates."""
         for held in (self._held.get((a, b)), self._held.get((b, a))):
             if held is not None:
                 self.let_go(held[1], now)
 
-    def _holds(self, waiting: Outstanding) -> bool:
+    def _holds(self, waiting: InFlightRequest) -> bool:
         held = self._held.get((waiting.sender, waiting.to))
         return held is not None and held[1] is waiting
 

@@ -13,7 +13,7 @@ from kafkalab.faults.links import Links
 from kafkalab.faults.world import Flight
 from kafkalab.protocol.profiles import Rules
 from kafkalab.sim.frame_headers import both_headers
-from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, Answered, HeldFetches, Outstanding
+from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, HeldFetches, InFlightRequest, ResponseHandler
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node, no_requests
 from kafkalab.trace import Frame, error_of
@@ -36,7 +36,7 @@ class Network:
         self.frames_sent = 0
         self.latency_min_ms, self.latency_spread_ms = LATENCY_MIN_MS, LATENCY_SPREAD_MS
         self.breaks_on_drop = False  # over TCP a frame is not lost unless its connection is
-        self._outstanding: dict[int, Outstanding] = {}
+        self._outstanding: dict[int, InFlightRequest] = {}
         self._held = HeldFetches(self._outstanding)
         self._counts: dict[str, int] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
@@ -59,7 +59,7 @@ class Network:
     # sending
 
     def request(
-        self, sender: str, to: str, body: Any, then: Answered | None, cause: int, background: bool = False,
+        self, sender: str, to: str, body: Any, then: ResponseHandler | None, cause: int, background: bool = False,
         asked_version: int | None = None, timeout_ms: int = 0,
     ) -> None:  # fmt: skip
         """Send a request, if the sender is alive; call `then(response, step)` once, with None if the connection breaks.
@@ -80,7 +80,7 @@ class Network:
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
         if then is not None:
             deadline = self.kernel.schedule.now + timeout_ms
-            waiting = Outstanding(sender, node.incarnation, to, body, then, deadline, cause, background)
+            waiting = InFlightRequest(sender, node.incarnation, to, body, then, deadline, cause, background)
             self._outstanding[frame.correlation_id] = waiting
             if timeout_ms > 0:
                 self._watch(sender, background, timeout_ms, frame.correlation_id)
@@ -209,8 +209,7 @@ class Network:
     # arriving
 
     def _deliver(self, frame: Frame) -> None:
-        node = self.kernel.nodes[frame.receiver]
-        quiet = self.quiet and not self.faults
+        node, quiet = self.kernel.nodes[frame.receiver], self.quiet and not self.faults
         if not quiet and not self._has_arrived(frame, node):
             return
         waiting = self._outstanding.get(frame.correlation_id)
@@ -244,12 +243,12 @@ class Network:
 
     def part(self, a: str, b: str) -> bool:
         """Cut the link both ways; return whether it was whole before."""
-        self._held.parted(a, b, self.kernel.now)
+        self._held.release_between(a, b, self.kernel.now)
         return self.links.cut(a, b)
 
     # time-outs and broken connections
 
-    def _remember_failure(self, waiting: Outstanding, response: Any = None) -> None:
+    def _remember_failure(self, waiting: InFlightRequest, response: Any = None) -> None:
         name = type(waiting.body).__name__
         if name not in NEVER_A_RETRY and (response is None or error_of(response) != "NONE"):
             self._failed[waiting.sender, name] = (waiting.body, self._attempt(waiting.sender, name, waiting.body))

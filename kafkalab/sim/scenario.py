@@ -22,9 +22,9 @@ from kafkalab.limits import (
     QUOTE,
     RECORDS,
     TOPICS,
-    listed,
-    quoted,
-    truncated,
+    list_names,
+    quote,
+    truncate,
 )
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.protocol.arguments import Name, check_arguments, check_fields
@@ -62,7 +62,7 @@ class Program:
         if callable(self.run):
             return self.run
         if self.run not in PROGRAMS:
-            raise ValueError(f"no program {quoted(self.run)} is registered; there are {listed(sorted(PROGRAMS))}")
+            raise ValueError(f"no program {quote(self.run)} is registered; there are {list_names(sorted(PROGRAMS))}")
         return PROGRAMS[self.run]
 
     def check_arguments(self) -> None:
@@ -97,16 +97,16 @@ class Scenario:
     def __post_init__(self) -> None:
         check_fields(self, but=("faults", "brokers", "seed"))
         if type(self.brokers) is not int or not 1 <= self.brokers <= 9:
-            raise ValueError(f"brokers is a number from 1 to 9, not {quoted(self.brokers)}")
+            raise ValueError(f"brokers is a number from 1 to 9, not {quote(self.brokers)}")
         if type(self.seed) is not int or abs(self.seed) > NUMBER.most:
-            raise ValueError(f"seed is a whole number, at most {NUMBER.most:,}, not {quoted(self.seed)}")
+            raise ValueError(f"seed is a whole number, at most {NUMBER.most:,}, not {quote(self.seed)}")
         Rules(self.profile, self.rules_off)
         self._check_topics()
         self._check_brokers()
         NODES.check(len(self.programs), "the scenario")
         names = [p.node for p in self.programs]
         if len(set(names)) < len(names) or any(is_server(name) for name in names):
-            raise ValueError(f"every program needs a node name of its own, none like a broker's: {quoted(names)}")
+            raise ValueError(f"every program needs a node name of its own, none like a broker's: {quote(names)}")
         for program in self.programs:
             program.check_arguments()
         DENIALS.check(len(self.acls), "the scenario")
@@ -121,28 +121,28 @@ class Scenario:
         TOPICS.check(len(self.topics), "the scenario")
         for topic, count in self.topics.items():
             if not is_legal(topic):
-                raise ValueError(f"{quoted(topic)} is no name of a topic: it has letters, digits and ._-, at most 249")
+                raise ValueError(f"{quote(topic)} is no name of a topic: it has letters, digits and ._-, at most 249")
             if topic in INTERNAL_TOPICS:
                 raise ValueError(f"{topic} is an internal topic: it is always there, or made on demand with fresh")
             if count < 1:
-                raise ValueError(f"topic {quoted(topic)} has 1 partition or more, not {quoted(count)}")
+                raise ValueError(f"topic {quote(topic)} has 1 partition or more, not {quote(count)}")
         PARTITIONS.check(sum(self.topics.values()), "the scenario")
         RECORDS.check(sum(len(values) for values in self.records.values()), "the scenario")
         for partition in self.records:
             topic, index = split(partition)
             if not 0 <= index < self.topics.get(topic, 0):
-                raise ValueError(f"records for {quoted(partition)}, but the topics are {quoted(self.topics)}")
+                raise ValueError(f"records for {quote(partition)}, but the topics are {quote(self.topics)}")
 
     def _check_brokers(self) -> None:
         for name, value in self.config.items():
             if type(value) is not BROKER_SETTINGS.get(name) or not 0 <= value <= NUMBER.most:
-                known = listed(f"{n} ({kind.__name__})" for n, kind in BROKER_SETTINGS.items())
-                raise ValueError(f"config has broker settings: {known}; not {quoted(name)}: {quoted(value)}")
+                known = list_names(f"{n} ({kind.__name__})" for n, kind in BROKER_SETTINGS.items())
+                raise ValueError(f"config has broker settings: {known}; not {quote(name)}: {quote(value)}")
         PRODUCER_EPOCHS.check(len(self.producer_epochs), "the scenario")
         for tid, epoch in self.producer_epochs.items():
             if not 0 <= epoch < PRODUCER_EPOCH_MAX:
                 raise ValueError(
-                    f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {quoted(tid)}: {quoted(epoch)}"
+                    f"a producer's epoch is a number from 0 to {PRODUCER_EPOCH_MAX - 1}; {quote(tid)}: {quote(epoch)}"
                 )
         if self.producer_epochs and self.fresh:
             raise ValueError("producer_epochs are in __transaction_state, which a fresh cluster does not have")
@@ -195,14 +195,14 @@ class Scenario:
             raise ValueError(f"{where} is not a scenario that kafkalab saved")
         if row.get("version") != VERSION:
             raise ValueError(
-                f"{where} is a scenario of version {quoted(row.get('version'))}; this kafkalab reads version {VERSION}."
+                f"{where} is a scenario of version {quote(row.get('version'))}; this kafkalab reads version {VERSION}."
                 " Open it with the kafkalab that saved it, or save it anew."
             )
         check_plain(row, where)
         known = {f.name for f in fields(cls)}
         extra = sorted(set(row) - known - {"format", "version"})
         if extra:
-            names = listed(truncated(name, QUOTE) for name in extra)
+            names = list_names(truncate(name, QUOTE) for name in extra)
             raise ValueError(f"{where} has fields that no scenario has: {names}")
         values = {k: v for k, v in row.items() if k in known}
         try:
@@ -215,12 +215,12 @@ class Scenario:
             values["rules_off"] = _tuple(values.get("rules_off", ()))
             return cls(**values)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(truncated(f"{where} is damaged: {error}")) from None
+            raise ValueError(truncate(f"{where} is damaged: {error}")) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:
         """Read a saved scenario; ValueError with the file's name for anything else, OSError as of `open`."""
-        name = quoted(str(path))
+        name = quote(str(path))
         return cls.from_json(json_of(file_text(path), name), name)
 
 

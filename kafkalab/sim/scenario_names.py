@@ -15,7 +15,7 @@ SCENARIOS: Registry[partial[Scenario]] = Registry("scenarios")
 good."""
 
 
-def named(function: Made) -> Made:
+def register_scenario(function: Made) -> Made:
     """Register a function `(profile=..., ...) -> Scenario` under its own name."""
     SCENARIOS.register(function.__name__, partial(function))
     return function

@@ -21,13 +21,13 @@ def write_notebooks(root: Path, folder: Path) -> list[str]:
     (folder / LABS).mkdir(parents=True, exist_ok=True)
     paths = []
     for path in sorted((root / LABS).glob("[0-9]*.ipynb")):
-        notebook = adapted(read(path), NEEDS_MORE.get(path.stem, ""))
+        notebook = adapt(read(path), NEEDS_MORE.get(path.stem, ""))
         paths.append(f"{LABS.as_posix()}/{path.name}")
         (folder / paths[-1]).write_text(json.dumps(notebook, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return paths
 
 
-def adapted(notebook: Notebook, need: str = "") -> Notebook:
+def adapt(notebook: Notebook, need: str = "") -> Notebook:
     """Return the notebook with its outputs trusted, and below its title a note on what it needs, if anything."""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from kafkalab.site.wheels import PURE, file_name, locked, pack
+from kafkalab.site.wheels import PURE, file_name, pack, read_lock
 
 PYODIDE = "314.0.6"
 """The version that jupyterlite-pyodide-kernel, pinned in constraints.txt, names: raise both together."""
@@ -50,7 +50,7 @@ def lay_out(root: Path, folder: Path, more: Sequence[Path] = ()) -> list[str]:
     there = [Path(shutil.copy(wheel, folder)) for wheel in (*wheels, *more)]
     there.append(pack(root / "kafkalab", import_module("kafkalab").__version__, folder))
     lock = json.loads((folder / LOCK).read_text(encoding="utf-8"))
-    lock["packages"] = locked(there)
+    lock["packages"] = read_lock(there)
     (folder / LOCK).write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")
     return sorted(lock["packages"])
 

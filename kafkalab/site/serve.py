@@ -51,7 +51,7 @@ def server(site: Path, port: int = 0) -> ThreadingHTTPServer:
 
 
 @contextmanager
-def served(site: Path) -> Iterator[str]:
+def serve_folder(site: Path) -> Iterator[str]:
     """Serve the folder while the block runs; yield its address, which ends in a slash."""
     with server(site) as running:
         thread = Thread(target=running.serve_forever, daemon=True)

@@ -74,13 +74,13 @@ def pack(package: Path, version: str, into: Path) -> Path:
     return wheel
 
 
-def locked(wheels: list[Path]) -> dict[str, dict[str, Any]]:
+def read_lock(wheels: list[Path]) -> dict[str, dict[str, Any]]:
     """Return what Pyodide's lock says of the wheels: of each its file, its digest, what it imports and depends on."""
-    found = {spelled(path.name.split("-")[0]): path for path in wheels}
+    found = {normalise_name(path.name.split("-")[0]): path for path in wheels}
     return {name: _entry(name, found[name], set(found)) for name in sorted(found)}
 
 
-def spelled(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a package's name as Pyodide and pip compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -99,7 +99,7 @@ def _entry(name: str, wheel: Path, there: set[str]) -> dict[str, Any]:
         "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         "package_type": "package",
         "imports": sorted(top for top in tops if top.isidentifier()),
-        "depends": sorted({spelled(need) for need in _needs(metadata.get_all("Requires-Dist", []))} & there),
+        "depends": sorted({normalise_name(need) for need in _needs(metadata.get_all("Requires-Dist", []))} & there),
         "unvendored_tests": False,
     }
 

@@ -43,7 +43,7 @@ def find_causes(view: View, trace: Trace) -> list[Cause]:
     return sorted(found, key=lambda cause: cause.frame.received_step)
 
 
-def _accepted(frame: Frame, answers: dict[str, Frame]) -> list[str]:
+def _list_accepted(frame: Frame, answers: dict[str, Frame]) -> list[str]:
     """Return the partitions whose offsets a TxnOffsetCommit had accepted."""
     answer = answers.get(frame.id)
     return [key for key, error in answer.body.errors.items() if error is Error.NONE] if answer is not None else []
@@ -62,7 +62,7 @@ def _late_offsets(asked: list[Frame], answers: dict[str, Frame]) -> Iterator[Cau
             and frame.sent_step < e.sent_step and e.received_step < frame.received_step
         )  # fmt: skip
         end = next(overtaken, None)
-        for key in _accepted(frame, answers) if end is not None else ():
+        for key in _list_accepted(frame, answers) if end is not None else ():
             assert end is not None
             text = (
                 f"{frame.id} was sent before {end.id} and arrived after it, in the next transaction of "
@@ -83,7 +83,7 @@ def _offsets_of_no_member(asked: list[Frame], answers: dict[str, Frame], trace: 
         before = [e for e in groups if e.step < frame.received_step and e.data.get("group") == body.group_id]
         if not before or not before[-1].data.get("members"):
             continue
-        for key in _accepted(frame, answers):
+        for key in _list_accepted(frame, answers):
             text = (
                 f"{frame.id} named neither a member nor a generation although the group {body.group_id!r} had members, "
                 f"so nothing fenced it: pass the consumer's group metadata to send_offsets_to_transaction"

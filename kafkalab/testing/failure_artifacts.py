@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.checks.check import FORBIDDEN, Finding
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.testing.verdict import AnomalyError
 from kafkalab.trace import Frame
@@ -37,7 +37,7 @@ def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) 
         trace.parent.mkdir(parents=True, exist_ok=True)
         for path in (trace, picture):
             path.unlink(missing_ok=True)
-        lines.append(_saved(lab, trace))
+        lines.append(_save(lab, trace))
         picture.write_text(picture_of(lab, error.findings if isinstance(error, AnomalyError) else ()), encoding="utf-8")
         lines.append(f"picture: {picture}")
     except Exception as reason:  # whatever goes wrong here must not hide why the test has failed
@@ -45,11 +45,11 @@ def keep(lab: LiveCluster, folder: str, test: str, error: BaseException | None) 
     return "\n".join(lines)
 
 
-def _saved(lab: LiveCluster, trace: Path) -> str:
+def _save(lab: LiveCluster, trace: Path) -> str:
     try:
         return f"trace: {trace}\n{lab.save(trace)}".replace("\n", "\n    ")
     except ValueError as reason:
-        return f"no trace is kept: {truncated(reason)}"
+        return f"no trace is kept: {truncate(reason)}"
 
 
 def frame_lines(lab: LiveCluster, count: int) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.node import Pause, Resume
-from kafkalab.limits import did_you_mean, listed, quoted
+from kafkalab.limits import did_you_mean, list_names, quote
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.registry import BY_NAME
@@ -48,11 +48,11 @@ class KafkaLab(LiveCluster):
         what no cluster has.
         """
         if type(brokers) is not int or not 1 <= brokers <= 9:
-            raise ValueError(f"brokers is a number from 1 to 9, not {quoted(brokers)}")
+            raise ValueError(f"brokers is a number from 1 to 9, not {quote(brokers)}")
         if isinstance(topics, list | tuple):
             topics = dict.fromkeys(topics, 1)
         elif not isinstance(topics, dict | None):
-            raise TypeError(f"topics are a list of names or a dict with numbers of partitions, not {quoted(topics)}")
+            raise TypeError(f"topics are a list of names or a dict with numbers of partitions, not {quote(topics)}")
         super().__init__(brokers, cluster_level, topics, **{"group_initial_rebalance_delay_ms": 0, **settings})
         self._pipelines: list[Pipeline] = []
         self.allow_unused_faults = allow_unused_faults
@@ -71,7 +71,7 @@ class KafkaLab(LiveCluster):
         known = self.cluster.controller.metadata.partitions
         if partition not in known:
             near = did_you_mean(partition, known)
-            raise ValueError(f"no partition {quoted(partition)}; there are {listed(self._partitions())}{near}")
+            raise ValueError(f"no partition {quote(partition)}; there are {list_names(self._partitions())}{near}")
         return self.do(lambda: self.cluster.controller.metadata.leader(partition))
 
     def _partitions(self) -> list[str]:
@@ -82,7 +82,7 @@ class KafkaLab(LiveCluster):
     def next(self, name: str) -> str:
         """Return the name of the frame of this API that will be sent next: `drop(kafka_lab.next("EndTxnResponse"))`."""
         if name.removesuffix("Response") not in BY_NAME:
-            raise ValueError(f"no API {quoted(name)}{did_you_mean(name, BY_NAME)}")
+            raise ValueError(f"no API {quote(name)}{did_you_mean(name, BY_NAME)}")
         return f"{name}#{self.do(lambda: self.cluster.network.count_sent(name)) + 1}"
 
     def pause(self, broker: str) -> None:
@@ -100,7 +100,7 @@ class KafkaLab(LiveCluster):
         of clients do not move.
         """
         if type(ms) is not int or ms <= 0:
-            raise ValueError(f"advance() takes milliseconds above 0, not {quoted(ms)}")
+            raise ValueError(f"advance() takes milliseconds above 0, not {quote(ms)}")
         self.strike(AdvanceClock(ms))
 
     def describe_unused_faults(self) -> str:
@@ -119,11 +119,11 @@ class KafkaLab(LiveCluster):
     def records(self, topic: str, isolation_level: str = READ_COMMITTED) -> list[TopicRecord]:
         """Return what a consumer of this isolation level would be given of a topic now, by partition and offset."""
         if isolation_level not in LEVELS:
-            raise ValueError(f"isolation_level is {' or '.join(LEVELS)}, not {quoted(isolation_level)}")
+            raise ValueError(f"isolation_level is {' or '.join(LEVELS)}, not {quote(isolation_level)}")
 
         def act() -> list[TopicRecord]:
             if topic not in (known := self.topics):
-                raise ValueError(f"no topic {quoted(topic)}; there are {listed(known)}{did_you_mean(topic, known)}")
+                raise ValueError(f"no topic {quote(topic)}; there are {list_names(known)}{did_you_mean(topic, known)}")
             logs = [self.cluster.log_of(f"{topic}-{number}") for number in range(known[topic])]
             return [record for log in logs for record in records_in(log, isolation_level)]
 
@@ -175,8 +175,8 @@ class KafkaLab(LiveCluster):
             for pipeline in self._pipelines:
                 for topic in (pipeline.source, pipeline.target):
                     if topic not in known:
-                        raise ValueError(f"pipeline: no topic {quoted(topic)}; there are {listed(known)}")
-                found = pipeline.declared(found, self.records)
+                        raise ValueError(f"pipeline: no topic {quote(topic)}; there are {list_names(known)}")
+                found = pipeline.declare_inputs(found, self.records)
             return with_reader(found, self.cluster, self._partitions())
 
         return self.do(act)

@@ -31,7 +31,7 @@ class Pipeline:
     effects: Effects
     positions: Positions
 
-    def declared(self, history: History, records: Callable[[str, str], Iterable[TopicRecord]]) -> History:
+    def declare_inputs(self, history: History, records: Callable[[str, str], Iterable[TopicRecord]]) -> History:
         """Return the history with the headers that name its inputs on every record of `target`, and with labels.
 
         `records` returns what a topic holds for an isolation level. ValueError if two committed inputs have one

@@ -34,40 +34,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Describe the marker, and refuse options that no cluster has."""
     config.addinivalue_line("markers", MARKER)
-    if any(chosen(config, name) for name in ("cluster_level", "kafka", "brokers")) or config.getini("kafka_lab_topics"):
+    options = (choose_option(config, name) for name in ("cluster_level", "kafka", "brokers"))
+    if any(options) or config.getini("kafka_lab_topics"):
         options_of(config)
 
 
-def chosen(config: pytest.Config, name: str) -> str:
+def choose_option(config: pytest.Config, name: str) -> str:
     """Return the option of the command line, else that of the ini file, else ""."""
     return str(config.getoption(f"kafka_lab_{name}") or config.getini(f"kafka_lab_{name}") or "")
 
 
 def options_of(config: pytest.Config) -> dict[str, Any]:
     """Return what the command line and the ini file choose. UsageError, one line, for what is wrong there."""
-    from kafkalab.limits import quoted, whole_number
+    from kafkalab.limits import quote, whole_number
     from kafkalab.protocol.api import REFERENCES, USUAL
     from kafkalab.protocol.profiles import SERVED
 
     options: dict[str, Any] = {}
-    if level := chosen(config, "cluster_level"):
+    if level := choose_option(config, "cluster_level"):
         options["cluster_level"] = whole_number(level)
         if (USUAL, options["cluster_level"]) not in SERVED:
-            raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quoted(level)}")
-    if kafka := chosen(config, "kafka"):
+            raise pytest.UsageError(f"kafka_lab_cluster_level: 1 or 2, not {quote(level)}")
+    if kafka := choose_option(config, "kafka"):
         options["kafka"] = kafka
         if kafka not in REFERENCES:
-            raise pytest.UsageError(f"kafka_lab_kafka: {' or '.join(REFERENCES)}, not {quoted(kafka)}")
-    if brokers := chosen(config, "brokers"):
+            raise pytest.UsageError(f"kafka_lab_kafka: {' or '.join(REFERENCES)}, not {quote(kafka)}")
+    if brokers := choose_option(config, "brokers"):
         options["brokers"] = whole_number(brokers)
         if not 1 <= options["brokers"] <= 9:
-            raise pytest.UsageError(f"kafka_lab_brokers: a number from 1 to 9, not {quoted(brokers)}")
+            raise pytest.UsageError(f"kafka_lab_brokers: a number from 1 to 9, not {quote(brokers)}")
     topics: dict[str, int] = {}
     for word in config.getini("kafka_lab_topics"):
         topic, _, count = word.partition(":")
         topics[topic] = whole_number(count or "1")
         if not topic or topics[topic] < 1:
-            raise pytest.UsageError(f"kafka_lab_topics: orders:3 payments:1, not {quoted(word)}")
+            raise pytest.UsageError(f"kafka_lab_topics: orders:3 payments:1, not {quote(word)}")
     return {**options, "topics": topics} if topics else options
 
 
@@ -82,7 +83,7 @@ def kafka_lab(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
         if marker.args:
             pytest.fail(f"kafka_lab takes names: {EXAMPLE}", pytrace=False)
         options |= marker.kwargs
-    with _started(options, EXAMPLE) as lab:
+    with _start(options, EXAMPLE) as lab:
         request.node.stash[OWN] = lab
         yield lab
 
@@ -90,13 +91,13 @@ def kafka_lab(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
 @pytest.fixture(scope="session")
 def kafka_lab_session(request: pytest.FixtureRequest) -> Iterator[KafkaLab]:
     """Brokers for all tests of this process that ask for them; command line and ini file choose the options."""
-    with _started(options_of(request.config), "the ini file's kafka_lab_topics = orders:3") as lab:
+    with _start(options_of(request.config), "the ini file's kafka_lab_topics = orders:3") as lab:
         request.config.stash[SHARED] = lab
         yield lab
 
 
 @contextmanager
-def _started(options: dict[str, Any], example: str) -> Iterator[KafkaLab]:
+def _start(options: dict[str, Any], example: str) -> Iterator[KafkaLab]:
     wrong = ""
     try:
         from kafkalab.testing.kafka_lab import KafkaLab
@@ -138,4 +139,4 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def folder_of(config: pytest.Config) -> str:
     """Return the folder in which failed tests are kept; "" where there is none, as pytest's cache is off."""
     cache = getattr(config, "cache", None)
-    return chosen(config, "keep") or (str(cache.mkdir("kafka_lab")) if cache is not None else "")
+    return choose_option(config, "keep") or (str(cache.mkdir("kafka_lab")) if cache is not None else "")

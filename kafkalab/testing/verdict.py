@@ -9,7 +9,7 @@ from kafkalab.checks.check import FORBIDDEN, Finding, Result
 from kafkalab.checks.exactly_once import IN_FLIGHT, effects
 from kafkalab.checks.view import ABORTED, COMMITTED, PLAIN, View, view_of
 from kafkalab.history.history import History
-from kafkalab.limits import did_you_mean, listed, quoted, whole_number
+from kafkalab.limits import did_you_mean, list_names, quote, whole_number
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.source_header import sources_of
 from kafkalab.testing.causes import deciding_frames, find_causes
@@ -45,7 +45,7 @@ def examine(history: History, trace: Trace, began_ms: int, names: Sequence[str],
     """
     for name in names:
         if name not in BY_NAME:
-            raise ValueError(f"no check {quoted(name)}; there are {', '.join(BY_NAME)}{did_you_mean(name, BY_NAME)}")
+            raise ValueError(f"no check {quote(name)}; there are {', '.join(BY_NAME)}{did_you_mean(name, BY_NAME)}")
     view, report = view_of(history), check_all(history)
     if names:
         for name in names:
@@ -95,7 +95,7 @@ def _of_aborted_inputs(view: View) -> Iterator[Finding]:
                 if view.outcomes.get(place) == ABORTED:
                     text = f"{record.value!r} at offset {record.offset} of {key} was made of {source}, {ABORTED_INPUT}"
                     steps = [view.at[place].step, view.markers[place].step, record.step]
-                    yield check.found(text, steps, [key], [record.offset])
+                    yield check.make_finding(text, steps, [key], [record.offset])
 
 
 def _lines(found: Sequence[Finding], view: View, trace: Trace, began_ms: int) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _lines(found: Sequence[Finding], view: View, trace: Trace, began_ms: int) ->
     causes = find_causes(view, trace)
     for finding in found[:SHOWN]:
         yield f"{finding.anomaly}: {finding.text}"
-        yield f"    keys {listed(finding.keys)}; steps {', '.join(map(str, finding.steps[:STEPS]))}"
+        yield f"    keys {list_names(finding.keys)}; steps {', '.join(map(str, finding.steps[:STEPS]))}"
         proved = [cause.frame.id for cause in causes if cause.explains(finding)]
         frames = [trace.frames[name] for name in proved[:1] or deciding_frames(finding, view, trace)]
         if frames:

@@ -12,7 +12,7 @@ from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.batch_bytes import COMPRESSION, CONTROL, TRANSACTIONAL, CorruptBatchError
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import HEADER_BYTES, Batch, ControlType, OtherRecords, Record
-from kafkalab.wire.compression import CODECS, UnpackError, is_unreadable_in_java, unpacked
+from kafkalab.wire.compression import CODECS, UnpackError, is_unreadable_in_java, unpack
 from kafkalab.wire.record_check import RecordError, check_records
 
 try:
@@ -57,7 +57,7 @@ class LazyRecords(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> Record | Sequence[Record]:
         if self._records is None:
             try:
-                self._records = decoded(self._data)
+                self._records = decode(self._data)
             except CorruptBatchError:
                 self._records = (UNREADABLE,) * min(self._count, len(self._data))
         return self._records[index]
@@ -88,7 +88,7 @@ class ClientBatch(Batch):
         """Return the time of each record in milliseconds; RecordError for records that only a leader's check passes."""
         if self.data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME:
             return [self.timestamp_ms] * len(self.records)
-        later_ms, _ = check_records(*_unpacked(self.data), len(self.records), framed=True)
+        later_ms, _ = check_records(*_unpack(self.data), len(self.records), framed=True)
         return [_as_java(self.first_ms + later) for later in later_ms]
 
     @property
@@ -97,7 +97,7 @@ class ClientBatch(Batch):
         found: int = _TIMES.unpack_from(self.data, _TIMES_AT)[0]
         return found
 
-    def validated(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
+    def validate(self, most_bytes: int, now: int, after_max_ms: int) -> Batch | Error:
         """Return the batch with the largest timestamp of its records, or why it is refused, in Kafka's order.
 
         `UnifiedLog.analyzeAndValidateRecords`, then `LogValidator`.
@@ -107,7 +107,7 @@ class ClientBatch(Batch):
             return error
         data, codec = self.data, self.codec
         try:
-            later_ms, in_order = check_records(*_unpacked(data), len(self.records), not codec)
+            later_ms, in_order = check_records(*_unpack(data), len(self.records), not codec)
         except (UnpackError, RecordError) as wrong:
             return wrong.error
         of_the_log = data[_ATTRIBUTES_AT + 1] & LOG_APPEND_TIME
@@ -266,7 +266,7 @@ def read_batches(data: bytes | None) -> tuple[Batch, ...]:
     return tuple(found)
 
 
-def decoded(data: bytes) -> tuple[Record, ...]:
+def decode(data: bytes) -> tuple[Record, ...]:
     """Return the records of a batch, decompressed; CorruptBatchError for what is none, or larger than 64 MB."""
     attributes = int.from_bytes(data[_CHECKED_FROM : _CHECKED_FROM + 2], "big")
     body = record_bytes(data)
@@ -280,19 +280,19 @@ def decoded(data: bytes) -> tuple[Record, ...]:
 
 
 def record_bytes(data: bytes) -> bytes:
-    """Return the bytes of a batch's records, decompressed; CorruptBatchError as for `decoded`."""
-    body, place, is_whole = _unpacked(data)
+    """Return the bytes of a batch's records, decompressed; CorruptBatchError as for `decode`."""
+    body, place, is_whole = _unpack(data)
     if not is_whole:
         raise UnpackError("compressed records that end too early")
     return body[place:]
 
 
-def _unpacked(data: bytes) -> tuple[bytes, int, bool]:
+def _unpack(data: bytes) -> tuple[bytes, int, bool]:
     """Return the bytes of a batch's records, decompressed, where they begin, and whether they are all there are."""
     codec = data[_ATTRIBUTES_AT + 1] & COMPRESSION
     if not codec:
         return data, HEADER_BYTES, True
-    body, is_whole = unpacked(codec, data[HEADER_BYTES:])
+    body, is_whole = unpack(codec, data[HEADER_BYTES:])
     return body, 0, is_whole
 
 

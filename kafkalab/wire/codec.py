@@ -36,7 +36,7 @@ class UnsupportedVersionError(Exception):
 
 
 @dataclass(slots=True)
-class Asked:
+class ReadRequest:
     """A request as it was read: most have one of the `bodies`; `aside` is what they do not hold."""
 
     api: str
@@ -82,7 +82,7 @@ def response_of(api: str, version: int) -> Message:
     return Message(api, version, "Response")
 
 
-def read_request(data: bytes, names: Names) -> Asked:
+def read_request(data: bytes, names: Names) -> ReadRequest:
     """Return the request in these bytes, without their length.
 
     BadMessageError for bytes that are no request; UnsupportedVersionError for one that is not offered. ApiVersions in
@@ -93,7 +93,7 @@ def read_request(data: bytes, names: Names) -> Asked:
         api = API_NAMES.get(key, f"API {key}")
         if version not in OFFERED[names.kafka].get(api, ()):
             if api == "ApiVersions":
-                return Asked(api, 0, correlation_id, "", ())
+                return ReadRequest(api, 0, correlation_id, "", ())
             raise UnsupportedVersionError(f"{api} {version}")
         spoken = request_of(api, version)
         source = Source(data, HEADER.size, names, ROWS)
@@ -105,10 +105,10 @@ def read_request(data: bytes, names: Names) -> Asked:
             raise BadMessageError(f"{len(data) - source.place} bytes behind a {api} {version}")
     except NO_MESSAGE as error:
         raise BadMessageError(f"{type(error).__name__}: {error}") from None
-    return Asked(api, version, correlation_id, client_id, bodies, source.aside)
+    return ReadRequest(api, version, correlation_id, client_id, bodies, source.aside)
 
 
-def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
+def response_bytes(asked: ReadRequest, answers: Sequence[Any], names: Names) -> bytes:
     """Return the response to a request, behind its length; `answers` has one for each of the request's bodies."""
     spoken = response_of(asked.api, asked.version)
     sink = Sink(_FRAMED.pack(0, asked.correlation_id))
@@ -117,7 +117,7 @@ def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
         sink += b"\0"
     if asked.bodies:
         sink.answers, sink.asked = tuple(zip(asked.bodies, answers, strict=False)), asked.bodies[0]
-        spoken.write(sink, _joined(asked, answers))
+        spoken.write(sink, _join(asked, answers))
     elif asked.api == "ApiVersions":
         spoken.write(sink, ApiVersionsResponse(error=Error.UNSUPPORTED_VERSION))
     else:
@@ -126,7 +126,7 @@ def response_bytes(asked: Asked, answers: Sequence[Any], names: Names) -> bytes:
     return bytes(sink)
 
 
-def _joined(asked: Asked, answers: Sequence[Any]) -> Any:
+def _join(asked: ReadRequest, answers: Sequence[Any]) -> Any:
     """Return one of our messages for what all answers say, as far as it is not in rows of one for each of them."""
     if isinstance(answers[0], FetchResponse):
         return within_limits(answers[0], asked.bodies[0])

@@ -27,7 +27,7 @@ class UnpackError(CorruptBatchError):
     error = Error.UNKNOWN_SERVER_ERROR
 
 
-def unpacked(codec: int, data: bytes) -> tuple[bytes, bool]:
+def unpack(codec: int, data: bytes) -> tuple[bytes, bool]:
     """Return the decompressed bytes, and False if the stream breaks off behind them.
 
     UnpackError for what cannot be decompressed, for another codec, and for more than 64 MB. ModuleNotFoundError names

@@ -53,7 +53,7 @@ def api_names() -> dict[int, str]:
     return _read()[0]
 
 
-def defined() -> dict[str, range]:
+def list_versions() -> dict[str, range]:
     """Return the versions of every message."""
     return {name: _range(found["validVersions"]) for name, found in _read()[1].items()}
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.run.source import Source, run_of
 from kafkalab.trace import Frame
-from kafkalab.wire.codec import Asked, read_request, request_bytes, response_bytes
+from kafkalab.wire.codec import ReadRequest, read_request, request_bytes, response_bytes
 from kafkalab.wire.names import Names
 
 UNKNOWN, PORT = -1, 9092
@@ -33,4 +33,4 @@ def frame_bytes(source: Source, frame: Frame) -> int:
     if not verifies:
         return len(response_bytes(read_request(data[4:], names), (frame.body,), names))
     answers = [replace(frame.body, errors=errors) for errors in (frame.body.errors, *frame.body.further)]
-    return len(response_bytes(Asked(*known, (body, *body.further)), answers, names))
+    return len(response_bytes(ReadRequest(*known, (body, *body.further)), answers, names))

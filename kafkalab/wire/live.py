@@ -12,7 +12,7 @@ from kafkalab.faults import link, node
 from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate
 from kafkalab.faults.registry import check_fault, fault_of_words
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.protocol.api import REFERENCES, USUAL
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.protocol.profiles import SERVED
@@ -34,9 +34,9 @@ def scenario_of(
     The client protocol is the client's own affair: it speaks 2 if it can, and if the cluster is of level 2.
     """
     if not isinstance(kafka, str) or kafka not in REFERENCES:
-        raise ValueError(f"kafka is {' or '.join(REFERENCES)}, not {quoted(kafka)}")
+        raise ValueError(f"kafka is {' or '.join(REFERENCES)}, not {quote(kafka)}")
     if type(cluster_level) is not int or (kafka, cluster_level) not in SERVED:
-        raise ValueError(f"the cluster level (transaction.version) is 1 or 2, not {quoted(cluster_level)}")
+        raise ValueError(f"the cluster level (transaction.version) is 1 or 2, not {quote(cluster_level)}")
     config, profile = {"transaction_version": cluster_level, **config}, SERVED[kafka, cluster_level]
     return Scenario(title="live", brokers=brokers, profile=profile, topics=topics, config=config)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.wire.codec import CORRELATION_AT, Asked, read_request, response_bytes
+from kafkalab.wire.codec import CORRELATION_AT, ReadRequest, read_request, response_bytes
 from kafkalab.wire.names import Names
 
 PRODUCE = b"\0\0"
@@ -19,10 +19,10 @@ MOST_BYTES, MOST_ANSWERED, MOST_REQUESTS = 512, 4_096, 1_024
 
 
 @dataclass(slots=True)
-class Known:
+class CachedRequest:
     """A request that was read, its newest answers, and their bytes behind length and correlation id."""
 
-    asked: Asked
+    asked: ReadRequest
     answers: Sequence[Any] = ()
     data: bytes = b""
 
@@ -33,10 +33,10 @@ class RequestCache:
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[bytes, CachedRequest] = {}
         self._learned = names.learned
 
-    def read(self, data: bytes) -> Asked:
+    def read(self, data: bytes) -> ReadRequest:
         """Return the request in these bytes; for errors see `read_request`."""
         if len(data) > MOST_BYTES or data[:2] == PRODUCE:
             return read_request(data, self.names)
@@ -46,14 +46,14 @@ class RequestCache:
         key = data[:CORRELATION_AT] + data[CORRELATION_AT + 4 :]
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = Known(read_request(data, self.names))
+            known = self._known[key] = CachedRequest(read_request(data, self.names))
         first = known.asked
         correlation_id = int.from_bytes(data[CORRELATION_AT : CORRELATION_AT + 4], "big", signed=True)
-        return Asked(first.api, first.version, correlation_id, first.client_id, first.bodies, first.aside, known)
+        return ReadRequest(first.api, first.version, correlation_id, first.client_id, first.bodies, first.aside, known)
 
-    def response(self, asked: Asked, answers: Sequence[Any]) -> bytes:
+    def response(self, asked: ReadRequest, answers: Sequence[Any]) -> bytes:
         """Return the bytes of a response, behind its length."""
-        known: Known | None = asked.known
+        known: CachedRequest | None = asked.known
         if known is None:
             return response_bytes(asked, answers, self.names)
         if self._learned == self.names.learned and known.data and known.answers == answers:

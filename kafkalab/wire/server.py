@@ -15,7 +15,7 @@ from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
-from kafkalab.wire.codec import Asked, UnsupportedVersionError
+from kafkalab.wire.codec import ReadRequest, UnsupportedVersionError
 from kafkalab.wire.compression import import_codec
 from kafkalab.wire.listeners import Listeners
 from kafkalab.wire.live import RealTime
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
         if isinstance(asked.bodies[0], Metadata):
             self._create_topics(asked)
 
-    def _ask_several(self, client: str, asked: Asked) -> None:
+    def _ask_several(self, client: str, asked: ReadRequest) -> None:
         """Ask the parts of a request one after the other, and answer when all are answered."""
         answers: list[Any] = [None] * len(asked.bodies)
         missing = [len(answers)]
@@ -255,7 +255,7 @@ class Connection(asyncio.Protocol):
 
             self.live.ask(client, self.broker, body, asked.version, then)
 
-    def _is_too_much(self, asked: Asked) -> bool:
+    def _is_too_much(self, asked: ReadRequest) -> bool:
         """Close the connection of a client that wants more partitions than there may be (Kafka: POLICY_VIOLATION)."""
         if not asked.bodies or not isinstance(asked.bodies[0], CreateTopics):
             return False
@@ -267,7 +267,7 @@ class Connection(asyncio.Protocol):
     def _room(self) -> int:
         return self.server.limits.partitions - len(self.live.cluster.controller.metadata.partitions)
 
-    def _create_topics(self, asked: Asked) -> None:
+    def _create_topics(self, asked: ReadRequest) -> None:
         """Create the unknown topics that a Metadata request names, if it allows that (`auto.create.topics.enable`).
 
         The answer has gone out already: as with Kafka, the client asks again.
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
         elif unknown:
             self.live.create_topics(self.broker, unknown)
 
-    def _answer(self, asked: Asked, answers: Any) -> None:
+    def _answer(self, asked: ReadRequest, answers: Any) -> None:
         """Write the response; close the connection if a frame is lost, or the broker's process has ended."""
         self._busy = False
         if self.transport.is_closing():
@@ -302,7 +302,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._work)
 
 
-def missing_library(asked: Asked) -> str:
+def missing_library(asked: ReadRequest) -> str:
     """Return which library this Python lacks for a request; "" if none."""
     body = asked.bodies[0] if asked.bodies else None
     try:

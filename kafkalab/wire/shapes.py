@@ -126,7 +126,7 @@ def _rows(shape: Shape, rule: Rows) -> Part:
     return Part(rule.ours, get=lambda message, sink: source(message), row=row)
 
 
-def _keyed(shape: Shape, rule: Keyed) -> Part:
+def _make_keyed(shape: Shape, rule: Keyed) -> Part:
     ours, kind = rule.ours, shape.find_message_class(rule.ours)
     if kind:
         inner = shape.inner(rule.theirs, kind, None, "value.")
@@ -248,5 +248,5 @@ def _custom(shape: Shape, rule: Custom) -> Part:
 
 
 _MAKERS: dict[type, Callable[[Shape, Any], Part]] = {
-    Is: _is, Only: _only, Rows: _rows, Keyed: _keyed, Partitions: _partitions, Custom: _custom,
+    Is: _is, Only: _only, Rows: _rows, Keyed: _make_keyed, Partitions: _partitions, Custom: _custom,
 }  # fmt: skip

@@ -42,11 +42,11 @@ def api_keys(error: Error, sink: Sink) -> Any:
     ]
 
 
-def supported(error: Error, sink: Sink) -> Any:
+def list_supported(error: Error, sink: Sink) -> Any:
     return [{"name": FEATURE, "max_version": 2}] if error is Error.NONE else []
 
 
-def finalized(message: ApiVersionsResponse, sink: Sink) -> Any:
+def list_finalized(message: ApiVersionsResponse, sink: Sink) -> Any:
     """Level 0 is no feature at all."""
     level = message.transaction_version
     return ({"name": FEATURE, "max_version_level": level, "min_version_level": level},) if level else ()

@@ -55,7 +55,7 @@ class TemporarySpillFile:
         """Write the batches and return their number; -1, with a log line, if the disk does not take them."""
         import tempfile  # its modules would cost a start, and a short run does not need them
 
-        data = _dumped([batch_bytes_of(b) if isinstance(b, ClientBatch) else b for b in batches])
+        data = _dump([batch_bytes_of(b) if isinstance(b, ClientBatch) else b for b in batches])
         if len(data) >> _SIZE_BITS:
             return -1
         with self._lock:
@@ -140,7 +140,7 @@ def _setters(kind: type) -> tuple[Callable[[Any, Any], None], ...]:
     return tuple(getattr(kind, f.name).__set__ for f in fields(kind))
 
 
-def _dumped(batches: list[Any]) -> bytes:
+def _dump(batches: list[Any]) -> bytes:
     out = BytesIO()
     _pickler()(out, 5).dump(batches)
     return out.getvalue()

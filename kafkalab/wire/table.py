@@ -65,8 +65,8 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "ApiVersions": (Is("node_id", "node_id", EXPECTED_NODE),),
     "ApiVersionsResponse": (
         Is("api_keys", "error", write_only(special.api_keys)),
-        Is("supported_features", "error", write_only(special.supported)),
-        Custom("finalized_features", special.level, special.finalized),
+        Is("supported_features", "error", write_only(special.list_supported)),
+        Custom("finalized_features", special.level, special.list_finalized),
         Is("finalized_features_epoch", "error", write_only(lambda error, _: 1 if error is Error.NONE else -1)),
     ),
     "Metadata": (

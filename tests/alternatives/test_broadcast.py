@@ -14,7 +14,7 @@ from kafkalab.faults.node import Crash, Restart
 SEEDS = range(1, 6)
 
 
-def done(*strikes: Crash | Restart, seed: int = 1) -> World:
+def run_world(*strikes: Crash | Restart, seed: int = 1) -> World:
     world = broadcast(World("atomic broadcast", seed, strikes))
     world.run()
     return world
@@ -30,7 +30,7 @@ def answer(world: World) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_proposal_is_delivered_when_a_majority_has_logged_it(seed: int) -> None:
-    world = done(seed=seed)
+    world = run_world(seed=seed)
     first = world.trace.of("state", "delivered")[0]
     logged = {e.node for e in world.trace.of("append") if e.step < first.step}
     assert len(logged) >= 2
@@ -63,16 +63,16 @@ def test_a_proposal_that_only_the_dead_leader_has_is_cut_off_when_it_comes_back(
 def test_any_second_server_that_comes_back_lets_the_last_one_go_on() -> None:
     witnesses = run("atomic broadcast", [("coordinator", "told"), ("told", "told")]).strikes
     for one in ("s1", "s2"):
-        world = done(*witnesses, Restart(one, at_ms=60_000))
+        world = run_world(*witnesses, Restart(one, at_ms=60_000))
         assert server(world, "s3").delivered == server(world, one).delivered == ["1.1"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_the_client_was_told_is_committed_whoever_crashes_when(seed: int) -> None:
-    steps = len(done(seed=seed).trace.events)
+    steps = len(run_world(seed=seed).trace.events)
     for step in range(steps):
         for node in SERVERS:
-            world = done(Crash(node, at_step=step), Restart(node, at_ms=60_000), seed=seed)
+            world = run_world(Crash(node, at_step=step), Restart(node, at_ms=60_000), seed=seed)
             delivered = [server(world, name).delivered for name in SERVERS]
             assert delivered in ([["1.1"]] * 3, [[]] * 3), (node, step, delivered)
             assert answer(world) == "unknown" or delivered == [["1.1"]] * 3, (node, step)

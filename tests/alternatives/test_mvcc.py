@@ -15,7 +15,7 @@ OLD, NEW = {"accounts-0": 100, "accounts-1": 100}, {"accounts-0": 90, "accounts-
 LOG = {1: "committed", 5: "committed", 6: "aborted", 7: "in progress"}
 
 
-def done(*strikes: Crash | Restart, refuses: bool = False, seed: int = 1) -> World:
+def run_world(*strikes: Crash | Restart, refuses: bool = False, seed: int = 1) -> World:
     world = mvcc(World("MVCC", seed, strikes), refuses)
     world.run()
     return world
@@ -50,15 +50,15 @@ def test_a_version_is_seen_if_its_maker_counts_and_its_replacer_does_not(
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_reader_in_the_middle_gets_the_old_rows_at_once_and_later_the_new_ones(seed: int) -> None:
-    world = done(seed=seed)
+    world = run_world(seed=seed)
     assert cast("Reader", world.processes["reader"]).looks == [OLD, NEW]
     asked, answered = world.trace.of("send", "Select")[0], world.trace.of("receive", "Rows")[0]
     assert answered.at_ms - asked.at_ms <= 8
 
 
 def test_every_snapshot_sees_one_version_of_each_row_at_every_crash_and_never_half_of_the_transfer() -> None:
-    for step in range(len(done().trace.events)):
-        world = done(Crash("db", at_step=step), Restart("db", at_ms=30_000))
+    for step in range(len(run_world().trace.events)):
+        world = run_world(Crash("db", at_step=step), Restart("db", at_ms=30_000))
         db = server(world)
         assert db.rows_seen(db.snapshot()) in (OLD, NEW)
         kinds = [entry.kind for entry in db.log("wal")]
@@ -66,7 +66,7 @@ def test_every_snapshot_sees_one_version_of_each_row_at_every_crash_and_never_ha
 
 
 def test_a_rollback_takes_nothing_back() -> None:
-    db = server(done(refuses=True))
+    db = server(run_world(refuses=True))
     old, new = [(100, 1, 100)] * 2, [(90, 100, 0), (110, 100, 0)]
     assert [(v.value, v.xmin, v.xmax) for v in db.versions] == old + new
     assert db.rows_seen(db.snapshot()) == OLD

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.alternatives.matrix import COLUMNS, WORDS, cell, deciding_step, matrix
-from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, pressed, run
+from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, run, run_shared_press
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -13,10 +13,10 @@ from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, pressed, run
 def test_the_same_press_and_seed_give_the_same_trace(model: str, press: str) -> None:
     from kafkalab.alternatives import presses
 
-    once = pressed(model, press, seed=3).trace.digest()
+    once = run_shared_press(model, press, seed=3).trace.digest()
     presses._run.cache_clear()
-    assert pressed(model, press, seed=3).trace.digest() == once
-    assert pressed(model, press, seed=4).trace.digest() != once
+    assert run_shared_press(model, press, seed=3).trace.digest() == once
+    assert run_shared_press(model, press, seed=4).trace.digest() != once
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -71,7 +71,7 @@ def test_what_does_not_exist_is_named(model: str, presses: list[tuple[str, str]]
 
 
 def test_kafka_finishes_with_one_broker_of_three_but_its_client_does_not_know() -> None:
-    left = pressed("Kafka", "coordinator and participant")
+    left = run_shared_press("Kafka", "coordinator and participant")
     assert set(left.parts.values()) == {"committed"}
     assert left.told == "unknown"
     assert left.cluster is not None

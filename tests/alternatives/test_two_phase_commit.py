@@ -18,7 +18,7 @@ def logs(world: World) -> dict[str, list[str]]:
     return {node: [entry.kind for entry in log] for (node, _), log in world.logs.items()}
 
 
-def done(*strikes: Crash | Restart, participants: int = 2, refuses: bool = False, seed: int = 1) -> World:
+def run_world(*strikes: Crash | Restart, participants: int = 2, refuses: bool = False, seed: int = 1) -> World:
     world = two_phase_commit(World("two-phase commit", seed, strikes), participants, refuses)
     world.run()
     return world
@@ -27,7 +27,7 @@ def done(*strikes: Crash | Restart, participants: int = 2, refuses: bool = False
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("participants", [2, 3, 4])
 def test_all_vote_yes_then_one_record_decides_and_all_commit(seed: int, participants: int) -> None:
-    world = done(participants=participants, seed=seed)
+    world = run_world(participants=participants, seed=seed)
     names = [f"p{n}" for n in range(1, participants + 1)]
     assert logs(world) == {"tc": ["begin", "commit", "end"]} | dict.fromkeys(names, ["update", "prepared", "commit"])
     steps = {e.frame: e.step for e in world.trace.of("receive", "Vote")}
@@ -38,7 +38,7 @@ def test_all_vote_yes_then_one_record_decides_and_all_commit(seed: int, particip
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_participant_forces_prepared_before_it_votes(seed: int) -> None:
-    world = done(seed=seed)
+    world = run_world(seed=seed)
     for vote in world.trace.of("send", "Vote"):
         logged = [e.step for e in world.trace.of("append") if e.node == vote.node and e.data.kind == "prepared"]
         assert logged
@@ -46,7 +46,7 @@ def test_a_participant_forces_prepared_before_it_votes(seed: int) -> None:
 
 
 def test_one_no_aborts_all_and_each_writes_its_old_value_back() -> None:
-    world = done(refuses=True)
+    world = run_world(refuses=True)
     assert logs(world) == {
         "tc": ["begin", "abort", "end"], "p1": ["update", "prepared", "abort"], "p2": ["update", "abort"],
     }  # fmt: skip
@@ -89,19 +89,19 @@ def test_a_participant_comes_back_in_doubt_and_asks() -> None:
 
 
 def test_a_participant_that_crashed_before_its_vote_comes_back_and_aborts() -> None:
-    world = done(Crash("p2", at_ms=4), Restart("p2", at_ms=60_000))
+    world = run_world(Crash("p2", at_ms=4), Restart("p2", at_ms=60_000))
     assert cast("Participant", world.processes["p2"]).state == "abort"
     assert cast("Participant", world.processes["p1"]).state == "abort"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_crash_of_one_process_makes_two_participants_decide_differently(seed: int) -> None:
-    whole = done(seed=seed)
+    whole = run_world(seed=seed)
     for step in range(len(whole.trace.events)):
         for node in ("tc", "p1", "p2"):
             for back in (False, True):
                 strikes = (Restart(node, at_ms=60_000),) if back else ()
-                world = done(Crash(node, at_step=step), *strikes, seed=seed)
+                world = run_world(Crash(node, at_step=step), *strikes, seed=seed)
                 ends = {log[-1] for name, log in logs(world).items() if name != "tc" and log}
                 assert not {"commit", "abort"} <= ends, (node, step, back, logs(world))
                 if back:

@@ -153,13 +153,13 @@ def labs() -> None:
 
 def searches() -> None:
     from tests.explore.campaign import engines, pace
-    from tests.explore.defects import known
+    from tests.explore.defects import search_known
 
     for what, figures, goal in pace():
         line(what, figures, goal)
     for row in engines([], 150):
         print(f"  {row}", flush=True)
-    for row in known():
+    for row in search_known():
         print(f"  {row}", flush=True)
     print("  More: python -m tests.explore table | campaign | pairs | engines | defects")
 

@@ -42,18 +42,18 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
     with tempfile.TemporaryDirectory(prefix="kafkalab-bench-") as folder:
         for size in sizes:
             path = Path(folder) / str(size)
-            written(path, size, RATE)
-            seconds |= {(engine, size): taken for engine, taken in compared(path).items()}
+            write_history(path, size, RATE)
+            seconds |= {(engine, size): taken for engine, taken in compare_engines(path).items()}
         clean = Path(folder) / "clean"
-        written(clean, sizes[0], 0)
-        result, used = measured("Spark, audit()", clean)
+        write_history(clean, sizes[0], 0)
+        result, used = measure("Spark, audit()", clean)
         taken, found = next(iter(result.values()))
         cost = f"{taken:.1f} s, {used.cpu_s:.0f} CPU s, {used.peak_mib:.0f} MiB"
         print(f"  nothing injected: all audits in {cost}, {found} findings   (goal: no finding)")
     growth(seconds, sizes)
 
 
-def written(path: Path, records: int, rate: float) -> None:
+def write_history(path: Path, records: int, rate: float) -> None:
     """Make a history in a process of its own, and say what that took."""
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", GENERATE, str(records), str(path), str(rate)], cwd=ROOT,
@@ -65,13 +65,13 @@ def written(path: Path, records: int, rate: float) -> None:
     print(f"  {records:,} records written in {taken}", flush=True)
 
 
-def compared(path: Path) -> dict[str, float]:
+def compare_engines(path: Path) -> dict[str, float]:
     """All engines over one history; the seconds of each. What they found is compared."""
     results: dict[str, Result] = {}
     cpu_s: dict[str, float] = {}
     print(f"  {'':<16}{''.join(f'{name:>19}' for name in FIVE)}{'sum':>9}{'CPU s':>9}{'peak MiB':>9}")
     for engine in ENGINES:
-        results[engine], used = measured(engine, path)
+        results[engine], used = measure(engine, path)
         cpu_s[engine] = used.cpu_s
         cells = [f"{s:.2f} s ({n})" for s, n in results[engine].values()]
         total = sum(s for s, _ in results[engine].values())
@@ -87,7 +87,7 @@ def compared(path: Path) -> dict[str, float]:
     return {engine: sum(s for s, _ in result.values()) for engine, result in results.items()}
 
 
-def measured(engine: str, path: Path) -> tuple[Result, Used]:
+def measure(engine: str, path: Path) -> tuple[Result, Used]:
     """Return the seconds an engine took and what it found, and what its processes used."""
     command = [sys.executable, "-m", "tests.benchmarks.audits", "--engine", engine, str(path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "commit_interval.txt"
 EVERY_MS, INTERVALS, LEVELS = 50, (100, 200, 500, 1_000), ("read_uncommitted", "read_committed")
 
 
-def measured(interval_ms: int, until_ms: int, level: str) -> dict[str, int]:
+def measure(interval_ms: int, until_ms: int, level: str) -> dict[str, int]:
     """Send a record each EVERY_MS, commit each interval; return the reader's shortest, mean and longest wait in ms."""
     count, waits = until_ms // EVERY_MS, list[int]()
     with LiveCluster(topics={"out": 1}) as live:
@@ -99,7 +99,7 @@ def main() -> None:
     ]
     for level in LEVELS:
         for interval in INTERVALS:
-            real = measured(interval, options.until_ms, level)
+            real = measure(interval, options.until_ms, level)
             virtual = times(ran(commit_interval(interval, EVERY_MS, options.until_ms, level)).results["reader"])
             told = ["".join(f"{value:6}" for value in found.values()) for found in (real, virtual)]
             lines.append(f"{level:18} {interval:8} ms  {told[0]}     {told[1]}")

@@ -30,12 +30,12 @@ def tables(coverage: Coverage) -> str:
     lines += _grid(FRAMES, (*IN_A_FRAME, "sent"), met)
     lines += ["", "Transactions that were decided, by their number of partitions"]
     lines += [f"  {n:2}: {share(count, coverage.breadth.total())}" for n, count in sorted(coverage.breadth.items())]
-    lines += ["", "Runs with", *_listed(f"{name} {count}" for name, count in sorted(coverage.traits.items()))]
+    lines += ["", "Runs with", *_list_names(f"{name} {count}" for name, count in sorted(coverage.traits.items()))]
     for title, names in coverage.never().items():
-        lines += ["", f"{title}: {len(names) or 'none'}", *_listed(names)]
+        lines += ["", f"{title}: {len(names) or 'none'}", *_list_names(names)]
     for table, cells in coverage.blank_cells().items():
         lines += ["", f"cells of {table} that were never visited, of those that can be: {len(cells) or 'none'}"]
-        lines += _listed(f"{row}: {' | '.join(of)}" for row, of in _by_row(cells).items())
+        lines += _list_names(f"{row}: {' | '.join(of)}" for row, of in _by_row(cells).items())
     return "\n".join(lines)
 
 
@@ -73,7 +73,7 @@ def _grid(rows: Iterable[str], columns: tuple[str, ...], counts: dict[tuple[str,
     return lines
 
 
-def _listed(names: Iterable[str]) -> list[str]:
+def _list_names(names: Iterable[str]) -> list[str]:
     """Return the names, separated by semicolons, in lines of at most WIDTH characters."""
     lines: list[str] = []
     for name in names:

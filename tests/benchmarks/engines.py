@@ -43,7 +43,7 @@ COLUMNS = {
 }
 
 
-def timed(name: str, action: Callable[[], int]) -> tuple[str, float, int]:
+def time_action(name: str, action: Callable[[], int]) -> tuple[str, float, int]:
     """The name, how long the action took, and its number."""
     began = time.perf_counter()
     found = action()
@@ -65,7 +65,7 @@ def duckdb(path: Path) -> Timed:
         return int(row[0])
 
     for name in FIVE:
-        yield timed(name, partial(number, SQL[name].replace("{last}", f"last_value({MARKER} IGNORE NULLS)")))
+        yield time_action(name, partial(number, SQL[name].replace("{last}", f"last_value({MARKER} IGNORE NULLS)")))
 
 
 def spark_sql(path: Path) -> Timed:
@@ -79,7 +79,7 @@ def spark_sql(path: Path) -> Timed:
     spark.sql("SELECT count(*) FROM watermarks").collect()
     for name in FIVE:
         query = SQL[name].replace("{last}", f"last_value({MARKER}) IGNORE NULLS")
-        yield timed(name, lambda query=query: int(spark.sql(query).collect()[0][0]))  # type: ignore[misc]
+        yield time_action(name, lambda query=query: int(spark.sql(query).collect()[0][0]))  # type: ignore[misc]
 
 
 def spark_key_pass(path: Path) -> Timed:
@@ -88,7 +88,7 @@ def spark_key_pass(path: Path) -> Timed:
 
     _spark, walk = _walking(path)
     names = tuple(name for name in ONE_KEY if name != "lost-write")
-    yield timed(f"{len(names)} audits in one pass", lambda: walk(names))
+    yield time_action(f"{len(names)} audits in one pass", lambda: walk(names))
 
 
 def spark_five(path: Path) -> Timed:
@@ -97,9 +97,9 @@ def spark_five(path: Path) -> Timed:
 
     spark, walk = _walking(path)
     names = ("duplicate", "sequence gap", "G1a", "LSO regression")
-    yield timed("four in one pass", lambda: walk(names))
+    yield time_action("four in one pass", lambda: walk(names))
     read_histories(spark, path).log.createOrReplaceTempView("log")
-    yield timed("torn transactions", lambda: int(spark.sql(SQL["torn transactions"]).collect()[0][0]))
+    yield time_action("torn transactions", lambda: int(spark.sql(SQL["torn transactions"]).collect()[0][0]))
 
 
 def _walking(path: Path) -> tuple[Any, Callable[[tuple[str, ...]], int]]:
@@ -131,7 +131,7 @@ def spark_all(path: Path) -> Timed:
         summaries.append(audit(histories, files=path, progress=False))
         return sum(row.found for row in summaries[0].rows)
 
-    yield timed("all 25 audits", all_of_them)
+    yield time_action("all 25 audits", all_of_them)
     place = ["run", "anomaly", "policy", "keys", "offsets"]
     found = summaries[0].findings.groupBy(*place).agg(F.count("*").alias("found"))
     truth = spark.read.parquet(f"{path}-truth").groupBy(*place).agg(F.count("*").alias("labels"))
@@ -174,12 +174,12 @@ def pandas(path: Path) -> Timed:
         before = rows.groupby(["run", "key", "producer_id", "producer_epoch"]).sequence.shift()
         return int((before.notna() & (rows.sequence != (before + 1) % 2147483648)).sum())
 
-    def torn() -> int:
+    def count_torn() -> int:
         log = table("log", "run", "producer_id", "producer_epoch", "control")
         ends = log[log.control != ""].groupby(["run", "producer_id", "producer_epoch"]).control
         return int((ends.min() != ends.max()).sum())
 
-    def aborted() -> int:
+    def count_aborted() -> int:
         log = table("log", "run", "key", "offset", "value", "producer_id", "control", "transactional", "removed")
         log = log[log.removed != "truncated"].sort_values("offset")
         log["ended"] = log.control.where(log.control != "")
@@ -195,8 +195,8 @@ def pandas(path: Path) -> Timed:
         before = marks.groupby(["run", "key", "node", "leader_epoch"]).last_stable_offset.shift()
         return int((marks.last_stable_offset < before).sum())
 
-    for name, action in zip(FIVE, (duplicates, gaps, torn, aborted, lso), strict=True):
-        yield timed(name, action)
+    for name, action in zip(FIVE, (duplicates, gaps, count_torn, count_aborted, lso), strict=True):
+        yield time_action(name, action)
 
 
 def polars(path: Path) -> Timed:
@@ -234,7 +234,7 @@ def polars(path: Path) -> Timed:
         marks.filter(stable < col("before")),
     )
     for name, frame in zip(FIVE, frames, strict=True):
-        yield timed(name, lambda frame=frame: number(frame))  # type: ignore[misc]
+        yield time_action(name, lambda frame=frame: number(frame))  # type: ignore[misc]
 
 
 ENGINES: dict[str, Callable[[Path], Timed]] = {

@@ -34,7 +34,7 @@ def pytest_fixture_setup(fixturedef):
 TEST = 'import pytest\n\n@pytest.mark.parametrize("n", range({}))\ndef test_it(kafka_lab, n):\n    pass\n'
 
 
-def taken(tests: int) -> list[tuple[float, float]]:
+def take_times(tests: int) -> list[tuple[float, float]]:
     """Run a file of `tests` tests; return how long the fixture took in each, by the clock and of the processor."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "conftest.py").write_text(TIMES)
@@ -47,7 +47,7 @@ def taken(tests: int) -> list[tuple[float, float]]:
 
 def measure(times: int = 20) -> None:
     """Print the medians."""
-    first, further = [taken(1)[0] for _ in range(times)], taken(times + 1)[1:]
+    first, further = [take_times(1)[0] for _ in range(times)], take_times(times + 1)[1:]
     for name, rows in (("first test of a process", first), ("each further test", further)):
         wall, processor = (statistics.median(column) * 1000 for column in zip(*rows, strict=True))
         line(f"kafka_lab, {name}", f"{wall:7.1f} ms, processor {processor:7.1f} ms", "below 400 ms")

@@ -88,7 +88,7 @@ def on_spark(records: int) -> None:
     spark.stop()
 
 
-def measured(records: int) -> None:
+def measure(records: int) -> None:
     """Run `on_spark` in another process and watch its memory."""
     command = [sys.executable, "-m", "tests.benchmarks.generators", "--inside", str(records)]
     running = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
@@ -102,7 +102,7 @@ def measured(records: int) -> None:
 
 def generators(records: int = RECORDS) -> None:
     alone(records)
-    measured(records)
+    measure(records)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def on_spark(seeds: int) -> None:
         query = watch(read_arrivals(spark, files), f"{folder}/found", whole=True)
         query.awaitTermination()
         taken = time.perf_counter() - begin
-        found = sorted((run, one.anomaly, one.text) for run, one in FindingsFolder(f"{folder}/found").found())
+        found = sorted((run, one.anomaly, one.text) for run, one in FindingsFolder(f"{folder}/found").read_findings())
         begin = time.perf_counter()
         at_once = sorted((row.run, row.anomaly, row.text) for row in findings(there).collect())
         batch = time.perf_counter() - begin

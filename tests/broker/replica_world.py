@@ -56,7 +56,7 @@ class Noted:
     data: Any
 
 
-def appended(append: Append, ends: list[Error]) -> Effects[None]:
+def append_and_note(append: Append, ends: list[Error]) -> Effects[None]:
     """Append, and add the error with which that ends to `ends`."""
     ends.append((yield append).error)
 
@@ -222,10 +222,10 @@ class ReplicaWorld:
         """Append one batch at a leader; the list gets the error with which the append ends."""
         ends: list[Error] = []
         append = Append(partition, batch(*values), 30_000, acks)
-        self.brokers[leader].run(appended(append, ends), Context(None, 3))
+        self.brokers[leader].run(append_and_note(append, ends), Context(None, 3))
         return ends
 
-    def altered(self, sender: str = "b1") -> tuple[str, ...]:
+    def take_altered(self, sender: str = "b1") -> tuple[str, ...]:
         """The in-sync replicas that the only AlterPartition on its way asks for."""
         isr: tuple[str, ...] = self.take(AlterPartition, sender, "controller").body.isr
         return isr
@@ -254,6 +254,6 @@ class ReplicaWorld:
     def session(self, leader: str, follower: str) -> FetchSession:
         return self.brokers[leader].state.sessions[follower]
 
-    def noted(self, name: str, kind: str = "state") -> list[Noted]:
+    def find_notes(self, name: str, kind: str = "state") -> list[Noted]:
         """The events of this kind and name."""
         return [n for n in self.notes if (n.kind, n.name) == (kind, name)]

@@ -35,7 +35,7 @@ def ask(w: ReplicaWorld, sender: str, body: object) -> object:
     return sent.response
 
 
-def told(w: ReplicaWorld) -> list[tuple[str, int]]:
+def list_told(w: ReplicaWorld) -> list[tuple[str, int]]:
     """Return which brokers are being told, and of which version."""
     return [(s.to, s.body.metadata.version) for s in w.waiting(UpdateMetadata)]
 
@@ -59,13 +59,13 @@ def test_partitions_begin_at_a_broker_that_the_name_chooses_and_go_round() -> No
 def test_only_live_brokers_are_in_sync_and_lead() -> None:
     _w, c = cluster()
     dead = BROKERS[ord("t") % 3]
-    c.lost(dead, 1)
+    c.fence_broker(dead, 1)
     found = c.place("t", 1)["t-0"]
     assert found.replicas[0] == dead
     assert dead not in found.isr
     assert found.leader == found.isr[0]
     for name in BROKERS:
-        c.lost(name, 1)
+        c.fence_broker(name, 1)
     assert c.place("t", 1)["t-0"].leader == ""
 
 
@@ -90,15 +90,15 @@ def test_a_controller_without_rules_elects_cleanly() -> None:
 
 def test_a_lost_broker_is_fenced_and_the_next_in_sync_replica_leads() -> None:
     w, c = cluster(t_0=info("b1", 3), u_0=info("b2", 1), v_0=info("b2", 1, ("b2", "b3")), w_0=info("b1", 2, ("b1",)))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     found = c.metadata.partitions
     assert found["t-0"] == info("b2", 4, ("b2", "b3"))
     assert found["u-0"] == info("b2", 1, ("b2", "b3")), "a follower's loss is no election"
     assert found["v-0"] == info("b2", 1, ("b2", "b3"))
     assert found["w-0"] == info("", 3, ("b1",)), "the last one in sync stays in the set, and nobody leads"
     assert (c.metadata.alive, c.metadata.version) == (("b2", "b3"), 2)
-    assert told(w) == [("b2", 2), ("b3", 2)]
-    (note,) = w.noted("metadata")
+    assert list_told(w) == [("b2", 2), ("b3", 2)]
+    (note,) = w.find_notes("metadata")
     assert (note.node, note.cause) == ("controller", 8)
     assert note.data == {
         "version": 2,
@@ -112,15 +112,15 @@ def test_a_lost_broker_is_fenced_and_the_next_in_sync_replica_leads() -> None:
 
 def test_a_broker_is_lost_once() -> None:
     _w, c = cluster(t_0=info("b1"))
-    c.lost("b1", 8)
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.version == 2
 
 
 def test_an_in_sync_replica_that_is_not_alive_is_not_elected() -> None:
     _, c = cluster(t_0=info("b1", 0, ("b1", "b2")), u_0=info("b1"))
     c.metadata = c.metadata.with_partitions({}, ("b1", "b3"))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions["t-0"] == info("", 1, ("b2",))
     assert c.metadata.partitions["u-0"] == info("b3", 1, ("b2", "b3"))
 
@@ -139,20 +139,20 @@ def test_an_unclean_election_is_allowed_by_the_setting_and_never_for_transaction
     _, c = cluster(off)
     c.metadata = c.metadata.with_partitions({partition: info("b1", 4, ("b1",))}, BROKERS)
     assert c.can_lead(partition, "b2") == bool(leader)
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions[partition] == info(leader, 5, isr)
 
 
 def test_a_clean_election_comes_before_an_unclean_one() -> None:
     _, c = cluster((CLEAN_ELECTION.name,), t_0=info("b1", 0, ("b1", "b3")))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions["t-0"] == info("b3", 1, ("b3",))
 
 
 def test_with_no_live_replica_nobody_leads_whatever_the_setting() -> None:
     _, c = cluster((CLEAN_ELECTION.name,), t_0=info("b1", 0, ("b1",), ("b1", "b2")))
     c.metadata = c.metadata.with_partitions({}, ("b1", "b3"))
-    c.lost("b1", 8)
+    c.fence_broker("b1", 8)
     assert c.metadata.partitions["t-0"] == info("", 1, ("b1",), ("b1", "b2"))
 
 
@@ -196,9 +196,9 @@ def test_an_elected_replica_leads_under_the_next_epoch() -> None:
     assert c.metadata.partitions["t-0"] == info("b2", 3, ("b1", "b2"))
     c.elect("t-0", "b3", 9)
     assert c.metadata.partitions["t-0"] == info("b3", 4, ("b3",)), "it was not in sync: it alone is now"
-    assert told(w)[:3] == [("b1", 2), ("b2", 2), ("b3", 2)]
+    assert list_told(w)[:3] == [("b1", 2), ("b2", 2), ("b3", 2)]
     assert c.metadata.alive == BROKERS
-    assert [n.cause for n in w.noted("metadata")] == [9, 9]
+    assert [n.cause for n in w.find_notes("metadata")] == [9, 9]
 
 
 # AlterPartition
@@ -223,13 +223,13 @@ def test_only_the_leader_of_this_epoch_changes_the_in_sync_set(
     changed = error is Error.NONE
     assert c.metadata.partitions["t-0"] == info("b1", 2, ("b1", "b3") if changed else BROKERS)
     assert c.metadata.version == (2 if changed else 1)
-    assert len(told(w)) == (3 if changed else 0)
-    assert [n.cause for n in w.noted("metadata")] == ([5] if changed else [])
+    assert len(list_told(w)) == (3 if changed else 0)
+    assert [n.cause for n in w.find_notes("metadata")] == ([5] if changed else [])
 
 
 def test_a_fenced_broker_does_not_come_back_into_the_in_sync_set() -> None:
     w, c = cluster(t_0=info("b1", 2, ("b1",)))
-    c.lost("b3", 1)
+    c.fence_broker("b3", 1)
     ask(w, "b1", AlterPartition(partition="t-0", leader_epoch=2, isr=BROKERS))
     assert c.metadata.partitions["t-0"].isr == ("b1", "b2")
 
@@ -237,7 +237,7 @@ def test_a_fenced_broker_does_not_come_back_into_the_in_sync_set() -> None:
 def test_a_change_that_changes_nothing_makes_no_new_image() -> None:
     w, c = cluster(t_0=info("b1", 2))
     assert ask(w, "b1", AlterPartition(partition="t-0", leader_epoch=2, isr=BROKERS)) == AlterPartitionResponse()
-    assert (c.metadata.version, told(w)) == (1, [])
+    assert (c.metadata.version, list_told(w)) == (1, [])
 
 
 # registration
@@ -249,8 +249,8 @@ def test_a_broker_that_comes_back_is_fenced_first_and_then_alive() -> None:
     assert ask(w, "b1", BrokerRegistration(broker="b1")) == BrokerRegistrationResponse()
     assert c.metadata.partitions["t-0"] == info("b2", 3, ("b2", "b3")), "its old session is over"
     assert (c.metadata.alive, c.metadata.version) == (BROKERS, 3)
-    assert told(w) == [("b2", 2), ("b3", 2), ("b1", 3), ("b2", 3), ("b3", 3)]
-    assert [n.cause for n in w.noted("metadata")] == [5, 5]
+    assert list_told(w) == [("b2", 2), ("b3", 2), ("b1", 3), ("b2", 3), ("b3", 3)]
+    assert [n.cause for n in w.find_notes("metadata")] == [5, 5]
 
 
 def test_a_broker_that_asks_again_because_the_answer_was_lost_changes_nothing() -> None:
@@ -269,9 +269,9 @@ def test_a_broker_that_has_started_again_is_told_nothing_before_it_asks_to_be_le
     c.awaited["b1"] = True
     w.run_for(1_000)
     c.tell_if_alive("b1", 5)
-    assert [to for to, _ in told(w)] == ["b2", "b3"]
+    assert [to for to, _ in list_told(w)] == ["b2", "b3"]
     ask(w, "b1", BrokerRegistration(broker="b1"))
-    assert told(w)[-3:] == [("b1", 4), ("b2", 4), ("b3", 4)]
+    assert list_told(w)[-3:] == [("b1", 4), ("b2", 4), ("b3", 4)]
 
 
 def test_the_last_in_sync_replica_leads_again_when_it_is_back() -> None:
@@ -323,7 +323,7 @@ def test_topics_are_made_once_and_with_what_was_asked_for() -> None:
     again = ask(w, "b1", CreateTopics(topics=(one,)))
     assert again.errors == {"a": Error.TOPIC_ALREADY_EXISTS}  # type: ignore[attr-defined]
     assert c.metadata.version == 2
-    assert [n.cause for n in w.noted("metadata")] == [5]
+    assert [n.cause for n in w.find_notes("metadata")] == [5]
 
 
 def test_a_topic_that_is_only_validated_is_not_made() -> None:
@@ -337,7 +337,7 @@ def test_a_topic_that_is_only_validated_is_not_made() -> None:
 def test_without_a_live_broker_no_topic_is_made(factor: int) -> None:
     w, c = cluster()
     for name in BROKERS:
-        c.lost(name, 1)
+        c.fence_broker(name, 1)
     response = ask(w, "b1", CreateTopics(topics=(NewTopic(name="a", replication_factor=factor),)))
     assert response.errors["a"] is Error.INVALID_REPLICATION_FACTOR  # type: ignore[attr-defined]
     assert c.metadata.partitions == {}
@@ -369,7 +369,7 @@ def test_an_older_image_or_one_for_a_fenced_broker_is_not_sent_again() -> None:
     w, c = cluster(t_0=info("b1"))
     c.elect("t-0", "b2", 9)
     old = w.waiting(UpdateMetadata)
-    c.lost("b3", 9)
+    c.fence_broker("b3", 9)
     w.answer(old[0], None)
     assert w.timers == []
     c.tell_if_alive("b3", 4)
@@ -390,7 +390,7 @@ def test_live_replicas_of_a_leaders_empty_partitions_are_in_sync_in_the_same_ima
     w.answer(w.take(UpdateMetadata), UpdateMetadataResponse(empty=("t-0", "u-0")))
     found = c.metadata.partitions
     assert (found["t-0"], found["u-0"], found["v-0"]) == (info("b1", 3), info("b2", 1, ("b2",)), info("b1", 1, alone))
-    assert (c.metadata.version, told(w)) == (version, [])
+    assert (c.metadata.version, list_told(w)) == (version, [])
 
 
 def test_a_partition_that_has_changed_since_the_image_stays_as_it_is() -> None:
@@ -421,7 +421,7 @@ def test_after_a_whole_cluster_was_down_the_first_in_sync_replica_leads_under_th
     kept: int, version: int
 ) -> None:
     w, c = cluster(t_0=info("b1", 0), new_0=info("b3", 0))
-    c.lost("b2", 1)
+    c.fence_broker("b2", 1)
     for sent in w.waiting(UpdateMetadata):
         w.answer(sent, UpdateMetadataResponse())
     image = ClusterMetadata(kept, ("b3",), {"t-0": info("b3", 6, ("b2", "b3")), "u-0": info("", 2, ("b3",))})
@@ -430,6 +430,6 @@ def test_after_a_whole_cluster_was_down_the_first_in_sync_replica_leads_under_th
     assert c.metadata.partitions == {
         "t-0": info("b2", 7, ("b2", "b3")), "u-0": info("b3", 3, ("b3",)), "new-0": info("b1", 1, ("b1", "b3"))
     }  # fmt: skip
-    assert told(w) == [(broker, version) for broker in BROKERS]
-    note = w.noted("metadata")[-1]
+    assert list_told(w) == [(broker, version) for broker in BROKERS]
+    note = w.find_notes("metadata")[-1]
     assert (note.cause, note.data["leaders"]) == (-1, {"t-0": "b2", "new-0": "b1", "u-0": "b3"})

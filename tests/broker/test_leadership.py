@@ -36,7 +36,7 @@ def test_an_image_is_answered_with_its_response() -> None:
     sent = Sent("controller", "b1", UpdateMetadata(metadata=image), lambda response, cause: None, False, 0)
     assert w.deliver(sent) == UpdateMetadataResponse()
     assert w.brokers["b1"].state.metadata is image
-    assert w.noted("leader") == [], "there is no log yet"
+    assert w.find_notes("leader") == [], "there is no log yet"
 
 
 def test_a_new_leader_says_so_and_forgets_what_followers_said_before() -> None:
@@ -53,7 +53,7 @@ def test_a_new_leader_says_so_and_forgets_what_followers_said_before() -> None:
     assert session.positions == {"u-0": 0}
     assert session.behind == {"t-0": None}
     assert session.caught_up_ms["t-0"] == 300
-    (note,) = [n for n in w.noted("leader") if n.data["partition"] == "t-0"]
+    (note,) = [n for n in w.find_notes("leader") if n.data["partition"] == "t-0"]
     assert (note.node, note.cause, note.data) == ("b1", 7, {"partition": "t-0", "leader_epoch": 1})
     assert w.brokers["b1"].state.epoch_start["t-0"] == 1
 
@@ -63,7 +63,7 @@ def test_without_a_new_epoch_nothing_is_led_anew() -> None:
     w.log("b1")
     w.tell(t_0=info("b1"))
     w.tell(t_0=info("b1", 0, ("b1",)))
-    assert len(w.noted("leader")) == 1
+    assert len(w.find_notes("leader")) == 1
     assert w.brokers["b1"].replication.led_since == {"t-0": 1}
 
 
@@ -188,13 +188,13 @@ def test_a_coordinator_loads_after_its_delay() -> None:
     w.run_for(1)
     assert not state.transactions["__transaction_state-3"].loading
     assert (state.offsets_loading, list(state.offsets)) == ([], ["__consumer_offsets-3"])
-    loaded = [(n.node, n.cause) for n in w.noted("coordinator loaded")]
+    loaded = [(n.node, n.cause) for n in w.find_notes("coordinator loaded")]
     assert loaded == [("b1", 7), ("b1", 7)]
-    offsets = [n.data for n in w.noted("coordinator loaded") if n.data["partition"].startswith("__consumer")]
+    offsets = [n.data for n in w.find_notes("coordinator loaded") if n.data["partition"].startswith("__consumer")]
     assert offsets == [{"partition": "__consumer_offsets-3", "coordinator_epoch": 4}]
 
 
-def committed(*offsets: int, mark: int) -> ReplicaWorld:
+def elect_with_commits(*offsets: int, mark: int) -> ReplicaWorld:
     """b1 is elected for a partition of `__consumer_offsets` with one commit a batch, of which `mark` are replicated."""
     w = ReplicaWorld(real=("b1",))
     partition = offsets_partition("g")
@@ -210,14 +210,14 @@ def committed(*offsets: int, mark: int) -> ReplicaWorld:
 
 @pytest.mark.parametrize(("mark", "found"), [(0, []), (1, [10]), (2, [10, 20])])
 def test_only_replicated_offsets_are_loaded(mark: int, found: list[int]) -> None:
-    w = committed(10, 20, mark=mark)
+    w = elect_with_commits(10, 20, mark=mark)
     w.run_for(5)
     offsets = w.brokers["b1"].state.offsets[offsets_partition("g")]
     assert [entry.offset for entry in offsets.committed.values()] == found
 
 
 def test_loading_begins_with_nothing() -> None:
-    w = committed(10, mark=1)
+    w = elect_with_commits(10, mark=1)
     state, partition = w.brokers["b1"].state, offsets_partition("g")
     views = state.offsets, state.newest_offsets
     stale = Batch(records=(Record(None, OffsetCommit(group="g", partition="stale-0", offset=1)),))
@@ -229,21 +229,21 @@ def test_loading_begins_with_nothing() -> None:
 
 @pytest.mark.parametrize(("leader", "epoch"), [("b2", 2), ("b1", 2)])
 def test_loading_that_was_begun_under_an_older_epoch_does_nothing(leader: str, epoch: int) -> None:
-    w = committed(10, mark=1)
+    w = elect_with_commits(10, mark=1)
     w.run_for(4)
     w.image = w.image.with_partitions({offsets_partition("g"): info(leader, epoch)}, BROKERS)
     w.give_image()
     w.run_for(1)
-    assert w.noted("coordinator loaded") == []
+    assert w.find_notes("coordinator loaded") == []
     w.run_for(4)
-    assert len(w.noted("coordinator loaded")) == (leader == "b1")
+    assert len(w.find_notes("coordinator loaded")) == (leader == "b1")
 
 
 def test_loading_of_a_partition_that_is_gone_does_nothing() -> None:
-    w = committed(10, mark=1)
+    w = elect_with_commits(10, mark=1)
     w.brokers["b1"].state.metadata = ClusterMetadata(9, BROKERS)
     w.run_for(5)
-    assert w.noted("coordinator loaded") == []
+    assert w.find_notes("coordinator loaded") == []
 
 
 # start, scans, registration
@@ -312,7 +312,7 @@ def test_what_a_scan_does_comes_from_the_start_of_the_broker() -> None:
     w.run_for(595)
     appended = [(n.name, n.cause) for n in w.notes if n.kind == "append"]
     assert sorted(appended) == sorted([("__transaction_state-0", 4), (offsets, 4)])
-    assert [(n.data["partition"], n.cause) for n in w.noted("log start")] == [("t-0", 4)]
+    assert [(n.data["partition"], n.cause) for n in w.find_notes("log start")] == [("t-0", 4)]
 
 
 def test_the_producers_that_wrote_nothing_for_long_are_forgotten() -> None:
@@ -324,9 +324,9 @@ def test_the_producers_that_wrote_nothing_for_long_are_forgotten() -> None:
             w.log("b1", partition).append(sequence, 0)
         w.log("b1", partition)
     w.run_for(600)
-    assert w.noted("producer ids expired") == []
+    assert w.find_notes("producer ids expired") == []
     w.run_for(600)
-    (note,) = w.noted("producer ids expired")
+    (note,) = w.find_notes("producer ids expired")
     assert note.data["partition"] == "t-0"
     assert (list(note.data["producer_ids"]), note.node, note.cause) == ([9], "b1", 4)
 

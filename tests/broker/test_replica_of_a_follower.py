@@ -82,13 +82,13 @@ def test_what_is_new_is_appended_and_the_high_watermark_follows() -> None:
     first, second = batch("x", base=0), batch("y", base=1)
     answer(w, data(0, 1, (first, second)))
     assert (w.values("b2"), w.marks("b2")) == (["x", "y"], (1, 2))
-    appended = w.noted("t-0", "append")
+    appended = w.find_notes("t-0", "append")
     assert [(n.node, n.data, n.cause) for n in appended] == [("b2", first, 6), ("b2", second, 6)]
-    assert w.noted("watermark")[0].data["high_watermark"] == 1
+    assert w.find_notes("watermark")[0].data["high_watermark"] == 1
     answer(w, data(0, 2))
     assert w.marks("b2") == (2, 2)
     answer(w, data(0, 2))
-    assert len(w.noted("watermark")) == 2, "nothing moved, nothing is noted"
+    assert len(w.find_notes("watermark")) == 2, "nothing moved, nothing is noted"
 
 
 def test_a_batch_that_is_there_already_is_not_appended_again() -> None:
@@ -239,7 +239,7 @@ def test_a_follower_that_diverges_cuts_to_the_earlier_of_both_ends(
     end, of_epoch = diverging
     answer(w, data(5, 0, diverging_offset=end, diverging_epoch=of_epoch))
     assert w.values("b2") == kept
-    cut = w.noted("t-0", "truncate")[0]
+    cut = w.find_notes("t-0", "truncate")[0]
     assert (cut.node, cut.cause, cut.data) == ("b2", 6, {"partition": "t-0", "offset": len(kept)})
     last = 1 if kept else -1
     assert ask(w).body.positions == {"t-0": (len(kept), last)}
@@ -268,8 +268,8 @@ def test_a_follower_that_ends_before_the_leaders_log_begins_anew_there() -> None
     assert w.values("b2") == ["z"]
     log = w.log("b2")
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (8, 9, 9)
-    assert w.noted("t-0", "truncate")[0].data == {"partition": "t-0", "offset": 0}
-    assert w.noted("t-0", "truncate")[0].cause == 6
+    assert w.find_notes("t-0", "truncate")[0].data == {"partition": "t-0", "offset": 0}
+    assert w.find_notes("t-0", "truncate")[0].cause == 6
 
 
 def test_a_follower_that_ends_where_the_leaders_log_begins_keeps_what_it_has() -> None:
@@ -277,11 +277,11 @@ def test_a_follower_that_ends_where_the_leaders_log_begins_keeps_what_it_has() -
     w.log("b2").advance(2)
     answer(w, data(5, 2, log_start_offset=2))
     assert (w.values("b2"), w.log("b2").log_start_offset) == (["a", "b"], 2)
-    assert w.noted("t-0", "truncate") == []
-    (note,) = w.noted("log start")
+    assert w.find_notes("t-0", "truncate") == []
+    (note,) = w.find_notes("log start")
     assert (note.node, note.cause, note.data["log_start_offset"]) == ("b2", 6, 2)
     answer(w, data(5, 2, log_start_offset=2))
-    assert len(w.noted("log start")) == 1
+    assert len(w.find_notes("log start")) == 1
 
 
 # errors
@@ -360,7 +360,7 @@ def test_a_new_leader_makes_the_old_one_drop_what_nobody_else_has() -> None:
     w.settle()
     assert kept == [Error.NONE]
     assert w.values("b1") == w.values("b2") == w.values("b3") == ["kept"]
-    assert w.noted("t-0", "truncate")[0].data == {"partition": "t-0", "offset": 0}
+    assert w.find_notes("t-0", "truncate")[0].data == {"partition": "t-0", "offset": 0}
 
 
 def test_the_names_of_the_replicas_are_those_of_the_image() -> None:

@@ -14,10 +14,12 @@ from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPart
 from kafkalab.protocol.messages.replica_fetch import ReplicaData, ReplicaFetch, ReplicaFetchResponse
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, LEADER_EPOCH
-from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, appended, batch, data, info
+from tests.broker.replica_world import BROKERS, NOTHING, ReplicaWorld, Sent, append_and_note, batch, data, info
 
 
-def led(*values: str, isr: tuple[str, ...] = BROKERS, epoch: int = 0, off: tuple[str, ...] = ()) -> ReplicaWorld:
+def make_leader(
+    *values: str, isr: tuple[str, ...] = BROKERS, epoch: int = 0, off: tuple[str, ...] = ()
+) -> ReplicaWorld:
     """b1 leads t-0 and u-0; t-0 holds one batch a value."""
     w = ReplicaWorld(real=("b1",), off=off)
     w.tell(t_0=info("b1", epoch, isr), u_0=info("b1", epoch, isr))
@@ -35,13 +37,13 @@ def partition_of(response: ReplicaFetchResponse, partition: str = "t-0") -> Repl
 
 
 def test_a_new_session_gets_all_that_the_follower_lacks() -> None:
-    w = led("x", "y", epoch=4)
+    w = make_leader("x", "y", epoch=4)
     found = partition_of(w.fetch("b2", 0, -1, session=0).response)
     assert found == data(4, 0, tuple(w.log("b1").batches))
 
 
 def test_a_session_goes_on_where_it_was() -> None:
-    w = led("x", "y")
+    w = make_leader("x", "y")
     w.fetch("b2", 0, -1, session=0)
     w.fetch("b2", 1, 0, session=1)
     sent = w.fetch("b2", 2, 0, session=2)
@@ -53,7 +55,7 @@ def test_a_session_goes_on_where_it_was() -> None:
 
 
 def test_a_partition_that_the_follower_fetches_no_more_is_not_sent_and_holds_the_high_watermark() -> None:
-    w = led("x", "y")
+    w = make_leader("x", "y")
     w.fetch("b2", 1, 0, session=0)
     w.fetch("b3", 2, 0, session=0)
     assert w.marks("b1") == (1, 2)
@@ -69,7 +71,7 @@ def test_a_partition_that_the_follower_fetches_no_more_is_not_sent_and_holds_the
 
 @pytest.mark.parametrize("session", [0, 1])
 def test_a_fetch_that_was_sent_before_the_session_began_says_nothing_of_it(session: int) -> None:
-    w = led("x", "y")
+    w = make_leader("x", "y")
     parked = w.fetch("b2", 2, 0, session=0)
     w.fetch("b3", 2, 0, session=0)
     old = w.fetch("b2", 1, 0, session=session, late=True)
@@ -81,7 +83,7 @@ def test_a_fetch_that_was_sent_before_the_session_began_says_nothing_of_it(sessi
 
 def test_a_copy_of_the_request_that_opened_the_session_opens_it_again() -> None:
     """The simulator's network may deliver a frame twice; the copy is held like the request before."""
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 1, 0, session=0)
     copy = w.fetch("b2", 1, 0, session=0, copy=True)
     assert copy.response is NOTHING
@@ -99,7 +101,7 @@ def test_a_copy_of_the_request_that_opened_the_session_opens_it_again() -> None:
     ],
 )
 def test_a_request_out_of_its_session_is_refused_and_tells_nothing(sessions: tuple[int, ...], error: Error) -> None:
-    w = led("x")
+    w = make_leader("x")
     for epoch in sessions[:-1]:
         w.fetch("b2", 0, -1, session=epoch)
     sent = w.fetch("b2", 1, 0, session=sessions[-1])
@@ -109,7 +111,7 @@ def test_a_request_out_of_its_session_is_refused_and_tells_nothing(sessions: tup
 
 
 def test_a_new_session_forgets_what_the_old_one_said() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 1, 0, session=0)
     w.fetch("b2", 0, -1, session=0)
     w.fetch("b3", 1, 0, session=0)
@@ -117,7 +119,7 @@ def test_a_new_session_forgets_what_the_old_one_said() -> None:
 
 
 def test_a_leader_behind_its_own_image_lets_the_follower_come_back() -> None:
-    w = led("x")
+    w = make_leader("x")
     sent = w.fetch("b2", 1, 0, session=0, version=w.image.version + 1)
     assert sent.response == ReplicaFetchResponse(error=Error.UNKNOWN_LEADER_EPOCH, partitions={})
     assert sent.response_cause == 5
@@ -126,7 +128,7 @@ def test_a_leader_behind_its_own_image_lets_the_follower_come_back() -> None:
 
 
 def test_a_leader_behind_its_own_image_does_not_serve_a_session_that_goes_on() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 0, -1, session=0)
     sent = w.fetch("b2", 1, 0, session=1, version=w.image.version + 1)
     assert sent.response == ReplicaFetchResponse(error=Error.UNKNOWN_LEADER_EPOCH, partitions={})
@@ -134,7 +136,7 @@ def test_a_leader_behind_its_own_image_does_not_serve_a_session_that_goes_on() -
 
 
 def test_a_follower_that_does_not_know_the_new_leader_yet_tells_and_gets_nothing() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.tell(t_0=info("b1", 1))
     old, epoch = w.image.version - 1, 0
     sent = w.fetch("b2", 1, epoch, session=0, version=old)
@@ -146,7 +148,7 @@ def test_a_follower_that_does_not_know_the_new_leader_yet_tells_and_gets_nothing
 
 
 def test_an_image_that_brings_no_election_does_not_stop_followers() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.tell(v_0=info("b2"))
     found = partition_of(w.fetch("b2", 0, -1, session=0, version=w.image.version - 1).response)
     assert len(found.batches) == 1
@@ -189,19 +191,19 @@ def test_each_position_of_a_request_counts_whatever_the_one_before_it_was(leader
 
 
 def test_a_partition_of_which_the_follower_has_all_does_not_hide_the_next() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.write("b1", "y", partition="u-0")
     assert list(both(w, (1, 0), (0, -1)).response.partitions) == ["u-0"]
 
 
 def test_a_partition_that_the_follower_fetches_no_more_does_not_hide_the_next() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.write("b1", "y", partition="u-0")
     assert list(both(w, (-1, -1), (0, -1)).response.partitions) == ["u-0"]
 
 
 def test_a_partition_that_a_leader_has_no_log_of_yet_does_not_stop_the_others() -> None:
-    w = led()
+    w = make_leader()
     sent = w.fetch("b2", 0, -1, session=0)
     w.tell(v_0=info("b1"))
     w.write("b1", "x")
@@ -219,7 +221,7 @@ def test_a_broker_may_begin_with_an_image_that_elected_it() -> None:
 
 
 def test_an_append_that_another_one_lets_go_on_answers_the_follower_once() -> None:
-    w = led("x", isr=("b1", "b2"))
+    w = make_leader("x", isr=("b1", "b2"))
     w.brokers["b1"].run(append_both("y", "z"), Context(None, 3))
     sent = w.fetch("b2", 2, 0, session=0)
     assert [b.base_offset for b in partition_of(sent.response).batches] == [2]
@@ -231,7 +233,7 @@ def append_both(first: str, second: str) -> Effects[None]:
 
 
 def test_only_followers_that_wait_are_fed_and_each_once() -> None:
-    w = led()
+    w = make_leader()
     second, third = w.fetch("b2", 0, -1, session=0), w.fetch("b3", 0, -1, session=0)
     w.write("b1", "x")
     assert [b.base_offset for b in partition_of(second.response).batches] == [0]
@@ -242,7 +244,7 @@ def test_only_followers_that_wait_are_fed_and_each_once() -> None:
 
 
 def test_a_position_outside_the_log_gets_the_start_of_the_log_and_no_batch() -> None:
-    w = led("x", "y", "z")
+    w = make_leader("x", "y", "z")
     for _ in ("b2", "b3"):
         w.fetch(_, 3, 0, session=0)
     w.log("b1").raise_log_start(2)
@@ -252,7 +254,7 @@ def test_a_position_outside_the_log_gets_the_start_of_the_log_and_no_batch() -> 
 
 
 def test_a_raised_log_start_is_told_once_also_to_a_follower_that_has_all() -> None:
-    w = led("x", "y")
+    w = make_leader("x", "y")
     for name in ("b2", "b3"):
         w.fetch(name, 2, 0, session=0)
     w.log("b1").raise_log_start(1)
@@ -263,7 +265,7 @@ def test_a_raised_log_start_is_told_once_also_to_a_follower_that_has_all() -> No
 
 
 def test_a_followers_log_start_wakes_what_waits_for_it_only_when_it_moves() -> None:
-    w = led("x")
+    w = make_leader("x")
     woken: list[int] = []
     w.brokers["b1"].state.parked_fetches["t-0"] = [woken.append]
     w.fetch("b2", 1, 0, session=0)
@@ -299,7 +301,7 @@ def test_a_follower_whose_log_is_no_beginning_of_the_leaders_is_told_where_to_cu
     offset: int, epoch: int, diverging: tuple[int, int] | None
 ) -> None:
     """The leader has epoch 1 from 0 to 2 and epoch 3 from 2 to 4."""
-    w = led("a", "b", epoch=1)
+    w = make_leader("a", "b", epoch=1)
     w.tell(t_0=info("b1", 3))
     w.write("b1", "c")
     w.write("b1", "d")
@@ -314,7 +316,7 @@ def test_a_follower_whose_log_is_no_beginning_of_the_leaders_is_told_where_to_cu
 
 
 def test_divergence_tells_the_log_start_too_and_drops_the_old_position() -> None:
-    w = led("a", "b")
+    w = make_leader("a", "b")
     w.fetch("b2", 2, 0, session=0)
     w.log("b1").raise_log_start(1)
     sent = w.fetch("b2", 3, 0, session=1)
@@ -323,7 +325,7 @@ def test_divergence_tells_the_log_start_too_and_drops_the_old_position() -> None
 
 
 def test_one_partition_that_diverges_does_not_stop_the_next() -> None:
-    w = led("a")
+    w = make_leader("a")
     w.write("b1", "b", partition="u-0")
     sent = w.fetch("b2", 5, 0, session=0)
     assert set(sent.response.partitions) == {"t-0", "u-0"}
@@ -333,7 +335,7 @@ def test_one_partition_that_diverges_does_not_stop_the_next() -> None:
 
 @pytest.mark.parametrize(("offset", "cut"), [(1, None), (3, 2)])
 def test_before_kip_101_only_the_end_counts(offset: int, cut: int | None) -> None:
-    w = led("a", "b", epoch=1, off=(LEADER_EPOCH.name,))
+    w = make_leader("a", "b", epoch=1, off=(LEADER_EPOCH.name,))
     sent = w.fetch("b2", offset, 0, session=0)
     found = partition_of(sent.response)
     assert found.diverging_offset == (-1 if cut is None else cut)
@@ -343,7 +345,7 @@ def test_before_kip_101_only_the_end_counts(offset: int, cut: int | None) -> Non
 
 
 def test_the_high_watermark_is_what_every_in_sync_replica_has() -> None:
-    w = led("x", "y", "z")
+    w = make_leader("x", "y", "z")
     w.fetch("b2", 3, 0, session=0)
     assert w.marks("b1") == (0, 3)
     w.fetch("b3", 2, 0, session=0)
@@ -352,18 +354,18 @@ def test_the_high_watermark_is_what_every_in_sync_replica_has() -> None:
     assert w.marks("b1") == (2, 3), "it never goes back"
     w.fetch("b3", 3, 0, session=0)
     assert w.marks("b1") == (3, 3)
-    notes = w.noted("watermark")
+    notes = w.find_notes("watermark")
     assert [n.data["high_watermark"] for n in notes] == [2, 3]
     assert notes[0].data == {"partition": "t-0", "high_watermark": 2, "last_stable_offset": 2}
     assert {(n.node, n.cause) for n in notes} == {("b1", 5)}
 
 
 def test_what_is_parked_looks_again_because_of_the_new_high_watermark() -> None:
-    w = led("x", isr=("b1", "b2"))
+    w = make_leader("x", isr=("b1", "b2"))
     woken: list[int] = []
     w.brokers["b1"].state.parked_fetches["t-0"] = [woken.append]
     w.fetch("b2", 1, 0, session=0)
-    assert woken == [w.notes.index(w.noted("watermark")[0])]
+    assert woken == [w.notes.index(w.find_notes("watermark")[0])]
 
 
 def test_offsets_count_from_the_high_watermark_on_and_each_once() -> None:
@@ -376,7 +378,7 @@ def test_offsets_count_from_the_high_watermark_on_and_each_once() -> None:
     for number in range(2):
         entry = OffsetCommit(group="g", partition="in-0", offset=number)
         commit = Batch(records=(Record(None, entry),))
-        w.brokers["b1"].run(appended(Append(partition, commit, 30_000), []), Context(None, 3))
+        w.brokers["b1"].run(append_and_note(Append(partition, commit, 30_000), []), Context(None, 3))
     offsets = w.brokers["b1"].state.offsets[partition]
     applied: list[int] = []
     offsets.apply = lambda found: applied.append(found.base_offset)  # type: ignore[method-assign, assignment]
@@ -387,7 +389,7 @@ def test_offsets_count_from_the_high_watermark_on_and_each_once() -> None:
 
 
 def test_a_replica_out_of_sync_does_not_hold_the_high_watermark() -> None:
-    w = led("x", isr=("b1", "b2"))
+    w = make_leader("x", isr=("b1", "b2"))
     w.fetch("b2", 1, 0, session=0)
     assert w.marks("b1") == (1, 1)
 
@@ -421,16 +423,16 @@ def test_the_high_watermark_moves_when_enough_are_in_sync_again() -> None:
     w.tell(t_0=info("b1", isr=("b1",)))
     assert (ends, w.marks("b1")) == ([], (0, 1))
     w.fetch("b2", 1, 0, session=0)
-    assert (w.altered(), ends) == (("b1", "b2"), [])
+    assert (w.take_altered(), ends) == (("b1", "b2"), [])
     w.tell(t_0=info("b1", isr=("b1", "b2")))
     assert (ends, w.marks("b1")) == ([Error.NONE], (1, 1))
 
 
 def test_a_replica_whose_return_the_controller_may_have_granted_already_holds_the_high_watermark() -> None:
     """The maximal in-sync set (KIP-497): the controller may elect the replica before the leader knows its answer."""
-    w = led("x", isr=("b1",))
+    w = make_leader("x", isr=("b1",))
     w.fetch("b2", 1, 0, session=0)
-    assert w.altered() == ("b1", "b2")
+    assert w.take_altered() == ("b1", "b2")
     ends = w.write("b1", "y")
     assert (ends, w.marks("b1")) == ([], (1, 2))
     w.answer(w.take(AlterPartition), AlterPartitionResponse())
@@ -441,7 +443,7 @@ def test_a_replica_whose_return_the_controller_may_have_granted_already_holds_th
 
 
 def test_an_append_ends_when_every_in_sync_replica_has_it() -> None:
-    w = led()
+    w = make_leader()
     ends = w.write("b1", "x")
     w.fetch("b2", 1, 0, session=0)
     assert ends == []
@@ -450,7 +452,7 @@ def test_an_append_ends_when_every_in_sync_replica_has_it() -> None:
 
 
 def test_a_leader_alone_needs_nobody() -> None:
-    w = led(isr=("b1",))
+    w = make_leader(isr=("b1",))
     assert w.write("b1", "x") == [Error.NONE]
     assert w.marks("b1") == (1, 1)
 
@@ -479,7 +481,7 @@ def test_a_broker_moves_no_high_watermark_of_a_partition_that_another_leads_or_n
 
 def lagging(lag_ms: int) -> ReplicaWorld:
     """b2 has all and b3 lacks one record since `lag_ms`; the limit is 1,000 ms."""
-    w = led()
+    w = make_leader()
     w.run_for(5_000)
     w.fetch("b2", 0, -1, session=0)
     w.fetch("b3", 0, -1, session=0)
@@ -504,36 +506,36 @@ def test_a_replica_that_lags_for_as_long_as_allowed_stays() -> None:
 
 
 def test_a_replica_that_never_fetched_is_dropped() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.run_for(1_001)
     w.brokers["b1"].replication.in_sync.shrink()
-    assert w.altered() == ("b1",)
+    assert w.take_altered() == ("b1",)
 
 
 def test_a_replica_that_began_to_fetch_but_never_had_all_is_dropped() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 0, -1, session=0)
     w.run_for(1_001)
     w.brokers["b1"].replication.in_sync.shrink()
-    assert w.altered() == ("b1",)
+    assert w.take_altered() == ("b1",)
 
 
 def test_a_replica_that_diverges_lags() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 5, 0, session=0)
     w.run_for(1_001)
     w.brokers["b1"].replication.in_sync.shrink()
-    assert w.altered() == ("b1",)
+    assert w.take_altered() == ("b1",)
 
 
 def test_an_idle_replica_that_has_all_stays_while_another_goes() -> None:
     w = lagging(20_000)
     w.brokers["b1"].replication.in_sync.shrink()
-    assert w.altered() == ("b1", "b2")
+    assert w.take_altered() == ("b1", "b2")
 
 
 def test_while_nothing_waits_for_replicas_nobody_is_dropped() -> None:
-    w = led()
+    w = make_leader()
     w.run_for(60_000)
     w.brokers["b1"].replication.in_sync.shrink()
     assert w.waiting(AlterPartition) == []
@@ -551,7 +553,7 @@ def test_only_leaders_shrink_and_each_partition_on_its_own() -> None:
 
 
 def test_the_limit_counts_from_the_election() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 0, -1, session=0)
     w.run_for(10_000)
     w.tell(t_0=info("b1", 1))
@@ -567,7 +569,7 @@ def test_the_limit_counts_from_the_election() -> None:
 
 
 def test_a_lagging_replica_is_not_taken_back_before_it_has_the_high_watermark() -> None:
-    w = led("x", "y", isr=("b1", "b2"))
+    w = make_leader("x", "y", isr=("b1", "b2"))
     w.fetch("b2", 2, 0, session=0)
     assert w.marks("b1") == (2, 2)
     w.fetch("b3", 1, 0, session=0)
@@ -577,7 +579,7 @@ def test_a_lagging_replica_is_not_taken_back_before_it_has_the_high_watermark() 
 
 
 def test_a_replica_with_the_high_watermark_is_taken_back_though_the_log_goes_on() -> None:
-    w = led("x", isr=("b1", "b2"), epoch=2)
+    w = make_leader("x", isr=("b1", "b2"), epoch=2)
     w.fetch("b2", 1, 2, session=0)
     w.write("b1", "y")
     w.fetch("b3", 1, 2, session=0)
@@ -585,17 +587,17 @@ def test_a_replica_with_the_high_watermark_is_taken_back_though_the_log_goes_on(
 
 
 def test_a_replica_that_diverges_is_not_taken_back() -> None:
-    w = led("x", isr=("b1", "b2"))
+    w = make_leader("x", isr=("b1", "b2"))
     w.fetch("b2", 1, 0, session=0)
     w.fetch("b3", 5, 0, session=0)
     assert w.waiting(AlterPartition) == []
 
 
 def test_the_in_sync_set_keeps_the_order_of_the_replicas() -> None:
-    w = led("x", isr=("b3", "b1"))
+    w = make_leader("x", isr=("b3", "b1"))
     w.fetch("b3", 1, 0, session=0)
     w.fetch("b2", 1, 0, session=0)
-    assert w.altered() == BROKERS
+    assert w.take_altered() == BROKERS
 
 
 @pytest.mark.parametrize(
@@ -623,7 +625,7 @@ def test_with_too_few_in_sync_replicas_an_append_is_refused_and_the_idle_are_ask
     w.fetch("b2", 0, -1, session=0)
     w.answer(w.take(AlterPartition), None)
     assert w.write("b1", "x") == [Error.NOT_ENOUGH_REPLICAS]
-    assert w.altered() == ("b1", "b2"), "b3 has no session"
+    assert w.take_altered() == ("b1", "b2"), "b3 has no session"
     assert w.write("b1", "x", acks=1) == [Error.NONE]
 
 
@@ -631,18 +633,18 @@ def test_with_too_few_in_sync_replicas_an_append_is_refused_and_the_idle_are_ask
 
 
 def test_the_same_change_is_asked_for_once_until_it_is_answered() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.run_for(1_001)
     w.brokers["b1"].replication.in_sync.shrink()
     w.brokers["b1"].replication.in_sync.shrink()
     sent = w.take(AlterPartition)
     w.answer(sent, AlterPartitionResponse(error=Error.FENCED_LEADER_EPOCH))
     w.brokers["b1"].replication.in_sync.shrink()
-    assert w.altered() == ("b1",)
+    assert w.take_altered() == ("b1",)
 
 
 def test_a_late_answer_to_an_older_change_does_not_release_the_newer_one() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.run_for(1_001)
     w.fetch("b2", 1, 0, session=0)
     w.brokers["b1"].replication.in_sync.shrink()
@@ -658,8 +660,8 @@ def test_a_late_answer_to_an_older_change_does_not_release_the_newer_one() -> No
 
 
 def test_an_image_that_shrinks_the_set_moves_the_high_watermark() -> None:
-    w = led("x")
+    w = make_leader("x")
     w.fetch("b2", 1, 0, session=0)
     w.tell(t_0=info("b1", 0, ("b1", "b2")))
     assert w.marks("b1") == (1, 1)
-    assert w.noted("watermark")[0].cause == 7
+    assert w.find_notes("watermark")[0].cause == 7

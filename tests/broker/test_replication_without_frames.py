@@ -15,7 +15,7 @@ from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch
 from kafkalab.protocol.records import Batch, Record
-from tests.broker.replica_world import BROKERS, ReplicaWorld, appended, batch, info
+from tests.broker.replica_world import BROKERS, ReplicaWorld, append_and_note, batch, info
 
 
 def without_frames(partition: str = "t-0", eager: bool = False) -> tuple[ReplicaWorld, dict[str, Any]]:
@@ -66,15 +66,15 @@ def test_offsets_count_at_once_and_each_once() -> None:
     for number in range(2):
         entry = OffsetCommit(group="g", partition="in-0", offset=number)
         commit = Batch(records=(Record(None, entry),))
-        w.brokers["b1"].run(appended(Append(partition, commit, 30_000), []), Context(None, 3))
+        w.brokers["b1"].run(append_and_note(Append(partition, commit, 30_000), []), Context(None, 3))
         assert applied == list(range(number + 1))
 
 
 def test_where_each_append_is_seen_the_followers_append_it_for_the_same_cause() -> None:
     w, _ = without_frames(eager=True)
     w.write("b1", "x")
-    assert [(n.node, n.cause) for n in w.noted("t-0", "append")] == [("b1", 3), ("b2", 3), ("b3", 3)]
-    assert [r.value for n in w.noted("t-0", "append") for r in n.data.records] == ["x", "x", "x"]
+    assert [(n.node, n.cause) for n in w.find_notes("t-0", "append")] == [("b1", 3), ("b2", 3), ("b3", 3)]
+    assert [r.value for n in w.find_notes("t-0", "append") for r in n.data.records] == ["x", "x", "x"]
     assert [w.values(name) for name in BROKERS] == [["x"]] * 3
 
 
@@ -125,7 +125,7 @@ def fetching_since_before_this_leader(w: ReplicaWorld) -> None:
     w.brokers["b1"].replication.led_since["t-0"] = w.image.version + 1
 
 
-def unreplicated(w: ReplicaWorld) -> None:
+def append_unreplicated(w: ReplicaWorld) -> None:
     w.log("b1").append(batch("old"), 0)
     for session in w.brokers["b1"].state.sessions.values():
         session.positions["t-0"] = 1
@@ -133,7 +133,7 @@ def unreplicated(w: ReplicaWorld) -> None:
 
 NOT_IN_STEP = (
     out_of_sync, behind_the_image, without_a_session, with_no_fetch_that_waits, elsewhere_in_the_log,
-    fetching_since_before_this_leader, unreplicated,
+    fetching_since_before_this_leader, append_unreplicated,
 )  # fmt: skip
 
 

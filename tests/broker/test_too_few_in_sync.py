@@ -71,7 +71,7 @@ def _back(late: bool) -> ReplicaWorld:
     assert w.controller is not None
     w.controller.metadata = w.image.with_partitions({"t-0": info("b1")}, BROKERS)
     w.brokers["b1"].state.metadata = w.controller.metadata
-    w.controller.lost("b3", 1)
+    w.controller.fence_broker("b3", 1)
     w.answer(w.take(UpdateMetadata, to="b2"), UpdateMetadataResponse())
     w.deliver(told := w.take(UpdateMetadata, to="b1"))
     w.answer(told)

@@ -55,14 +55,14 @@ class Relay(WebSocketHandler):
         if message is None:
             self.close()
         else:
-            self.write_message(json.dumps(mended(json.loads(message), self.asked)))
+            self.write_message(json.dumps(mend(json.loads(message), self.asked)))
 
     def on_close(self) -> None:
         """End Firefox's side, too."""
         self.firefox.close()
 
 
-def mended(answer: dict[str, Any], asked: set[int]) -> dict[str, Any]:
+def mend(answer: dict[str, Any], asked: set[int]) -> dict[str, Any]:
     """Return what Playwright is told. `asked` has the ids of the commands that Firefox may not know."""
     if answer.get("id") in asked and answer.get("error") == "unknown command":
         return {"type": "success", "id": answer["id"], "result": {}}

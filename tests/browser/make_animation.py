@@ -17,7 +17,7 @@ from kafkalab import lab00, lab01
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.widgets.views.sequence import Sequence
 from tests.browser.conftest import CHROMIUM_ARGS
-from tests.programs_found import found
+from tests.programs_found import find_program
 from tests.widgets.live import Live
 
 PICTURE = Path(__file__).parents[2] / "docs" / "kafkalab.gif"
@@ -152,7 +152,7 @@ def _last(film: Film) -> str | None:
 
 def main() -> None:
     """docs/kafkalab.gif is written anew."""
-    chromium = found("browser")
+    chromium = find_program("browser")
     if chromium is None:
         raise SystemExit("Chromium is needed to make the picture. On Debian or Ubuntu: apt install chromium.")
     with sync_playwright() as playwright:

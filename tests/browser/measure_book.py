@@ -24,7 +24,7 @@ from kafkalab.site.book.build import build_book
 from kafkalab.site.serve import HOST, Handler
 from tests.browser.conftest import CHROMIUM_ARGS, LAPTOP, SHOW_WITHIN_MS
 from tests.browser.measure_click_to_paint import LISTEN
-from tests.programs_found import found
+from tests.programs_found import find_program
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ("00_meet_the_machine", "03_a_full_commit")
@@ -134,7 +134,7 @@ def measure(book: Path) -> None:
     with ThreadingHTTPServer((HOST, 0), partial(PackedHandler, directory=str(book))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+            browser = playwright.chromium.launch(executable_path=find_program("browser"), args=CHROMIUM_ARGS)
             address = f"http://{HOST}:{server.server_port}/"
             print(f"  at {LINK} Mbit/s and {LATENCY_MS} ms, with a processor {SLOWER} times slower:")
             openings(browser, address)
@@ -146,7 +146,7 @@ def measure(book: Path) -> None:
 
 def main(named: list[str]) -> None:
     """Measure the book that is named, or one of two labs."""
-    if not found("browser"):
+    if not find_program("browser"):
         return print("  not measured: there is no Chromium")
     if named:
         return measure(Path(named[0]))

@@ -133,7 +133,7 @@ def measure(page: Page, widget: Locator, keys: tuple[str, ...] = ("ArrowRight", 
     return taken
 
 
-def shown(page: Page, cell: int) -> Locator:
+def show_view(page: Page, cell: int) -> Locator:
     """The view that this cell of the notebook makes; those of the cells before it are gone."""
     page.evaluate("() => document.activeElement.blur()")
     page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".jp-InputArea-prompt").click()
@@ -155,7 +155,7 @@ def test_a_step(open_lab: Callable[[str], Page], jupyter: Jupyter, transactions:
     expect(prompt).to_have_text("[1]:", timeout=LONG_MS)
     print()
     for cell, name in enumerate(CHOSEN, 1):
-        widget = shown(page, cell)
+        widget = show_view(page, cell)
         if cell == 1:
             idle = measure(page, widget, ("Shift",))
             spread("a key that does nothing: what this machine takes anyway", idle, goal)

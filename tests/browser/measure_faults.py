@@ -22,9 +22,9 @@ from typing import ClassVar
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from kafkalab.site.build import SITE
-from kafkalab.site.serve import HOST, Handler, served
+from kafkalab.site.serve import HOST, Handler, serve_folder
 from tests.browser.conftest import CHROMIUM_ARGS, LAPTOP, SHOW_WITHIN_MS
-from tests.programs_found import found
+from tests.programs_found import find_program
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ("00_meet_the_machine", "03_a_full_commit", "06_fencing_and_zombies")
@@ -61,7 +61,7 @@ class SlowHandler(Handler):
         path = Path(self.translate_path(self.path))
         if not path.is_file():
             return self.send_error(404)
-        content = packed(path)
+        content = pack(path)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(path))
         self.send_header("Content-Encoding", "gzip")
@@ -76,7 +76,7 @@ class SlowHandler(Handler):
 
 
 @cache
-def packed(path: Path) -> bytes:
+def pack(path: Path) -> bytes:
     """Return a file as a web server sends it."""
     return gzip.compress(path.read_bytes(), 6)
 
@@ -98,7 +98,7 @@ def spread(what: str, taken: Iterable[float], goal: str) -> None:
     print(f"  {what:<46}{told}   (goal: {goal})", flush=True)
 
 
-def opened(page: Page, url: str) -> Locator:
+def open_article(page: Page, url: str) -> Locator:
     """Open an article; return its first sequence."""
     page.set_default_timeout(10 * SHOW_WITHIN_MS)
     page.goto(url)
@@ -133,7 +133,7 @@ def presses(page: Page, keys: dict[str, str]) -> list[float]:
 def measure_article(browser: Browser, address: str, lab: str) -> None:
     """Measure presses in a lab's first sequence."""
     page = browser.new_page(viewport=LAPTOP)
-    picture = opened(page, f"{address}labs/{lab}.html")
+    picture = open_article(page, f"{address}labs/{lab}.html")
     print(f"  lab {lab}, {picture.get_attribute('data-events')} events", flush=True)
     spread("a stored fault, key to paint", presses(page, STORED), "below 100 ms")
     page.keyboard.press("Home")
@@ -148,7 +148,7 @@ def measure_python(browser: Browser, site: Path) -> None:
     with slow(site) as address:
         context = browser.new_context(viewport=LAPTOP)
         page = context.new_page()
-        opened(page, f"{address}labs/{LABS[1]}.html")
+        open_article(page, f"{address}labs/{LABS[1]}.html")
         page.wait_for_load_state("networkidle")
         spread(f"Python there at {LINK} Mbit/s, never seen before", [press(page, "1")], "below 8 s")
         context.close()
@@ -157,10 +157,10 @@ def measure_python(browser: Browser, site: Path) -> None:
 def main(named: list[str]) -> None:
     """Measure the site that is named, or the one that is built."""
     site = Path(named[0]) if named else ROOT / SITE
-    if not found("browser") or not (site / "labs").is_dir():
+    if not find_program("browser") or not (site / "labs").is_dir():
         return print("  not measured: there is no Chromium, or no site; run `make site`")
-    with served(site) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+    with serve_folder(site) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_program("browser"), args=CHROMIUM_ARGS)
         measure_python(browser, site)
         for lab in LABS:
             if (site / "labs" / f"{lab}.html").is_file():

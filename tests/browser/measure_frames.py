@@ -38,7 +38,7 @@ async ([key, limit]) => {
 """
 
 
-def told(name: str, gaps: list[float]) -> None:
+def print_rate(name: str, gaps: list[float]) -> None:
     """Print the frames a second and the time between frames."""
     gaps = sorted(gaps)
     p95 = gaps[int(len(gaps) * 0.95) - 1]
@@ -59,5 +59,5 @@ def test_frames(page: Page, make: Callable[[Any], Any]) -> None:
     for _ in range(STEPS):
         gaps += page.evaluate(GAPS, ["ArrowRight", AFTER_MS])
     print()
-    told("nothing moves", idle)
-    told(f"{make.__name__}, lab 3", gaps)
+    print_rate("nothing moves", idle)
+    print_rate(f"{make.__name__}, lab 3", gaps)

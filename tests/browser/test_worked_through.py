@@ -281,7 +281,7 @@ def test_a_lab_is_worked_through_with_wrong_answers_first(lab: str, desk: Desk, 
         wrong = WRONG[exercise]
         assert "still blank" in desk.at(desk.place(check)).inner_text(), exercise
         assert desk.write(answer, wrong.answer) == ""
-        said = desk.checked(check)
+        said = desk.run_check(check)
         assert said.startswith(f"{exercise}: "), said
         assert wrong.says in said
         assert wrong.opens or "Sequence(counterexample())" not in said
@@ -298,7 +298,7 @@ def test_a_lab_is_worked_through_with_wrong_answers_first(lab: str, desk: Desk, 
             expect(opened.locator("[data-step]").first).to_be_visible(timeout=CELL_MS)
             desk.shot(f"{exercise}_opened", opened)
         assert desk.write(answer, desk.source(answer)) == ""
-        assert f"{exercise} ✓" in desk.checked(check)
+        assert f"{exercise} ✓" in desk.run_check(check)
     assert page.locator(".jp-Notebook").get_by_text("Traceback (most recent call last)").count() == 0
     assert page.locator(".jp-OutputArea-output", has_text="still blank").count() == 0
     desk.shot("last", desk.at(desk.place(desk.exercises()[-1][1])))

@@ -100,7 +100,7 @@ class Desk:
         self.page.keyboard.insert_text(text)
         return self.run(cell).inner_text()
 
-    def checked(self, cell_id: str) -> str:
+    def run_check(self, cell_id: str) -> str:
         """The check has been run; its words, in one line."""
         cell = self.at(self.place(cell_id))
         cell.scroll_into_view_if_needed()

@@ -60,7 +60,7 @@ def _ran(scenario: Scenario) -> Cluster:
     return cluster
 
 
-def _added(*partitions: str) -> Step:
+def _add(*partitions: str) -> Step:
     return add("t", *partitions, until="NONE")
 
 
@@ -71,30 +71,30 @@ def _by(member: str, step: Step) -> Step:
 
 def offsets_refused() -> Cluster:
     """The group refuses the first transaction's offset; the second commits the same one."""
-    first = [_added("out-0"), produce("t", "out-0", 0, "x"), add_offsets("t", "g")]
+    first = [_add("out-0"), produce("t", "out-0", 0, "x"), add_offsets("t", "g")]
     first += [_by("a stranger", offsets("t", "g", "in-0", 1)), abort("t"), sleep(200)]
-    second = [_added("out-0"), produce("t", "out-0", 1, "x"), add_offsets("t", "g"), offsets("t", "g", "in-0", 1)]
+    second = [_add("out-0"), produce("t", "out-0", 1, "x"), add_offsets("t", "g"), offsets("t", "g", "in-0", 1)]
     return by_hand(init("t"), *first, *second, commit("t"))
 
 
 def offsets_aborted() -> Cluster:
     """Both transactions write the same offset record; the first one aborts."""
-    each = [_added("out-0"), add_offsets("t", "g"), offsets("t", "g", "in-0", 1)]
+    each = [_add("out-0"), add_offsets("t", "g"), offsets("t", "g", "in-0", 1)]
     first = [*each, produce("t", "out-0", 0, "x"), abort("t"), sleep(200)]
     return by_hand(init("t"), *first, *each, produce("t", "out-0", 1, "x"), commit("t"))
 
 
 def send_refused() -> Cluster:
     """A record is refused in one transaction and, with the same sequence, accepted in the next."""
-    first = [_added("out-1"), produce("t", "out-0", 0, "x"), produce("t", "out-1", 0, "y"), abort("t"), sleep(200)]
-    second = [_added("out-0", "out-1"), produce("t", "out-0", 0, "x"), produce("t", "out-1", 1, "z"), commit("t")]
+    first = [_add("out-1"), produce("t", "out-0", 0, "x"), produce("t", "out-1", 0, "y"), abort("t"), sleep(200)]
+    second = [_add("out-0", "out-1"), produce("t", "out-0", 0, "x"), produce("t", "out-1", 1, "z"), commit("t")]
     return by_hand(init("t"), *first, *second)
 
 
 def send_answered_from_memory() -> Cluster:
     """A batch is sent once more in the next transaction; the leader knows it and appends nothing."""
-    first = [_added("out-0"), produce("t", "out-0", 0, "x"), commit("t"), sleep(200)]
-    second = [_added("out-0", "out-1"), produce("t", "out-0", 0, "x"), produce("t", "out-1", 0, "y"), abort("t")]
+    first = [_add("out-0"), produce("t", "out-0", 0, "x"), commit("t"), sleep(200)]
+    second = [_add("out-0", "out-1"), produce("t", "out-0", 0, "x"), produce("t", "out-1", 0, "y"), abort("t")]
     return by_hand(init("t"), *first, *second)
 
 

@@ -78,7 +78,7 @@ def without_an_offset(m: Made) -> None:
     m.send("p", K, "b", seq=1, offset=3, told=False)
 
 
-def interleaved(m: Made, *clients: str) -> None:
+def interleave(m: Made, *clients: str) -> None:
     for seq, client in enumerate(clients):
         m.send(client, K, f"{client}{seq}", pid=ord(client), seq=seq, n=1)
 
@@ -165,7 +165,7 @@ def reader_between_markers(m: Made, also: bool = True) -> None:
         m.poll("r", L, (0, "y"))
 
 
-def fenced(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: int = 1) -> None:
+def fence(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: int = 1) -> None:
     """A record of epoch 0 and producer 1, before or after the transaction log says epoch and producer id."""
     m.entry("Ongoing", K, epoch=0)
     if not late:
@@ -178,7 +178,7 @@ def fenced(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: in
 def fenced_and_on(m: Made, epoch: int, pid: int = 1, on: bool = True) -> None:
     """`fenced` after an empty transaction, and before one that goes on."""
     m.entry("Empty")
-    fenced(m, epoch, pid=pid)
+    fence(m, epoch, pid=pid)
     if on:
         m.entry("Ongoing", K)
 
@@ -208,7 +208,7 @@ def from_the_future(m: Made, build: Callable[[Made], None]) -> None:
     m.entry("Empty", tid="another", pid=9)
 
 
-def ended(m: Made) -> None:
+def end(m: Made) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.marker(K, "ABORT")
 
@@ -222,7 +222,7 @@ def marks(*stable: int, nodes: str = "", leads: str = "", epochs: tuple[int, ...
     return build
 
 
-def decided(m: Made, state: str, control: str, epoch: int = 0, partitions: tuple[str, ...] = (K,)) -> None:
+def decide(m: Made, state: str, control: str, epoch: int = 0, partitions: tuple[str, ...] = (K,)) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.entry(state, *partitions)
     m.marker(K, control, epoch=epoch)
@@ -251,7 +251,7 @@ def administrator_against(m: Made, state: str, partition: str = K, late: bool = 
     m.marker(K, "ABORT", frame="WriteTxnMarkers#1")
 
 
-def cleaned(m: Made, marker: str, *records: str) -> None:
+def clean(m: Made, marker: str, *records: str) -> None:
     """Two records of a committed transaction, and its marker; of each how it was removed."""
     m.entry("Ongoing", K)
     for seq, removed in enumerate(records):
@@ -266,7 +266,7 @@ def compacted_decision(m: Made) -> None:
     m.entry("CompleteCommit")
 
 
-def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: Any) -> None:
+def prepare(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: Any) -> None:
     m.leader(K, leader)
     m.leader("__transaction_state-1", "b2")
     m.entry("PrepareCommit", K, **given)
@@ -279,7 +279,7 @@ def prepared(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too
 
 def clock_set_back(m: Made) -> None:
     """The clock is set back by an hour after the decision."""
-    prepared(m, at_ms=3_600_000, end_ms=0)
+    prepare(m, at_ms=3_600_000, end_ms=0)
     m.rows["labels"].clear()
     m.entry("Empty", tid="another", pid=9)
 
@@ -302,8 +302,8 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("int-nonmonotonic-send", sent_in_order(3, 2, n=(1, 1)), VIOLATED),
     ("int-nonmonotonic-send", sent_in_order(2, 3, n=(1, 1)), OK),
     ("int-nonmonotonic-send", sent_in_order(3, 2, n=(1, 2)), UNKNOWN),
-    ("int-send-skip", lambda m: interleaved(m, "a", "b", "a"), SEEN),
-    ("int-send-skip", lambda m: interleaved(m, "a", "a", "b"), OK),
+    ("int-send-skip", lambda m: interleave(m, "a", "b", "a"), SEEN),
+    ("int-send-skip", lambda m: interleave(m, "a", "a", "b"), OK),
     ("G0", lambda m: two_writers(m, "ab", "ba"), SEEN),
     ("G0", lambda m: two_writers(m, "ab", "ab"), OK),
     ("G0", lambda m: two_writers(m, "ab", "ba", "ABORT"), UNKNOWN),
@@ -323,11 +323,11 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("torn transaction", lambda m: two_keys(m, "", ""), UNKNOWN),
     ("partial visibility", reader_between_markers, SEEN),
     ("partial visibility", lambda m: reader_between_markers(m, also=False), OK),
-    ("zombie write", lambda m: fenced(m, 1), VIOLATED),
-    ("zombie write", lambda m: fenced(m, 1, late=False), OK),
-    ("zombie write", lambda m: fenced(m, 0), OK),
-    ("zombie write", lambda m: fenced(m, 1, state="PrepareAbort"), OK),
-    ("zombie write", lambda m: fenced(m, 1, state="CompleteAbort"), VIOLATED),
+    ("zombie write", lambda m: fence(m, 1), VIOLATED),
+    ("zombie write", lambda m: fence(m, 1, late=False), OK),
+    ("zombie write", lambda m: fence(m, 0), OK),
+    ("zombie write", lambda m: fence(m, 1, state="PrepareAbort"), OK),
+    ("zombie write", lambda m: fence(m, 1, state="CompleteAbort"), VIOLATED),
     ("zombie write", lambda m: fenced_and_on(m, 0, pid=2, on=False), VIOLATED),
     ("zombie write", lambda m: fenced_and_on(m, 0, pid=2), OK),
     ("zombie write", lambda m: fenced_and_on(m, 1), OK),
@@ -346,12 +346,12 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("hanging transaction", lambda m: left_open(m, "PrepareAbort", K), OK),
     ("hanging transaction", lambda m: left_open(m, "PrepareAbort", L), VIOLATED),
     ("hanging transaction", lambda m: left_open(m, "Ongoing", K, pid=2), VIOLATED),
-    ("hanging transaction", ended, OK),
-    ("hanging transaction", lambda m: cleaned(m, "compacted", "", ""), VIOLATED),
-    ("hanging transaction", lambda m: cleaned(m, "compacted", "compacted", ""), VIOLATED),
-    ("hanging transaction", lambda m: cleaned(m, "compacted", "compacted", "compacted"), OK),
-    ("hanging transaction", lambda m: cleaned(m, "compacted", "deleted", "deleted"), OK),
-    ("hanging transaction", lambda m: cleaned(m, "", "", "compacted"), OK),
+    ("hanging transaction", end, OK),
+    ("hanging transaction", lambda m: clean(m, "compacted", "", ""), VIOLATED),
+    ("hanging transaction", lambda m: clean(m, "compacted", "compacted", ""), VIOLATED),
+    ("hanging transaction", lambda m: clean(m, "compacted", "compacted", "compacted"), OK),
+    ("hanging transaction", lambda m: clean(m, "compacted", "deleted", "deleted"), OK),
+    ("hanging transaction", lambda m: clean(m, "", "", "compacted"), OK),
     ("sequence gap", sequences(0, 1, 2), OK),
     ("sequence gap", sequences(0, 2), VIOLATED),
     ("sequence gap", sequences(0, 2, 1), TWICE),
@@ -375,11 +375,11 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("LSO regression", marks(3, 1, nodes="12", epochs=(0, 1)), OK),
     ("LSO regression", marks(3, 1, leads="nn"), UNKNOWN),
     ("LSO regression", marks(3, 1, 4, leads="yny"), OK),
-    ("marker without decision", lambda m: decided(m, "PrepareCommit", "COMMIT"), OK),
-    ("marker without decision", lambda m: decided(m, "PrepareAbort", "COMMIT"), VIOLATED),
-    ("marker without decision", lambda m: decided(m, "PrepareCommit", "COMMIT", epoch=1), VIOLATED),
-    ("marker without decision", lambda m: decided(m, "PrepareCommit", "COMMIT", partitions=(L,)), VIOLATED),
-    ("marker without decision", lambda m: decided(m, "Ongoing", "ABORT"), VIOLATED),
+    ("marker without decision", lambda m: decide(m, "PrepareCommit", "COMMIT"), OK),
+    ("marker without decision", lambda m: decide(m, "PrepareAbort", "COMMIT"), VIOLATED),
+    ("marker without decision", lambda m: decide(m, "PrepareCommit", "COMMIT", epoch=1), VIOLATED),
+    ("marker without decision", lambda m: decide(m, "PrepareCommit", "COMMIT", partitions=(L,)), VIOLATED),
+    ("marker without decision", lambda m: decide(m, "Ongoing", "ABORT"), VIOLATED),
     ("marker without decision", marker_first, VIOLATED),
     ("marker without decision", lambda m: by_an_administrator(m, "ABORT"), OK),
     ("marker without decision", lambda m: by_an_administrator(m, "COMMIT"), VIOLATED),
@@ -390,17 +390,17 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("marker without decision", lambda m: administrator_against(m, "PrepareAbort", epoch=1), OK),
     ("marker without decision", lambda m: administrator_against(m, "Ongoing"), OK),
     ("marker without decision", compacted_decision, OK),
-    ("marker without decision", ended, UNKNOWN),
-    ("decision without marker", prepared, VIOLATED),
-    ("decision without marker", lambda m: prepared(m, "CompleteCommit"), OK),
-    ("decision without marker", lambda m: prepared(m, "CompleteCommit", "Ongoing"), OK),
-    ("decision without marker", lambda m: prepared(m, leader=""), OK),
-    ("decision without marker", lambda m: prepared(m, too_few=K), OK),
-    ("decision without marker", lambda m: prepared(m, too_few="other-0"), VIOLATED),
-    ("decision without marker", lambda m: prepared(m, end_ms=20_000), OK),
-    ("decision without marker", lambda m: prepared(m, at_ms=130_000), OK),
-    ("decision without marker", lambda m: prepared(m, at_ms=130_001), CANNOT_TELL),
-    ("decision without marker", lambda m: from_the_future(m, prepared), OK),
+    ("marker without decision", end, UNKNOWN),
+    ("decision without marker", prepare, VIOLATED),
+    ("decision without marker", lambda m: prepare(m, "CompleteCommit"), OK),
+    ("decision without marker", lambda m: prepare(m, "CompleteCommit", "Ongoing"), OK),
+    ("decision without marker", lambda m: prepare(m, leader=""), OK),
+    ("decision without marker", lambda m: prepare(m, too_few=K), OK),
+    ("decision without marker", lambda m: prepare(m, too_few="other-0"), VIOLATED),
+    ("decision without marker", lambda m: prepare(m, end_ms=20_000), OK),
+    ("decision without marker", lambda m: prepare(m, at_ms=130_000), OK),
+    ("decision without marker", lambda m: prepare(m, at_ms=130_001), CANNOT_TELL),
+    ("decision without marker", lambda m: from_the_future(m, prepare), OK),
     ("decision without marker", clock_set_back, CANNOT_TELL),
 ]
 

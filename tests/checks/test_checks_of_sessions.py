@@ -10,7 +10,8 @@ import pytest
 from kafkalab.checks.all import check_all
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.storage import Compact
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import FrameRow, Label, Operation
@@ -26,7 +27,7 @@ K, OFFSETS = "out-0", "__consumer_offsets-1"
 DAY = EXPIRATION_MS
 
 
-def joined(m: Made, decisions: int, control: str = "COMMIT", client: str = "b") -> None:
+def join(m: Made, decisions: int, control: str = "COMMIT", client: str = "b") -> None:
     """Two transactions of one producer id, ended by one decision or by one each."""
     m.send("a", K, "x", n=1)
     if decisions > 1:
@@ -74,10 +75,10 @@ def vouched_for(m: Made, logged: bool = False, read: int = 1, pid: int = 1) -> N
 
 
 CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
-    ("torn transaction", lambda m: joined(m, 1), VIOLATED),
-    ("torn transaction", lambda m: joined(m, 2), OK),
-    ("torn transaction", lambda m: joined(m, 1, "ABORT"), OK),
-    ("torn transaction", lambda m: joined(m, 1, client=""), OK),
+    ("torn transaction", lambda m: join(m, 1), VIOLATED),
+    ("torn transaction", lambda m: join(m, 2), OK),
+    ("torn transaction", lambda m: join(m, 1, "ABORT"), OK),
+    ("torn transaction", lambda m: join(m, 1, client=""), OK),
     ("hanging transaction", lambda m: without_a_timeout(m, 800_000), OK),
     ("hanging transaction", lambda m: without_a_timeout(m, 1_000_000), VIOLATED),
     ("sequence gap", lambda m: first_of_its_transaction(m, 0), OK),
@@ -152,12 +153,12 @@ def test_init_producer_id_by_hand_begins_another_transaction() -> None:
 
 
 def test_what_was_cleaned_before_a_replica_read_it_is_compacted_and_not_truncated() -> None:
-    def keyed(value: str, wait_ms: int) -> Program:
+    def send_keyed(value: str, wait_ms: int) -> Program:
         return Program(value, "operations", {"steps": [["sleep", wait_ms], ["send", "out", value, "k", 0], ["flush"]]})
 
     scenario = Scenario(
         topics={"out": 1},
-        programs=(keyed("x", 0), keyed("y", 3_000), keyed("z", 30_000)),
+        programs=(send_keyed("x", 0), send_keyed("y", 3_000), send_keyed("z", 30_000)),
         faults=(Crash("b2", at_ms=0), Compact("out-0", at_ms=15_000), Restart("b2", at_ms=16_000))
         + (ElectLeader("out-0", "b2", at_ms=25_000),),
         rules_off=(LAST_BATCH_STAYS.name,),

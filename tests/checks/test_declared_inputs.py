@@ -18,7 +18,7 @@ from tests.checks.made import Made
 from tests.checks.test_exactly_once import IN, OFFSETS, OUT, inputs
 
 
-def sent(m: Made, name: str, value: str, *, n: int, seq: int = 0, pid: int = 1, type: str = "ok", logged: bool = True,
+def send(m: Made, name: str, value: str, *, n: int, seq: int = 0, pid: int = 1, type: str = "ok", logged: bool = True,
          topic: str = "out", at: int = 0) -> None:  # fmt: skip
     headers = (f"kafkalab-source={IN}@{at}",)
     m.send(name, f"{topic}-0", value, pid=pid, seq=seq, n=n, type=type, logged=logged, headers=headers)
@@ -29,7 +29,7 @@ def two_outputs_of_one_value(m: Made) -> None:
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
     for seq in (0, 1):
-        sent(m, "a", "ten", n=1, seq=seq)
+        send(m, "a", "ten", n=1, seq=seq)
     m.end("a", "commit", 1)
     m.marker(OUT, "COMMIT")
 
@@ -39,7 +39,7 @@ def another_value_the_second_time(m: Made) -> None:
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
     for n, ending in ((1, "ABORT"), (2, "COMMIT")):
-        sent(m, "a", f"ten at {n}", n=n, seq=n)
+        send(m, "a", f"ten at {n}", n=n, seq=n)
         m.end("a", ending.lower(), n)
         m.marker(OUT, ending)
     m.log(OFFSETS, "1", record_key=f"g/{IN}", pid=1, epoch=0, seq=0, txn=True)
@@ -50,8 +50,8 @@ def refused_and_sent_again(m: Made) -> None:
     """A send is refused and another one of the same transaction, for the same input, accepted."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
-    sent(m, "a", "ten", n=1, type="fail", logged=False)
-    sent(m, "a", "ten", n=1, seq=1)
+    send(m, "a", "ten", n=1, type="fail", logged=False)
+    send(m, "a", "ten", n=1, seq=1)
     m.end("a", "commit", 1)
     m.marker(OUT, "COMMIT")
 
@@ -61,7 +61,7 @@ def stored_twice(m: Made) -> None:
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
     m.log(OUT, "ten", pid=1, epoch=0, seq=0, txn=True, headers=(f"kafkalab-source={IN}@0",))
-    sent(m, "a", "ten", n=1)
+    send(m, "a", "ten", n=1)
     m.end("a", "commit", 1)
     m.marker(OUT, "COMMIT")
 
@@ -73,7 +73,7 @@ def for_two_groups(m: Made, second: str = "done") -> None:
         m.poll(f"{name}/c", IN, (0, "10"), process=name)
         polled = m.rows["polls"].pop()
         m.rows["polls"].append(polled._replace(group=f"group {name}"))
-        sent(m, name, "ten", n=1, pid=pid, topic=topic)
+        send(m, name, "ten", n=1, pid=pid, topic=topic)
         done = name == "a" or second == "done"
         m.end(name, "commit" if done else "abort", 1)
         m.marker(f"{topic}-0", "COMMIT" if done else "ABORT", pid=pid)

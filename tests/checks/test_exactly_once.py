@@ -111,7 +111,7 @@ def offsets_without_output(m: Made) -> None:
     process(m, "a", (0,), 1, pid=1, ending="ABORT", offsets_ending="COMMIT")
 
 
-def undecided(m: Made) -> None:
+def leave_undecided(m: Made) -> None:
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, ending="")
 
@@ -131,19 +131,19 @@ def with_tombstones(m: Made) -> None:
     m.send("a", OUT, None, pid=1, seq=2)  # type: ignore[arg-type]
 
 
-def removed(m: Made, how: str = "deleted") -> None:
+def remove_outputs(m: Made, how: str = "deleted") -> None:
     """Every output has been deleted by retention, or compacted away."""
     m.rows["log"] = [r._replace(removed=how) if r.key == OUT and not r.control else r for r in m.rows["log"]]
 
 
 def once_and_deleted(m: Made) -> None:
     once(m)
-    removed(m)
+    remove_outputs(m)
 
 
 def both_instances_compacted(m: Made) -> None:
     both_instances(m)
-    removed(m, "compacted")
+    remove_outputs(m, "compacted")
 
 
 def twice_without_transactions(m: Made) -> None:
@@ -183,7 +183,7 @@ def only_one_of_two_values(m: Made, lost: str) -> None:
     m.marker(OFFSETS, "COMMIT")
 
 
-def expected(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], None]:
+def expect(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], None]:
     """Return what `build` makes, with labels that say how many effects there should be."""
 
     def act(m: Made) -> None:
@@ -220,7 +220,7 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("offset/output split", the_rest_of_a_poll_done_by_both, VIOLATED),
     ("offset/output split", an_input_left_out, VIOLATED),
     ("offset/output split", offsets_without_output, VIOLATED),
-    ("offset/output split", undecided, UNKNOWN),
+    ("offset/output split", leave_undecided, UNKNOWN),
     ("exactly-once", once, OK),
     ("exactly-once", both_instances, TWICE),
     ("exactly-once", polls_not_known, OK),
@@ -232,21 +232,21 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
     ("exactly-once", one_after_the_other, OK),
     ("exactly-once", an_input_left_out, VIOLATED),
     ("exactly-once", offsets_without_output, VIOLATED),
-    ("exactly-once", undecided, ("ok", ["allowed"])),
+    ("exactly-once", leave_undecided, ("ok", ["allowed"])),
     ("exactly-once", not_yet_read, ("ok", ["allowed"])),
     ("exactly-once", twice_without_transactions, ("ok", ["allowed"])),
     ("exactly-once", twice_in_one_transaction, VIOLATED),
-    ("exactly-once", expected(twice_in_one_transaction, "2"), OK),
-    ("exactly-once", expected(twice_in_one_transaction, f"{IN}@0=2"), OK),
-    ("exactly-once", expected(twice_in_one_transaction, f"{IN}@1=2"), VIOLATED),
-    ("exactly-once", expected(once, "2"), TWICE),
-    ("exactly-once", expected(once, f"{IN}@1=0"), VIOLATED),
-    ("exactly-once", expected(an_input_left_out, f"{IN}@1=0"), OK),
-    ("exactly-once", expected(not_yet_read, f"{IN}@2=0"), ("ok", ["allowed"])),
-    ("exactly-once", expected(undecided, "0"), ("ok", ["allowed"])),
+    ("exactly-once", expect(twice_in_one_transaction, "2"), OK),
+    ("exactly-once", expect(twice_in_one_transaction, f"{IN}@0=2"), OK),
+    ("exactly-once", expect(twice_in_one_transaction, f"{IN}@1=2"), VIOLATED),
+    ("exactly-once", expect(once, "2"), TWICE),
+    ("exactly-once", expect(once, f"{IN}@1=0"), VIOLATED),
+    ("exactly-once", expect(an_input_left_out, f"{IN}@1=0"), OK),
+    ("exactly-once", expect(not_yet_read, f"{IN}@2=0"), ("ok", ["allowed"])),
+    ("exactly-once", expect(leave_undecided, "0"), ("ok", ["allowed"])),
     ("exactly-once", several_values_in_one_transaction, OK),
-    ("exactly-once", expected(several_values_in_one_transaction, "1"), ("ok", ["allowed"])),
-    ("exactly-once", expected(several_values_in_one_transaction, "2"), OK),
+    ("exactly-once", expect(several_values_in_one_transaction, "1"), ("ok", ["allowed"])),
+    ("exactly-once", expect(several_values_in_one_transaction, "2"), OK),
     ("exactly-once", lambda m: only_one_of_two_values(m, "aborted"), VIOLATED),
     ("exactly-once", lambda m: only_one_of_two_values(m, "in no log"), VIOLATED),
     ("exactly-once", lambda m: only_one_of_two_values(m, "undecided"), ("ok", ["allowed"])),
@@ -272,7 +272,7 @@ def test_the_check_says(name: str, build: Callable[[Made], None], expected: tupl
         (first_aborted, [("10", "once", 1, 2), ("25", "once", 1, 2)]),
         (an_input_left_out, [("10", "once", 1, 1), ("25", "lost", 0, 0), ("30", "once", 1, 1)]),
         (offsets_without_output, [("10", "lost", 0, 1)]),
-        (undecided, [("10", "in flight", 0, 1)]),
+        (leave_undecided, [("10", "in flight", 0, 1)]),
         (not_yet_read, [("10", "once", 1, 1), ("25", "once", 1, 1), ("30", "in flight", 0, 0)]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -15,16 +15,16 @@ from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 from tests.checks import equal_records
 from tests.checks.needs_page import PAGE, TABLES, page, without
-from tests.spark.audits.simulated import by_chance, by_hand, stored
+from tests.spark.audits.simulated import by_chance, by_hand, simulate_stored
 
 
 @cache
 def histories() -> tuple[History, ...]:
-    return (*by_hand(), *stored(), *equal_records.histories(), *by_chance(30))
+    return (*by_hand(), *simulate_stored(), *equal_records.histories(), *by_chance(30))
 
 
 @cache
-def changed() -> dict[str, set[str]]:
+def find_changes() -> dict[str, set[str]]:
     """By check the tables without which, when they are only empty, it says anything else of any history."""
     found: dict[str, set[str]] = {name: set() for name in BY_NAME}
     for history in histories():
@@ -40,12 +40,12 @@ def changed() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_check_needs_the_tables_that_change_what_it_says_and_no_other(name: str) -> None:
-    assert set(NEEDS[name]) == changed()[name]
+    assert set(NEEDS[name]) == find_changes()[name]
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_without_a_table_that_it_needs_a_check_says_unknown_and_names_it(table: str) -> None:
-    for history in (*by_hand()[::9], stored()[0]):
+    for history in (*by_hand()[::9], simulate_stored()[0]):
         whole, report = check_all(history), check_all(without(history, table))
         for name in BY_NAME:
             one = report[name]
@@ -62,7 +62,7 @@ def test_unknown_does_not_swallow_everything() -> None:
 
 
 def test_the_report_names_what_is_missing() -> None:
-    history = without(stored()[0], "operations")
+    history = without(simulate_stored()[0], "operations")
     assert "  unknown duplicate: the history lacks operations" in str(check_all(history)).splitlines()
 
 

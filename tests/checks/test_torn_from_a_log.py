@@ -13,7 +13,7 @@ from tests.checks.made import Made
 K, L = "k-0", "l-0"
 
 
-def begun(keys: tuple[str, ...] = (K, L), pid: int = 1) -> Made:
+def begin(keys: tuple[str, ...] = (K, L), pid: int = 1) -> Made:
     """A transaction that wrote to these keys, in a history without operations."""
     m = Made()
     m.label(LACKS, "operations")
@@ -24,7 +24,7 @@ def begun(keys: tuple[str, ...] = (K, L), pid: int = 1) -> Made:
 
 
 def aborted_by_hand() -> Made:
-    m = begun()
+    m = begin()
     m.marker(K, "ABORT")
     m.entry("PrepareCommit", K, L)
     m.marker(K, "COMMIT")
@@ -33,7 +33,7 @@ def aborted_by_hand() -> Made:
 
 
 def aborted_while_it_is_committed() -> Made:
-    m = begun()
+    m = begin()
     m.entry("PrepareCommit", K, L)
     m.marker(K, "ABORT")
     m.marker(L, "COMMIT")
@@ -42,7 +42,7 @@ def aborted_while_it_is_committed() -> Made:
 
 def aborted_by_hand_under_version_2() -> Made:
     """The decision raises the epoch."""
-    m = begun()
+    m = begin()
     m.marker(K, "ABORT")
     m.entry("PrepareCommit", K, L, epoch=1)
     m.marker(K, "COMMIT", epoch=1)
@@ -51,7 +51,7 @@ def aborted_by_hand_under_version_2() -> Made:
 
 
 def committed_by_hand() -> Made:
-    m = begun()
+    m = begin()
     m.marker(L, "COMMIT")
     m.entry("PrepareAbort", K, L)
     m.marker(K, "ABORT")
@@ -60,7 +60,7 @@ def committed_by_hand() -> Made:
 
 def marker_that_came_twice() -> Made:
     """The COMMIT marker of the first transaction comes again and ends a part of the second."""
-    m = begun((L,))
+    m = begin((L,))
     m.log(K, "v", pid=1, epoch=0, txn=True)
     m.entry("PrepareCommit", K, L)
     m.marker(L, "COMMIT")
@@ -75,7 +75,7 @@ def marker_that_came_twice() -> Made:
 
 
 def of_no_coordinator() -> Made:
-    m = begun()
+    m = begin()
     m.rows["transactions"].clear()
     m.marker(K, "ABORT")
     m.marker(L, "COMMIT")
@@ -83,7 +83,7 @@ def of_no_coordinator() -> Made:
 
 
 def of_a_key_that_was_not_added() -> Made:
-    m = begun((K, L))
+    m = begin((K, L))
     m.rows["transactions"].clear()
     m.entry("Ongoing", L)
     m.marker(K, "ABORT")
@@ -93,7 +93,7 @@ def of_a_key_that_was_not_added() -> Made:
 
 
 def nothing_of_it_committed() -> Made:
-    m = begun((K,))
+    m = begin((K,))
     m.marker(K, "ABORT")
     m.entry("PrepareCommit", K)
     m.marker(K, "COMMIT")
@@ -101,7 +101,7 @@ def nothing_of_it_committed() -> Made:
 
 
 def decided_so() -> Made:
-    m = begun()
+    m = begin()
     m.entry("PrepareAbort", K, L)
     m.marker(K, "ABORT")
     m.marker(L, "ABORT")
@@ -110,7 +110,7 @@ def decided_so() -> Made:
 
 def late_marker_in_the_next_transaction() -> Made:
     """The clock of K's leader is ahead: its COMMIT seems to come while the next transaction is under way."""
-    m = begun()
+    m = begin()
     m.entry("PrepareCommit", K, L)
     m.marker(L, "COMMIT")
     m.entry("CompleteCommit")

@@ -30,7 +30,7 @@ PROGRAM = Program("p", "operations", {"steps": [["send", "out", "x"], ["flush"]]
 ONE = Scenario(title="one record", topics={"out": 1}, programs=(PROGRAM,))
 
 
-def interrupted(covered: Coverage) -> str:
+def interrupt(covered: Coverage) -> str:
     if covered.runs >= 12:
         raise KeyboardInterrupt
     return ""
@@ -38,16 +38,16 @@ def interrupted(covered: Coverage) -> str:
 
 def test_an_interrupted_search_goes_on_and_ends_as_one_that_was_not(tmp_path: Path) -> None:
     file = tmp_path / "runs.sqlite"
-    first = explore(ONE, most_faults=1, kinds=("drop", "duplicate"), keep=file, stop=interrupted)
+    first = explore(ONE, most_faults=1, kinds=("drop", "duplicate"), keep=file, stop=interrupt)
     assert (first.verdict, first.stopped, first.covered.runs) == ("unknown", "it was interrupted", 12)
     made: list[int] = []
 
-    def counted(make: object, jobs: list[Job]) -> list[object]:
+    def attempt_and_count(make: object, jobs: list[Job]) -> list[object]:
         made.append(len(jobs))
         return [attempt(job) for job in jobs]
 
     with closing(KeptRuns(file)) as kept:
-        mapper = kept.around(counted)  # type: ignore[arg-type]
+        mapper = kept.around(attempt_and_count)  # type: ignore[arg-type]
         again = search(ONE, most_faults=1, kinds=("drop", "duplicate"), mapper=mapper)
     whole = search(ONE, most_faults=1, kinds=("drop", "duplicate"))
     assert str(again) == str(whole)
@@ -61,7 +61,7 @@ def test_what_a_run_showed_is_read_back_as_it_was(tmp_path: Path) -> None:
         for one in (job, replace(job, sequences=(next(m for m in attempt(job).follow if m.kind == "drop"),))):
             trial = attempt(one)
             kept.keep(key_of(one), trial)
-            assert kept.known(key_of(one)) == trial
+            assert kept.find_trial(key_of(one)) == trial
         assert len(kept) == 2
 
 
@@ -81,7 +81,7 @@ async def nested(app):
 """
 
 
-def nested(source: str) -> Any:
+def run_program(source: str) -> Any:
     """The program of a source, compiled without what this file imports from the future."""
     namespace: dict[str, Any] = {"KEPT": KEPT}
     exec(compile(source, "a program", "exec", dont_inherit=True), namespace)
@@ -89,7 +89,7 @@ def nested(source: str) -> Any:
 
 
 def test_the_key_of_a_program_is_the_same_after_it_ran_and_in_another_process() -> None:
-    program = nested(NESTED)
+    program = run_program(NESTED)
     before = json.dumps(_content(program.__code__))
     with suppress(StopIteration):
         program(None).send(None)
@@ -104,7 +104,7 @@ print(json.dumps(_content(nested.__code__)))"""
         run = subprocess.run([sys.executable, "-c", ask], env=other, capture_output=True, text=True, check=True)
         assert run.stdout.strip() == before
     for old, new in (("2.0", "2"), ("[1:2]", "[1:3]"), ('"d"}', '"e"}'), ("(x)", "(x, y=1)"), ("KEPT", "MORE")):
-        assert json.dumps(_content(nested(NESTED.replace(old, new)).__code__)) != before
+        assert json.dumps(_content(run_program(NESTED.replace(old, new)).__code__)) != before
 
 
 async def of_a_notebook(app: App) -> None:

@@ -22,7 +22,7 @@ from kafkalab.cli.main import COMMANDS, main
 from kafkalab.grading.builder import FIGURE, WIDGET
 
 
-def trusted(notebook: Any) -> bool:
+def is_trusted(notebook: Any) -> bool:
     """Return True if a notebook's signature is known; close the file of signatures again, as Python 3.13 asks."""
     notary = NotebookNotary()
     with closing(notary.store):
@@ -80,12 +80,12 @@ def test_control_c_while_modules_are_loaded_is_one_line(root: Path) -> None:
 
 def test_lab_shows_no_warning_about_jupyters_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Voila, one of JupyterLab's extensions, shows them to everybody once it is imported."""
-    def started(_: list[str]) -> None:
+    def start(_: list[str]) -> None:
         with contextlib.suppress(ImportError):
             import_module("voila")
         warnings.warn_explicit("ServerApp.token", DeprecationWarning, "traitlets.py", 1, module="traitlets.traitlets")
 
-    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=started))
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", SimpleNamespace(main=start))
     monkeypatch.delitem(sys.modules, "voila", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labs").mkdir()
@@ -133,9 +133,9 @@ def test_lab_trusts_the_notebooks_so_that_their_pictures_show_at_once(
     (tmp_path / "labs" / lab).write_bytes((root / "labs" / lab).read_bytes())
     (tmp_path / "labs" / "99_broken.ipynb").write_text("no notebook")
     notebook = nbformat.read(tmp_path / "labs" / lab, as_version=nbformat.NO_CONVERT)
-    assert not trusted(notebook)
+    assert not is_trusted(notebook)
     sign_labs(tmp_path)
-    assert trusted(notebook)
+    assert is_trusted(notebook)
 
 
 def test_lab_shows_the_pictures_of_a_saved_notebook_whose_kernel_has_ended(
@@ -153,7 +153,7 @@ def test_lab_shows_the_pictures_of_a_saved_notebook_whose_kernel_has_ended(
     sign_labs(tmp_path)
     saved = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     assert [dict(output.data) for output in saved.cells[0].outputs] == [figure, widget]
-    assert trusted(saved)
+    assert is_trusted(saved)
     before = path.stat().st_mtime_ns
     sign_labs(tmp_path)
     assert path.stat().st_mtime_ns == before

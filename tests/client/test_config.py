@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab.client.config.config import ConsumerConfig, ProducerConfig, delivery_timeout_ms
-from kafkalab.client.config.config_def import configured
+from kafkalab.client.config.config_def import configure
 from kafkalab.client.config.defaults import DEFAULTS, IF_IDEMPOTENT, default
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.exceptions import ConfigError, KafkaError
@@ -59,7 +59,7 @@ IN_FLIGHT = (
 TRANSACTIONAL = "Cannot set a transactional.id without also enabling idempotence."
 
 
-def expected(idempotence: bool | None, transactional: bool, retries: Any, acks: Any, in_flight: int) -> Any:
+def expect(idempotence: bool | None, transactional: bool, retries: Any, acks: Any, in_flight: int) -> Any:
     """Return what docs/protocol.md#config-checks say of one combination: the message, or whether idempotence is on."""
     on = idempotence is not False
     if idempotence and retries == 0:
@@ -84,7 +84,7 @@ def test_every_combination_is_taken_or_refused_with_kafkas_message(
         given["max_in_flight_requests_per_connection"] = in_flight
         if transactional:
             given["transactional_id"] = "a"
-        want = expected(idempotence, transactional, retries, acks, in_flight)
+        want = expect(idempotence, transactional, retries, acks, in_flight)
         if isinstance(want, str):
             with pytest.raises(ConfigError) as caught:
                 ProducerConfig(**given)
@@ -143,7 +143,7 @@ def test_a_value_of_a_wrong_type_is_refused_with_kafkas_message(given: dict[str,
 
 
 def test_a_text_that_is_a_value_counts_as_in_a_properties_file() -> None:
-    config = configured(ProducerConfig, {"linger.ms": " 7 ", "enable.idempotence": "TRUE", "transactional.id": "a"})
+    config = configure(ProducerConfig, {"linger.ms": " 7 ", "enable.idempotence": "TRUE", "transactional.id": "a"})
     assert (config.linger_ms, config.enable_idempotence, config.transactional_id) == (7, True, "a")
     assert config.explicit == ("transactional_id", "enable_idempotence", "linger_ms")
 
@@ -161,7 +161,7 @@ def test_a_text_that_is_a_value_counts_as_in_a_properties_file() -> None:
 )
 def test_a_name_that_is_none_is_refused_with_a_hint(kind: type, name: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        configured(kind, {name: 1})
+        configure(kind, {name: 1})
     assert f"no setting {name.replace('_', '.')}" in str(caught.value)
     assert hint in str(caught.value)
 

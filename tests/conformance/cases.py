@@ -39,7 +39,7 @@ the name of a test, after the ids of the cases that it covers, in tests/conforma
 """
 
 
-def named(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+def find_ids(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     """Return the ids that a test carries, in its name or in its parameters: `["TSM-03", "TSM-04"]`."""
     nodes = [node for decorator in function.decorator_list for node in ast.walk(decorator)]
     texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
@@ -53,7 +53,7 @@ def sentences(root: Path) -> Iterator[tuple[str, str, str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 words = NAMED.sub("", node.name.removeprefix("test_")).replace("_", " ").strip()
-                yield from ((case, words, path.relative_to(root).as_posix()) for case in named(node))
+                yield from ((case, words, path.relative_to(root).as_posix()) for case in find_ids(node))
 
 
 def page(root: Path) -> str:

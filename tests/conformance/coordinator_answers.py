@@ -19,7 +19,7 @@ from kafkalab.broker.services import Context
 from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.transaction_metadata import Txn
-from tests.conformance.coordinator_world import EPOCH, PID, CoordinatorWorld, known
+from tests.conformance.coordinator_world import EPOCH, PID, CoordinatorWorld, make_txn
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
 FILE = Path(__file__).with_name("coordinator_answers.csv")
@@ -74,15 +74,15 @@ def cells() -> list[Cell]:
 def answer(cell: Cell, cluster: int, version: int) -> str:
     """Return what the handlers answer, in the words of the file."""
     world = CoordinatorWorld(cluster)
-    txn = known(cell.state, timeout_ms=50, client_transaction_version=version if cell.ask == "MARKED" else 0)
+    txn = make_txn(cell.state, timeout_ms=50, client_transaction_version=version if cell.ask == "MARKED" else 0)
     if cell.who == "rotated":
-        txn = known(cell.state, **ROTATED)
+        txn = make_txn(cell.state, **ROTATED)
     if cell.who == "last":
-        txn = known(cell.state, last_producer_epoch=EPOCH - 1)
+        txn = make_txn(cell.state, last_producer_epoch=EPOCH - 1)
     world.holds(txn, cell.pending)
     response = _ask(world, cell, version)
     text = response.name if isinstance(response, Error) else "-" if response is None else response.error.name
-    if written := world.written():
+    if written := world.list_written():
         text += f" > {written[0].state.label} {_epoch(txn, written[0].producer_epoch)}"
     if getattr(response, "producer_id", -1) == txn.producer_id:
         text += f" = {_epoch(txn, response.producer_epoch)}"

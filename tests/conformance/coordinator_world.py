@@ -19,7 +19,7 @@ from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.conformance.one_broker import HOLD, OneBroker
 
-__all__ = ["EPOCH", "HOLD", "ID", "PID", "CoordinatorWorld", "known"]
+__all__ = ["EPOCH", "HOLD", "ID", "PID", "CoordinatorWorld", "make_txn"]
 
 ID = "a"
 PID, EPOCH = 7, 10
@@ -27,7 +27,7 @@ PARTITION = transaction_partition(ID)
 OPEN = (TxnState.ONGOING, TxnState.PREPARE_COMMIT, TxnState.PREPARE_ABORT)
 
 
-def known(state: str, **fields: Any) -> Txn:
+def make_txn(state: str, **fields: Any) -> Txn:
     """Metadata of the id in this state, as transactions under PID and EPOCH leave it; u-0 is led by another broker."""
     of = TxnState.of(state)
     defaults: dict[str, Any] = {
@@ -79,7 +79,7 @@ class CoordinatorWorld(OneBroker):
         assert found is not None
         return found
 
-    def written(self) -> list[Txn]:
+    def list_written(self) -> list[Txn]:
         """The records that were appended since `holds`, oldest first."""
         found: list[Txn] = self.entries(ID)[self.before :]
         return found

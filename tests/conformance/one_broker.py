@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from kafkalab.broker.broker import WAITS, Broker
-from kafkalab.broker.effects import Append, Appended, Effects
+from kafkalab.broker.effects import Append, AppendResult, Effects
 from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerConfig, BrokerState, TxnPartition
 from kafkalab.protocol.acls import Deny
@@ -41,11 +41,11 @@ class Scripted(Broker):
         if answer is HOLD:
             self.port.held.append(lambda error: self._end(error, effect, effects, context))
             return WAITS
-        return super()._append(effect, effects, context) if answer is Error.NONE else Appended(answer)
+        return super()._append(effect, effects, context) if answer is Error.NONE else AppendResult(answer)
 
     def _end(self, error: Error, effect: Append, effects: Effects[Any], context: Context) -> None:
         """Let a held append happen, or fail."""
-        ended = super()._append(effect, effects, context) if error is Error.NONE else Appended(error)
+        ended = super()._append(effect, effects, context) if error is Error.NONE else AppendResult(error)
         self.run(effects, context, ended)
 
 

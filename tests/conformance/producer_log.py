@@ -67,7 +67,7 @@ class Fed:
             if batch.base_offset < 0:
                 fields = {n: getattr(batch, n) for n in Batch.__dataclass_fields__}
                 batch = Batch(**fields | {"base_offset": self.states.map_end_offset})
-            done = self.states.applied(batch)
+            done = self.states.apply(batch)
             if done is not None:
                 self.completed.append(done)
         return self
@@ -88,7 +88,7 @@ class Fed:
     def entry(self, pid: int = PID) -> ProducerEntry:
         return self.states.entries[pid]
 
-    def reloaded(self, log_start: int, log_end: int, now: int = 0) -> Fed:
+    def reload(self, log_start: int, log_end: int, now: int = 0) -> Fed:
         """A new process that finds the same snapshots."""
         old = self.states
         states = ProducerStates(old.rules, old.expiration_ms, old.snapshots)

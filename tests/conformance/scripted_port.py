@@ -165,14 +165,14 @@ class ScriptedPort:
         settings = {"transactional_id": "a", "linger_ms": 0, **config}
         return Producer(self, ProducerConfig(**settings))
 
-    def sent(self, *names: str) -> list[Any]:
+    def list_sent(self, *names: str) -> list[Any]:
         """The requests, in order: those of these APIs, or all but look-ups."""
         bodies = [body for _, body in self.requests]
         return [b for b in bodies if (type(b).__name__ in names if names else type(b).__name__ not in QUIET)]
 
     def names(self) -> list[str]:
         """The names of all requests but look-ups, in order."""
-        return [type(b).__name__ for b in self.sent()]
+        return [type(b).__name__ for b in self.list_sent()]
 
     def run(self, program: Coroutine[Any, Any, Any]) -> Any:
         """The program's result; time moves on until it is there."""
@@ -185,7 +185,7 @@ class ScriptedPort:
         raise AssertionError("the program does not end")
 
 
-async def begun(port: ScriptedPort, **config: Any) -> Producer:
+async def begin(port: ScriptedPort, **config: Any) -> Producer:
     """A producer in a transaction."""
     producer = port.producer(**config)
     await producer.init_transactions()

@@ -65,7 +65,7 @@ def answer(sent: Sent, error: Error = Error.NONE, **others: Error) -> None:
     sent.answer(AddPartitionsToTxnResponse(errors={p: named.get(p, error) for p in sent.body.partitions}))
 
 
-def told(asked: Asked, partition: str = "t-0") -> Error | None:
+def find_error(asked: Asked, partition: str = "t-0") -> Error | None:
     """Return what the client was answered so far."""
     if asked.response is None:
         return None
@@ -100,7 +100,7 @@ def test_a_leader_verifies_up_to_version_11_and_adds_from_12_on(version: int, ve
     assert (sent.to, sent.body.partitions, sent.body.verify_only) == ("b2", ("t-0",), verify_only)
     assert (sent.body.producer_id, sent.body.producer_epoch) == (PID, 0)
     answer(sent)
-    assert (told(asked), here.state.log("t-0").log_end_offset) == (Error.NONE, 1)
+    assert (find_error(asked), here.state.log("t-0").log_end_offset) == (Error.NONE, 1)
 
 
 @pytest.mark.parametrize(("version", "verify_only"), [(0, True), (3, True), (4, True), (5, False), (6, False)])
@@ -110,7 +110,7 @@ def test_a_group_coordinator_verifies_up_to_version_4_and_adds_from_5_on(version
     (sent,) = questions(here)
     assert (sent.body.partitions, sent.body.verify_only) == ((OFFSETS,), verify_only)
     answer(sent)
-    assert told(asked) is Error.NONE
+    assert find_error(asked) is Error.NONE
 
 
 def test_partitions_of_one_request_are_asked_for_together_and_answered_each_by_itself() -> None:
@@ -119,21 +119,21 @@ def test_partitions_of_one_request_are_asked_for_together_and_answered_each_by_i
     (sent,) = questions(here)
     assert sent.body.partitions == ("t-0", "t-1")
     answer(sent, t1=Error.INVALID_PRODUCER_ID_MAPPING)
-    assert (told(asked, "t-0"), told(asked, "t-1")) == (Error.NONE, Error.INVALID_PRODUCER_ID_MAPPING)
+    assert (find_error(asked, "t-0"), find_error(asked, "t-1")) == (Error.NONE, Error.INVALID_PRODUCER_ID_MAPPING)
 
 
 def test_nothing_is_asked_within_an_open_transaction() -> None:
     here = world()
     produce(here)
     answer(questions(here)[0])
-    assert (told(produce(here, sequence=1)), questions(here)) == (Error.NONE, [])
+    assert (find_error(produce(here, sequence=1)), questions(here)) == (Error.NONE, [])
 
 
 def test_an_old_epoch_is_refused_before_anything_is_asked() -> None:
     here = world()
     produce(here, epoch=1)
     answer(questions(here)[0])
-    assert (told(produce(here, epoch=0)), questions(here)) == (Error.INVALID_PRODUCER_EPOCH, [])
+    assert (find_error(produce(here, epoch=0)), questions(here)) == (Error.INVALID_PRODUCER_EPOCH, [])
 
 
 @pytest.mark.parametrize(("version", "asks"), [(10, 0), (11, 0), (12, 1)])
@@ -141,7 +141,7 @@ def test_without_the_rule_only_partitions_to_add_are_asked_for(version: int, ask
     here = world(off=(VERIFICATION.name,))
     asked = produce(here, version)
     assert len(questions(here)) == asks
-    assert told(asked) is (None if asks else Error.NONE)
+    assert find_error(asked) is (None if asks else Error.NONE)
 
 
 # the queue
@@ -159,13 +159,13 @@ def test_a_queued_question_gives_way_to_a_newer_one_for_the_same_id(second: int,
     flying = produce(here, partitions=("t-0",))
     older = produce(here, partitions=("t-1",))
     newer = produce(here, partitions=("t-1",), epoch=second)
-    assert (told(flying), told(older, "t-1"), told(newer, "t-1")) == (None, first_is_told, None)
+    assert (find_error(flying), find_error(older, "t-1"), find_error(newer, "t-1")) == (None, first_is_told, None)
     (sent,) = questions(here)
     answer(sent)
     (again,) = questions(here)
     assert (again.body.partitions, again.body.producer_epoch) == (("t-1",), second)
     answer(again)
-    assert (told(flying), told(newer, "t-1")) == (Error.NONE, Error.NONE)
+    assert (find_error(flying), find_error(newer, "t-1")) == (Error.NONE, Error.NONE)
 
 
 def test_a_question_with_an_older_epoch_than_the_queued_one_is_refused() -> None:
@@ -173,10 +173,10 @@ def test_a_question_with_an_older_epoch_than_the_queued_one_is_refused() -> None
     produce(here, partitions=("t-0",), epoch=1)
     queued = produce(here, partitions=("t-1",), epoch=1)
     late = produce(here, partitions=("t-1",), epoch=0)
-    assert (told(queued, "t-1"), told(late, "t-1")) == (None, Error.INVALID_PRODUCER_EPOCH)
+    assert (find_error(queued, "t-1"), find_error(late, "t-1")) == (None, Error.INVALID_PRODUCER_EPOCH)
     answer(questions(here)[0])
     answer(questions(here)[0])
-    assert told(queued, "t-1") is Error.NONE
+    assert find_error(queued, "t-1") is Error.NONE
 
 
 def test_a_group_coordinators_queued_question_ends_as_one_after_a_disconnect() -> None:
@@ -184,7 +184,7 @@ def test_a_group_coordinators_queued_question_ends_as_one_after_a_disconnect() -
     produce(here)
     older = commit(here)
     commit(here)
-    assert told(older) is Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert find_error(older) is Error.COORDINATOR_LOAD_IN_PROGRESS
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_what_is_queued_together_is_told_the_error_that_the_first_client_knows(
     answer(questions(here)[0])
     for sent in questions(here):
         answer(sent, Error.TRANSACTION_ABORTABLE)
-    assert [told(asked[0], "t-1"), told(asked[1])] == [error, error]
+    assert [find_error(asked[0], "t-1"), find_error(asked[1])] == [error, error]
 
 
 @pytest.mark.parametrize("first_ends", [Error.NONE, Error.PRODUCER_FENCED, LOST])
@@ -220,7 +220,7 @@ def test_one_question_flies_to_a_coordinator_and_the_next_ones_wait_for_its_end(
         answer(sent, first_ends)
     waiting = questions(here)
     assert [s.body.transactional_id for s in waiting] == ["a", OTHER_ID]
-    assert (told(first) is None, told(others[0], "t-1"), told(others[1])) == (False, None, None)
+    assert (find_error(first) is None, find_error(others[0], "t-1"), find_error(others[1])) == (False, None, None)
     last = produce(here, partitions=("t-1",), sequence=1)
     answer(waiting[0])
     assert questions(here) == []
@@ -228,7 +228,7 @@ def test_one_question_flies_to_a_coordinator_and_the_next_ones_wait_for_its_end(
     (sent,) = questions(here)
     assert sent.body.producer_id == PID
     answer(sent)
-    assert [told(others[0], "t-1"), told(others[1]), told(last, "t-1")] == [Error.NONE] * 3
+    assert [find_error(others[0], "t-1"), find_error(others[1]), find_error(last, "t-1")] == [Error.NONE] * 3
 
 
 def test_coordinators_on_different_brokers_are_asked_at_the_same_time() -> None:
@@ -245,20 +245,20 @@ def test_ap_04_a_coordinator_that_is_not_known_is_not_available(why: str, versio
     here = world(coordinator="" if why == "no leader" else "b2")
     here.image({}, alive=("b1", "b3"))
     asked = produce(here, version, partitions=("t-0", "t-1"))
-    assert [told(asked, p) for p in ("t-0", "t-1")] == [Error[produced]] * 2
-    assert (told(commit(here)), questions(here)) == (Error.COORDINATOR_NOT_AVAILABLE, [])
+    assert [find_error(asked, p) for p in ("t-0", "t-1")] == [Error[produced]] * 2
+    assert (find_error(commit(here)), questions(here)) == (Error.COORDINATOR_NOT_AVAILABLE, [])
 
 
 # the answer
 
 
-def ended(here: OneBroker, asked: Asked, how: Any) -> Error | None:
+def answer_question(here: OneBroker, asked: Asked, how: Any) -> Error | None:
     (sent,) = questions(here)
     if isinstance(how, Error):
         answer(sent, how)
     else:
         sent.answer(how)
-    return told(asked)
+    return find_error(asked)
 
 
 WHOLE = {
@@ -288,7 +288,7 @@ def test_what_a_producer_is_told(how: str, expected: str, version: int) -> None:
     asked = produce(here, version)
     if how == "VERSION" and version == 12:
         expected = "UNSUPPORTED_VERSION"  # whoever adds a partition must be able to
-    assert ended(here, asked, WHOLE[how] if how in WHOLE else Error[how]) is Error[expected]
+    assert answer_question(here, asked, WHOLE[how] if how in WHOLE else Error[how]) is Error[expected]
     assert here.state.log("t-0").log_end_offset == (1 if expected == "NONE" else 0)
 
 
@@ -318,7 +318,7 @@ def test_what_a_committer_of_offsets_is_told(how: str, expected: str, version: i
     asked = commit(here, version)
     if how == "VERSION" and version == 5:
         expected = "UNSUPPORTED_VERSION"
-    assert ended(here, asked, WHOLE[how] if how in WHOLE else Error[how]) is Error[expected]
+    assert answer_question(here, asked, WHOLE[how] if how in WHOLE else Error[how]) is Error[expected]
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_partition_that_is_not_in_the_transaction_has_a_code_by_version(
     ask: Any, version: int, expected: str
 ) -> None:
     here = world()
-    assert ended(here, ask(here, version), Error.TRANSACTION_ABORTABLE) is Error[expected]
+    assert answer_question(here, ask(here, version), Error.TRANSACTION_ABORTABLE) is Error[expected]
 
 
 # waiting for a transaction that is being completed
@@ -348,7 +348,7 @@ def test_a_partition_that_is_not_in_the_transaction_has_a_code_by_version(
 def test_ap_08_up_to_version_11_a_completing_transaction_is_too_few_replicas(version: int) -> None:
     here = world()
     asked = produce(here, version)
-    assert ended(here, asked, Error.CONCURRENT_TRANSACTIONS) is Error.NOT_ENOUGH_REPLICAS
+    assert answer_question(here, asked, Error.CONCURRENT_TRANSACTIONS) is Error.NOT_ENOUGH_REPLICAS
     here.run_for(1_000)
     assert questions(here) == []
 
@@ -361,11 +361,11 @@ def test_ap_08_from_version_12_on_the_leader_asks_again_for_a_while(settings: di
     for _ in range(10):
         for sent in questions(here):
             asked_at.append(here.now)
-            assert told(asked) is None
+            assert find_error(asked) is None
             answer(sent, Error.CONCURRENT_TRANSACTIONS)
         here.run_for(20)
     assert asked_at == [20 * i for i in range(attempts)]
-    assert told(asked) is Error.CONCURRENT_TRANSACTIONS
+    assert find_error(asked) is Error.CONCURRENT_TRANSACTIONS
 
 
 def test_a_transaction_that_is_completed_in_time_lets_the_next_one_in() -> None:
@@ -374,7 +374,7 @@ def test_a_transaction_that_is_completed_in_time_lets_the_next_one_in() -> None:
     answer(questions(here)[0], Error.CONCURRENT_TRANSACTIONS)
     here.run_for(20)
     answer(questions(here)[0])
-    assert told(asked) is Error.NONE
+    assert find_error(asked) is Error.NONE
 
 
 def test_a_marker_between_two_attempts_does_not_cost_the_next_transaction_its_guard() -> None:
@@ -386,7 +386,7 @@ def test_a_marker_between_two_attempts_does_not_cost_the_next_transaction_its_gu
     end(here, epoch=0, version=0)
     here.run_for(20)
     answer(questions(here)[0])
-    assert told(asked) is Error.NONE
+    assert find_error(asked) is Error.NONE
 
 
 def test_a_marker_of_a_newer_epoch_between_two_attempts_fences_the_waiting_batch() -> None:
@@ -395,7 +395,7 @@ def test_a_marker_of_a_newer_epoch_between_two_attempts_fences_the_waiting_batch
     answer(questions(here)[0], Error.CONCURRENT_TRANSACTIONS)
     end(here, epoch=1)
     here.run_for(20)
-    assert (questions(here), told(asked)) == ([], Error.INVALID_PRODUCER_EPOCH)
+    assert (questions(here), find_error(asked)) == ([], Error.INVALID_PRODUCER_EPOCH)
 
 
 def test_a_marker_between_answer_and_question_takes_the_guard_away() -> None:
@@ -404,4 +404,4 @@ def test_a_marker_between_answer_and_question_takes_the_guard_away() -> None:
     (sent,) = questions(here)
     end(here, epoch=0, version=0)
     answer(sent)
-    assert told(asked) is Error.INVALID_TXN_STATE
+    assert find_error(asked) is Error.INVALID_TXN_STATE

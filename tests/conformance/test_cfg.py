@@ -27,7 +27,7 @@ TWO_PHASE = (
 DELIVERY = "delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms"
 
 
-def said(**settings: Any) -> str:
+def refusal_of(**settings: Any) -> str:
     with pytest.raises(ConfigError) as caught:
         ProducerConfig(**settings)
     return str(caught.value)
@@ -37,38 +37,38 @@ def said(**settings: Any) -> str:
 def test_CFG_01_more_than_five_in_flight_is_an_error_even_where_idempotence_is_the_default(
     explicit: dict[str, bool],
 ) -> None:
-    assert said(max_in_flight_requests_per_connection=6, **explicit) == IN_FLIGHT
+    assert refusal_of(max_in_flight_requests_per_connection=6, **explicit) == IN_FLIGHT
     assert ProducerConfig(max_in_flight_requests_per_connection=6, enable_idempotence=False).acks == -1
 
 
 @pytest.mark.parametrize("acks", [0, 1])
 def test_CFG_02_acks_1_switches_a_default_idempotence_off_and_contradicts_an_explicit_one(acks: int) -> None:
     assert ProducerConfig(acks=acks).enable_idempotence is False
-    assert said(acks=acks, enable_idempotence=True) == ACKS
-    assert said(acks=acks, transactional_id="a") == TRANSACTIONAL_ID
+    assert refusal_of(acks=acks, enable_idempotence=True) == ACKS
+    assert refusal_of(acks=acks, transactional_id="a") == TRANSACTIONAL_ID
 
 
 def test_CFG_02_no_retries_switch_a_default_idempotence_off_and_contradict_an_explicit_one() -> None:
     assert ProducerConfig(retries=0).enable_idempotence is False
-    assert said(retries=0, enable_idempotence=True) == RETRIES
-    assert said(retries=0, transactional_id="a") == TRANSACTIONAL_ID
-    assert said(enable_idempotence=False, transactional_id="a") == TRANSACTIONAL_ID
+    assert refusal_of(retries=0, enable_idempotence=True) == RETRIES
+    assert refusal_of(retries=0, transactional_id="a") == TRANSACTIONAL_ID
+    assert refusal_of(enable_idempotence=False, transactional_id="a") == TRANSACTIONAL_ID
 
 
 def test_CFG_02_the_checks_come_in_kafkas_order() -> None:
     everything = {"retries": 0, "acks": 1, "max_in_flight_requests_per_connection": 6, "transactional_id": "a"}
-    assert said(enable_idempotence=True, **everything) == RETRIES
+    assert refusal_of(enable_idempotence=True, **everything) == RETRIES
     del everything["retries"]
-    assert said(enable_idempotence=True, **everything) == ACKS
-    assert said(**everything) == IN_FLIGHT
+    assert refusal_of(enable_idempotence=True, **everything) == ACKS
+    assert refusal_of(**everything) == IN_FLIGHT
     del everything["max_in_flight_requests_per_connection"]
-    assert said(**everything) == TRANSACTIONAL_ID
+    assert refusal_of(**everything) == TRANSACTIONAL_ID
 
 
 @pytest.mark.parametrize("timeout_ms", [60_000, 1], ids=["CFG-04-the-default-value", "CFG-04"])
 def test_CFG_04_two_phase_commit_has_no_time_out(timeout_ms: int) -> None:
     both = {"transaction_two_phase_commit_enable": True, "transaction_timeout_ms": timeout_ms}
-    assert said(transactional_id="a", **both) == TWO_PHASE
+    assert refusal_of(transactional_id="a", **both) == TWO_PHASE
     assert ProducerConfig(transaction_timeout_ms=timeout_ms).transaction_timeout_ms == timeout_ms
 
 
@@ -111,11 +111,11 @@ def test_a_delivery_timeout_that_is_too_short_is_raised_if_default_and_refused_i
 
 
 def test_every_value_is_checked_by_itself_first() -> None:
-    assert said(transactional_id="", acks=1) == (
+    assert refusal_of(transactional_id="", acks=1) == (
         "Invalid value  for configuration transactional.id: String must be non-empty"
     )
-    assert said(acks=2) == "Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1"
+    assert refusal_of(acks=2) == "Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1"
     assert ProducerConfig(acks="all").acks == -1
-    assert said(max_in_flight_requests_per_connection=0).endswith("Value must be at least 1")
+    assert refusal_of(max_in_flight_requests_per_connection=0).endswith("Value must be at least 1")
     for name in ("retries", "linger_ms", "batch_size", "max_block_ms", "delivery_timeout_ms", "request_timeout_ms"):
-        assert said(**{name: -1}).endswith(f"configuration {name.replace('_', '.')}: Value must be at least 0")
+        assert refusal_of(**{name: -1}).endswith(f"configuration {name.replace('_', '.')}: Value must be at least 0")

@@ -24,14 +24,14 @@ from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnR
 from kafkalab.protocol.messages.end_txn import EndTxnResponse
 from kafkalab.protocol.records import sequence_after
 from kafkalab.protocol.transition_tables.producer import ProducerState
-from tests.conformance.scripted_port import EPOCH, HOLD, PID, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import EPOCH, HOLD, PID, ScriptedPort, begin, error_of
 
 GROUP = GroupMetadata("g", 1, "m")
 OFFSETS = {"in-0": 7}
 
 
 def sequences(port: ScriptedPort, partition: str = "t-0") -> list[int]:
-    return [b.batches[partition].base_sequence for b in port.sent("Produce") if partition in b.batches]
+    return [b.batches[partition].base_sequence for b in port.list_sent("Produce") if partition in b.batches]
 
 
 def test_CL_01_send_before_init_transactions_is_an_illegal_state() -> None:
@@ -56,7 +56,7 @@ def test_CL_04_a_batch_waits_until_its_partition_is_added_once() -> None:
     port = ScriptedPort(version=1, AddPartitionsToTxn=[HOLD])
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         first = await producer.send("t", "a", partition=0)
         await port.sleep(50)
         assert port.names() == ["InitProducerId", "AddPartitionsToTxn"]
@@ -66,14 +66,14 @@ def test_CL_04_a_batch_waits_until_its_partition_is_added_once() -> None:
 
     port.run(program())
     assert port.names() == ["InitProducerId", "AddPartitionsToTxn", "Produce", "Produce"]
-    assert port.sent("AddPartitionsToTxn")[0].partitions == ("t-0",)
+    assert port.list_sent("AddPartitionsToTxn")[0].partitions == ("t-0",)
 
 
 def test_CL_05_under_version_2_the_partition_is_in_the_transaction_at_once() -> None:
     port = ScriptedPort(version=2)
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "a", partition=0))
         await producer.commit_transaction()
 
@@ -86,7 +86,7 @@ def test_CL_06_the_first_partition_is_tried_again_after_20_ms(earlier: bool, wai
     port = ScriptedPort(version=1)
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         if earlier:
             await (await producer.send("t", "a", partition=1))
         port.script["AddPartitionsToTxn"] = [Error.CONCURRENT_TRANSACTIONS]
@@ -101,7 +101,7 @@ def test_CL_08_end_txn_waits_for_all_batches() -> None:
     port = ScriptedPort(Produce=[HOLD])
 
     async def program() -> None:
-        producer = await begun(port, linger_ms=60_000, delivery_timeout_ms=120_000)
+        producer = await begin(port, linger_ms=60_000, delivery_timeout_ms=120_000)
         await producer.send("t", "a", partition=0)
         committing = port.spawn(producer.commit_transaction())
         await port.sleep(1_000)
@@ -117,11 +117,11 @@ def test_CL_09_under_version_2_offsets_are_committed_without_add_offsets() -> No
     port = ScriptedPort(version=2)
 
     async def program() -> None:
-        await (await begun(port)).send_offsets_to_transaction(OFFSETS, GROUP)
+        await (await begin(port)).send_offsets_to_transaction(OFFSETS, GROUP)
 
     port.run(program())
     assert port.names() == ["InitProducerId", "TxnOffsetCommit"]
-    commit = port.sent("TxnOffsetCommit")[0]
+    commit = port.list_sent("TxnOffsetCommit")[0]
     assert (commit.offsets, commit.generation_id, commit.member_id) == (OFFSETS, 1, "m")
 
 
@@ -131,7 +131,7 @@ def test_CL_10_sequences_wrap_to_zero() -> None:
 
 
 async def offsets_refused(port: ScriptedPort) -> tuple[Any, Any, Any]:
-    producer = await begun(port)
+    producer = await begin(port)
     error = await error_of(producer.send_offsets_to_transaction(OFFSETS, GROUP))
     state = producer.state
     ended = await error_of(producer.abort_transaction())
@@ -195,7 +195,7 @@ def test_an_init_that_may_only_be_aborted_leaves_a_producer_without_an_id(api: s
 
 
 async def partitions_refused(port: ScriptedPort) -> tuple[Any, Any, Any, Any]:
-    producer = await begun(port)
+    producer = await begin(port)
     future = await producer.send("t", "a", partition=0)
     await producer.send("u", "b", partition=1)
     error = await error_of(future)
@@ -257,7 +257,7 @@ def test_CL_20_a_coordinator_that_knows_a_newer_epoch_fences_the_producer(api: s
 
 async def refused_batch(port: ScriptedPort) -> tuple[Any, Any, int, Any]:
     """One refused batch, an abort, and another transaction: the failure, the state then, the epoch, the next send."""
-    producer = await begun(port)
+    producer = await begin(port)
     error = await error_of(await producer.send("t", "a", partition=0))
     state = producer.state
     await producer.abort_transaction()
@@ -273,8 +273,8 @@ def test_CL_21_an_old_epoch_at_a_leader_is_abortable_and_a_new_one_is_taken() ->
     error, state, epoch, _ = port.run(refused_batch(port))
     assert (error.error, state) == (Error.INVALID_PRODUCER_EPOCH, ProducerState.ABORTABLE_ERROR)
     assert port.names()[:5] == ["InitProducerId", "AddPartitionsToTxn", "Produce", "EndTxn", "InitProducerId"]
-    assert [e.committed for e in port.sent("EndTxn")] == [False, True]
-    again = port.sent("InitProducerId")[1]
+    assert [e.committed for e in port.list_sent("EndTxn")] == [False, True]
+    again = port.list_sent("InitProducerId")[1]
     assert (again.producer_id, again.producer_epoch, epoch) == (PID, EPOCH, EPOCH + 1)
 
 
@@ -282,7 +282,7 @@ def test_CL_22_a_batch_that_fails_while_committing_fails_the_commit_and_gives_it
     port = ScriptedPort(1, Produce=[Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER])
 
     async def program() -> Any:
-        producer = await begun(port, linger_ms=1_000)
+        producer = await begin(port, linger_ms=1_000)
         await producer.send("t", "a", partition=0)
         await producer.flush()
         future = await producer.send("t", "b", partition=0)
@@ -300,8 +300,8 @@ def test_CL_22_a_batch_that_fails_while_committing_fails_the_commit_and_gives_it
     assert isinstance(error, OutOfOrderSequenceError)
     assert "EndTxn" not in names
     assert (state, epoch) == (ProducerState.READY, EPOCH)
-    assert [e.committed for e in port.sent("EndTxn")] == [False, True]
-    assert len(port.sent("InitProducerId")) == 1
+    assert [e.committed for e in port.list_sent("EndTxn")] == [False, True]
+    assert len(port.list_sent("InitProducerId")) == 1
     assert sequences(port) == [0, 1, 1]
 
 
@@ -324,9 +324,9 @@ def test_CL_28_a_gap_that_nothing_fills_makes_an_idempotent_producer_raise_its_e
 
     error, after = port.run(program())
     assert isinstance(error, KafkaTimeoutError)
-    assert (port.sent("Produce")[0].batches["t-0"].producer_epoch, after) == (EPOCH, EPOCH + 1)
+    assert (port.list_sent("Produce")[0].batches["t-0"].producer_epoch, after) == (EPOCH, EPOCH + 1)
     assert port.names().count("InitProducerId") == 1
-    last = port.sent("Produce")[-1].batches["t-0"]
+    last = port.list_sent("Produce")[-1].batches["t-0"]
     assert (last.producer_id, last.producer_epoch, last.base_sequence) == (PID, EPOCH + 1, 0)
 
 
@@ -342,7 +342,7 @@ def test_CL_31_32_end_txn_brings_the_next_identity(
     port = ScriptedPort(2, EndTxn=EndTxnResponse(producer_id=given[0], producer_epoch=given[1]))
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         for value in ("a", "b"):
             await (await producer.send("t", value, partition=0))
         await (producer.commit_transaction() if committed else producer.abort_transaction())
@@ -352,7 +352,7 @@ def test_CL_31_32_end_txn_brings_the_next_identity(
 
     port.run(program())
     assert sequences(port) == [0, 1, 0]
-    last = port.sent("Produce")[-1].batches["t-0"]
+    last = port.list_sent("Produce")[-1].batches["t-0"]
     assert (last.producer_id, last.producer_epoch) == then
 
 
@@ -369,7 +369,7 @@ def test_CL_34_without_bumps_the_sequence_is_used_again() -> None:
     port = ScriptedPort(1, bumps=False, Produce=[Error.NONE, Error.NONE, Error.TOPIC_AUTHORIZATION_FAILED])
 
     async def program() -> int:
-        producer = await begun(port)
+        producer = await begin(port)
         for value in ("a", "b"):
             await (await producer.send("t", value, partition=0))
         assert await error_of(await producer.send("t", "c", partition=0)) is not None
@@ -380,14 +380,14 @@ def test_CL_34_without_bumps_the_sequence_is_used_again() -> None:
 
     assert port.run(program()) == EPOCH
     assert sequences(port) == [0, 1, 2, 2]
-    assert len(port.sent("InitProducerId")) == 1
+    assert len(port.list_sent("InitProducerId")) == 1
 
 
 def test_CL_35_a_commit_that_timed_out_must_be_called_again() -> None:
     port = ScriptedPort(EndTxn=[HOLD])
 
     async def program() -> list[Any]:
-        producer = await begun(port, max_block_ms=1_000)
+        producer = await begin(port, max_block_ms=1_000)
         await (await producer.send("t", "v"))
         said = [await error_of(producer.commit_transaction()), await error_of(producer.abort_transaction())]
         said.append(await error_of(producer.send("t", "w")))
@@ -429,7 +429,7 @@ def test_CL_38_transaction_abortable_on_abort_leaves_nothing_to_abort(committed:
     port = ScriptedPort(EndTxn=Error.TRANSACTION_ABORTABLE)
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "v"))
         error = await error_of(producer.commit_transaction() if committed else producer.abort_transaction())
         state = producer.state
@@ -454,13 +454,13 @@ def test_CL_40_offsets_are_sent_again_to_the_same_coordinator(refusal: Error) ->
     port = ScriptedPort(TxnOffsetCommit=[refusal, refusal])
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await producer.send_offsets_to_transaction(OFFSETS, GROUP)
         await producer.commit_transaction()
 
     port.run(program())
     assert port.names() == ["InitProducerId", "TxnOffsetCommit", "TxnOffsetCommit", "TxnOffsetCommit", "EndTxn"]
-    assert len(port.sent("FindCoordinator")) == 2  # one for the transactional id, one for the group
+    assert len(port.list_sent("FindCoordinator")) == 2  # one for the transactional id, one for the group
 
 
 @pytest.mark.parametrize("transactional_id", ["a", None])

@@ -19,7 +19,7 @@ def test_cln_01_each_producer_keeps_its_last_batch_and_duplicates_are_still_know
     w.clean()
     assert (w.ends, w.offsets) == ([2, 5, 7], [1, 3, 6, 7])
     assert [w.last_sequence(p) for p in (1, 2, 3)] == [2, 2, 1]
-    reloaded = w.log.reloaded()
+    reloaded = w.log.reload()
     assert [reloaded.producers.entries[p].last_sequence for p in (1, 2, 3)] == [2, 2, 1]
     for batch in w.log.batches:
         assert duplicate_of(reloaded.producers, batch) is not None
@@ -142,7 +142,7 @@ def test_cln_11_the_last_sequence_survives_though_its_transaction_was_aborted() 
     w.end("ABORT", 1)
     w.clean()
     assert (w.ends, w.last_sequence(1), w.offsets) == ([2, 3], 2, [3])
-    assert w.log.reloaded().producers.entries[1].last_sequence == 2
+    assert w.log.reload().producers.entries[1].last_sequence == 2
 
 
 # cases of the same kind

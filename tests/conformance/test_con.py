@@ -30,18 +30,18 @@ def end(offset: int, control: ControlType) -> Batch:
     )
 
 
-def polled(isolation_level: str, *batches: Batch) -> tuple[list[tuple[int, str]], int]:
+def poll(isolation_level: str, *batches: Batch) -> tuple[list[tuple[int, str]], int]:
     """Return what a poll from offset 0 delivers, and the position afterwards; the answer names the transaction at 0."""
     last = batches[-1].last_offset
     aborted = AbortedTxn(producer_id=PID, first_offset=0, last_offset=last, last_stable_offset=last + 1)
 
-    def fetched(request: Any) -> FetchResponse:
+    def answer_fetch(request: Any) -> FetchResponse:
         named = (aborted,) if request.isolation_level == "read_committed" else None
         rest = tuple(b for b in batches if b.last_offset >= request.positions["t-0"])
         return FetchResponse(partitions={"t-0": PartitionFetched(batches=rest, aborted_transactions=named)})
 
     port = ScriptedPort(
-        Fetch=[fetched] * 50, ListOffsets=ListOffsetsResponse(offsets={"t-0": 0}, errors={"t-0": Error.NONE})
+        Fetch=[answer_fetch] * 50, ListOffsets=ListOffsetsResponse(offsets={"t-0": 0}, errors={"t-0": Error.NONE})
     )
 
     async def program() -> tuple[list[tuple[int, str]], int]:
@@ -56,14 +56,14 @@ def polled(isolation_level: str, *batches: Batch) -> tuple[list[tuple[int, str]]
 
 
 def test_CON_01_an_aborted_transaction_is_not_delivered_and_the_position_is_behind_its_marker() -> None:
-    assert polled("read_committed", data(0, "a", "b"), end(2, ABORT)) == ([], 3)
+    assert poll("read_committed", data(0, "a", "b"), end(2, ABORT)) == ([], 3)
 
 
 def test_CON_02_the_abort_marker_ends_the_filter() -> None:
     batches = (data(0, "a"), end(1, ABORT), data(2, "b"), end(3, COMMIT))
-    assert polled("read_committed", *batches) == ([(2, "b")], 4)
+    assert poll("read_committed", *batches) == ([(2, "b")], 4)
 
 
 @pytest.mark.parametrize(("position", "expected"), [(3, [(0, "a"), (1, "b")])])
 def test_CON_01_read_uncommitted_delivers_all_but_the_marker(position: int, expected: list[tuple[int, str]]) -> None:
-    assert polled("read_uncommitted", data(0, "a", "b"), end(2, ABORT)) == (expected, position)
+    assert poll("read_uncommitted", data(0, "a", "b"), end(2, ABORT)) == (expected, position)

@@ -23,7 +23,7 @@ from kafkalab.protocol.rules import (
     Rule,
 )
 from kafkalab.protocol.transaction_metadata import TxnState
-from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PID, CoordinatorWorld, known
+from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PID, CoordinatorWorld, make_txn
 
 E = Error
 NONE = Error.NONE
@@ -31,19 +31,19 @@ LAST = 32766
 WAIT = (E.CONCURRENT_TRANSACTIONS, -1, -1)
 
 
-def told(response: Any) -> tuple[Any, ...]:
+def summarize(response: Any) -> tuple[Any, ...]:
     return response.error, response.producer_id, response.producer_epoch
 
 
 def without(*off: Rule, state: str = "Ongoing", pending: str = "", cluster: int = 2, **fields: Any) -> CoordinatorWorld:
     world = CoordinatorWorld(cluster, tuple(rule.name for rule in off))
-    world.holds(known(state, **fields), pending)
+    world.holds(make_txn(state, **fields), pending)
     return world
 
 
 def as_of(profile: str, state: str = "Ongoing", pending: str = "", **fields: Any) -> CoordinatorWorld:
     world = CoordinatorWorld(None, profile=profile)
-    world.holds(known(state, **fields), pending)
+    world.holds(make_txn(state, **fields), pending)
     return world
 
 
@@ -59,9 +59,9 @@ def test_leg_02_an_old_coordinator_knows_one_code_and_logs_a_larger_epochs_decis
     assert world.add(version=0, epoch=4) is E.INVALID_PRODUCER_EPOCH
     assert world.add(version=0, epoch=6) is E.INVALID_PRODUCER_EPOCH
     assert world.add_offsets(0, 4) is E.INVALID_PRODUCER_EPOCH
-    assert told(world.end(True, 0, 4)) == (E.INVALID_PRODUCER_EPOCH, -1, -1)
-    assert told(world.end(committed, 0, 6)) == (E.INVALID_PRODUCER_EPOCH, -1, -1)
-    (entry,) = world.written()
+    assert summarize(world.end(True, 0, 4)) == (E.INVALID_PRODUCER_EPOCH, -1, -1)
+    assert summarize(world.end(committed, 0, 6)) == (E.INVALID_PRODUCER_EPOCH, -1, -1)
+    (entry,) = world.list_written()
     decision = TxnState.PREPARE_COMMIT if committed else TxnState.PREPARE_ABORT
     assert (entry.state, entry.producer_epoch, world.pending(ID)) == (decision, 5, None)
     world.run_for(120_000)
@@ -88,16 +88,16 @@ def test_an_old_coordinator_compares_producer_id_and_epoch_before_it_looks_at_wh
 @pytest.mark.parametrize("state", ["Empty", "CompleteAbort"])
 def test_an_old_coordinator_raises_the_epoch_at_every_call(profile: str, state: str) -> None:
     world = as_of(profile, state)
-    assert [told(world.init(0)) for _ in range(2)] == [(NONE, PID, EPOCH + 1), (NONE, PID, EPOCH + 2)]
-    assert told(world.init_expecting(55, 1, 0)) == (NONE, PID, EPOCH + 3)
+    assert [summarize(world.init(0)) for _ in range(2)] == [(NONE, PID, EPOCH + 1), (NONE, PID, EPOCH + 2)]
+    assert summarize(world.init_expecting(55, 1, 0)) == (NONE, PID, EPOCH + 3)
 
 
 @pytest.mark.parametrize("profile", ["0.11", "1.0"])
 def test_an_old_coordinator_fences_an_open_transaction_too(profile: str) -> None:
     world = as_of(profile)
-    assert told(world.init(0)) == WAIT
+    assert summarize(world.init(0)) == WAIT
     assert [m.producer_epoch for m in world.answer_markers()] == [EPOCH + 1]
-    assert told(world.init(0)) == (NONE, PID, EPOCH + 2)
+    assert summarize(world.init(0)) == (NONE, PID, EPOCH + 2)
 
 
 @pytest.mark.parametrize(("profile", "after"), [("0.11", EPOCH), ("1.0", EPOCH + 1)])
@@ -120,7 +120,7 @@ def test_without_the_coordinators_epoch_check_anybody_ends_the_transaction(
 ) -> None:
     world = without(COORDINATOR_EPOCH_CHECK)
     assert world.end(committed, version, epoch).error is NONE
-    assert world.written()[0].state is (TxnState.PREPARE_COMMIT if committed else TxnState.PREPARE_ABORT)
+    assert world.list_written()[0].state is (TxnState.PREPARE_COMMIT if committed else TxnState.PREPARE_ABORT)
     for ask in ("add", "verify", "add_offsets"):
         assert getattr(without(COORDINATOR_EPOCH_CHECK), ask)(epoch=epoch) in (NONE, E.TRANSACTION_ABORTABLE)
 
@@ -135,8 +135,8 @@ def test_without_the_epoch_check_a_second_end_is_answered_by_the_state_alone(epo
 
 def test_without_exact_epochs_a_larger_ones_decision_is_logged_under_version_1_and_refused() -> None:
     world = without(EXACT_END_EPOCH)
-    assert told(world.end(True, 4, EPOCH + 7)) == (E.PRODUCER_FENCED, -1, -1)
-    assert [(t.state, t.producer_epoch) for t in world.written()] == [(TxnState.PREPARE_COMMIT, EPOCH)]
+    assert summarize(world.end(True, 4, EPOCH + 7)) == (E.PRODUCER_FENCED, -1, -1)
+    assert [(t.state, t.producer_epoch) for t in world.list_written()] == [(TxnState.PREPARE_COMMIT, EPOCH)]
     assert (world.pending(ID), world.answer_markers()) == (None, [])
     assert without(EXACT_END_EPOCH, state="CompleteCommit").end(True, 4, EPOCH + 7).error is NONE
     assert without(EXACT_END_EPOCH, COORDINATOR_EPOCH_CHECK).end(True, 4, EPOCH + 7).error is NONE
@@ -158,56 +158,56 @@ def test_without_a_code_of_its_own_a_fence_is_told_as_an_invalid_epoch() -> None
 @pytest.mark.parametrize("cluster", [0, 2])
 def test_without_the_bump_a_new_instance_has_the_epoch_of_the_old_one(cluster: int) -> None:
     world = without(BUMP_ON_INIT, state="Empty", cluster=cluster)
-    assert [told(world.init()) for _ in range(2)] == [(NONE, PID, EPOCH)] * 2
-    assert told(world.init_expecting(PID, EPOCH)) == (NONE, PID, EPOCH)
+    assert [summarize(world.init()) for _ in range(2)] == [(NONE, PID, EPOCH)] * 2
+    assert summarize(world.init_expecting(PID, EPOCH)) == (NONE, PID, EPOCH)
     assert world.add(epoch=EPOCH) is NONE
-    assert told(world.init()) == WAIT
+    assert summarize(world.init()) == WAIT
     assert [m.producer_epoch for m in world.answer_markers()] == [EPOCH]
-    assert told(world.init()) == (NONE, PID, EPOCH)
-    assert told(CoordinatorWorld(cluster, (BUMP_ON_INIT.name,)).init()) == (NONE, 1000, 0)
+    assert summarize(world.init()) == (NONE, PID, EPOCH)
+    assert summarize(CoordinatorWorld(cluster, (BUMP_ON_INIT.name,)).init()) == (NONE, 1000, 0)
 
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_without_the_abort_a_new_instance_goes_on_in_the_open_transaction(version: int) -> None:
     world = without(ABORT_ON_INIT)
-    assert told(world.init()) == (NONE, PID, EPOCH + 1)
-    (joined,) = world.written()
+    assert summarize(world.init()) == (NONE, PID, EPOCH + 1)
+    (joined,) = world.list_written()
     assert (joined.state, joined.partitions, joined.start_ms) == (TxnState.ONGOING, ("u-0",), 0)
     assert world.add() is E.PRODUCER_FENCED
     assert world.add(epoch=EPOCH + 1) is NONE
     assert world.end(True, version, EPOCH + 1).error is NONE
     assert world.now_known.partitions == ("u-0", "v-0")
-    assert told(without(ABORT_ON_INIT, state="Empty").init()) == (NONE, PID, EPOCH + 1)
+    assert summarize(without(ABORT_ON_INIT, state="Empty").init()) == (NONE, PID, EPOCH + 1)
 
 
 def test_without_the_abort_the_last_epoch_still_fences() -> None:
     world = without(ABORT_ON_INIT, producer_epoch=LAST)
-    assert told(world.init()) == WAIT
+    assert summarize(world.init()) == WAIT
     world.answer_markers()
-    assert told(world.init()) == (NONE, 1000, 1)
+    assert summarize(world.init()) == (NONE, 1000, 1)
 
 
 def test_without_both_two_instances_share_the_transaction() -> None:
     world = without(ABORT_ON_INIT, BUMP_ON_INIT)
-    assert told(world.init()) == (NONE, PID, EPOCH)
+    assert summarize(world.init()) == (NONE, PID, EPOCH)
     assert world.add() is NONE
 
 
 @pytest.mark.parametrize("expected", [(PID, EPOCH), (PID, 3), (55, 3)])
 def test_without_expectations_every_call_raises_the_epoch(expected: tuple[int, int]) -> None:
     world = without(KEEP_EPOCH_EXPECTED, state="Empty")
-    assert [told(world.init_expecting(*expected)) for _ in range(2)] == [(NONE, PID, EPOCH + n) for n in (1, 2)]
+    assert [summarize(world.init_expecting(*expected)) for _ in range(2)] == [(NONE, PID, EPOCH + n) for n in (1, 2)]
 
 
 def test_without_an_epoch_for_each_transaction_version_5_ends_as_version_4() -> None:
     world = without(EPOCH_PER_TRANSACTION)
-    assert told(world.end(True, 5)) == (NONE, -1, -1)
+    assert summarize(world.end(True, 5)) == (NONE, -1, -1)
     assert [(m.producer_epoch, m.transaction_version) for m in world.answer_markers()] == [(EPOCH, 0)]
-    assert told(world.end(True, 5)) == (NONE, -1, -1)
+    assert summarize(world.end(True, 5)) == (NONE, -1, -1)
     assert world.end(False, 5).error is E.INVALID_TXN_STATE
     assert world.end(True, 5, EPOCH - 1).error is E.PRODUCER_FENCED
     assert world.add(version=5) is NONE
-    assert world.written()[-1].client_transaction_version == 0
+    assert world.list_written()[-1].client_transaction_version == 0
 
 
 def test_without_an_epoch_for_each_transaction_a_fence_works_as_under_version_1() -> None:
@@ -225,7 +225,7 @@ def test_kafka_18464_without_pending_first_a_producer_fences_itself() -> None:
     assert fenced.add(epoch=EPOCH + 1) is E.PRODUCER_FENCED
     assert fenced.add() is E.CONCURRENT_TRANSACTIONS
     committing = without(PENDING_FIRST)
-    assert told(committing.end(True, 5)) == (NONE, PID, EPOCH + 1)
+    assert summarize(committing.end(True, 5)) == (NONE, PID, EPOCH + 1)
     assert committing.end(False, 5, EPOCH + 1).error is E.PRODUCER_FENCED
     assert committing.end(True, 5).error is E.CONCURRENT_TRANSACTIONS
     rotating = without(PENDING_FIRST, state="PrepareCommit", pending="CompleteCommit", producer_epoch=32767)
@@ -236,7 +236,7 @@ def test_kafka_18464_without_pending_first_a_producer_fences_itself() -> None:
 def test_without_the_abort_by_timeout_a_transaction_stays_open(cluster: int) -> None:
     world = without(TIMEOUT_ABORT, cluster=cluster, timeout_ms=1)
     world.run_for(100_000)
-    assert world.written() == []
+    assert world.list_written() == []
 
 
 @pytest.mark.parametrize("cluster", [0, 2])

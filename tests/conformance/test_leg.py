@@ -18,7 +18,7 @@ OK, SEQUENCE = Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 UNKNOWN, DUPLICATE = Error.UNKNOWN_PRODUCER_ID, Error.DUPLICATE_SEQUENCE_NUMBER
 
 
-def fed(profile: str, *batches: Batch) -> Fed:
+def feed(profile: str, *batches: Batch) -> Fed:
     return Fed(ProducerStates(Rules(profile))).replicate(*batches)
 
 
@@ -49,19 +49,19 @@ SEVEN = tuple(data(0, s) for s in range(7))
     ],
 )
 def test_what_a_leader_of_1_0_said_of_a_batch(before: tuple[Batch, ...], batch: Batch, then: Error, now: Error) -> None:
-    assert fed("1.0", *before).answer(batch) is then
-    assert fed("4.x/TV1", *before).answer(batch) is now
+    assert feed("1.0", *before).answer(batch) is then
+    assert feed("4.x/TV1", *before).answer(batch) is now
 
 
 @pytest.mark.parametrize(("profile", "known"), [("0.11", [6]), ("1.0", [2, 3, 4, 5, 6]), ("4.x/TV2", [2, 3, 4, 5, 6])])
 def test_how_many_batches_are_recognised_when_they_come_again(profile: str, known: list[int]) -> None:
-    states = fed(profile, *SEVEN).states
+    states = feed(profile, *SEVEN).states
     answers = {s: states.analyze(data(0, s), Origin.CLIENT) for s in range(7)}
     assert [s for s, answer in answers.items() if isinstance(answer, CachedBatch)] == known
 
 
 def test_leg_04_in_1_0_an_empty_transaction_completed_at_its_own_marker() -> None:
-    old, new = fed("1.0"), fed("4.x/TV1")
+    old, new = feed("1.0"), feed("4.x/TV1")
     for states in (old, new):
         states.replicate(end(ABORT, 0, at=7))
     assert [(t.first_offset, t.last_offset, t.aborted) for t in old.completed] == [(7, 7, True)]
@@ -99,13 +99,13 @@ def test_in_1_0_markers_did_not_keep_a_producer_from_expiring() -> None:
 
 def test_in_1_0_a_late_batch_needed_no_verification() -> None:
     late = data(0, 1, txn=True)
-    assert fed("1.0", data(0, 0, txn=True), end(ABORT, 0)).answer(late) is OK
-    assert fed("4.x/TV1", data(0, 0, txn=True), end(ABORT, 0)).answer(late) is Error.INVALID_TXN_STATE
+    assert feed("1.0", data(0, 0, txn=True), end(ABORT, 0)).answer(late) is OK
+    assert feed("4.x/TV1", data(0, 0, txn=True), end(ABORT, 0)).answer(late) is Error.INVALID_TXN_STATE
 
 
 @pytest.mark.parametrize("epoch", [0, 1])
 def test_in_1_0_a_marker_of_version_2_was_one_like_any_other(epoch: int) -> None:
-    states = fed("1.0", data(0, 0, txn=True))
+    states = feed("1.0", data(0, 0, txn=True))
     assert states.answer(end(COMMIT, epoch), version=2) is OK
 
 

@@ -16,7 +16,7 @@ from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.transaction_metadata import TxnState
-from tests.conformance.coordinator_world import EPOCH, ID, PID, CoordinatorWorld, known
+from tests.conformance.coordinator_world import EPOCH, ID, PID, CoordinatorWorld, make_txn
 
 E = Error
 REFUSED = E.UNSUPPORTED_VERSION
@@ -24,7 +24,7 @@ REFUSED = E.UNSUPPORTED_VERSION
 
 def holding(state: str, cluster: int = 0) -> CoordinatorWorld:
     world = CoordinatorWorld(cluster)
-    world.holds(known(state))
+    world.holds(make_txn(state))
     return world
 
 
@@ -68,10 +68,10 @@ def test_an_end_of_version_5_is_refused_and_leaves_its_decision_pending(
     world = holding(state)
     response = world.end(committed, 5)
     assert (response.error, response.producer_id, response.producer_epoch) == (REFUSED, -1, -1)
-    assert (world.written(), world.pending(ID), world.now_known.state.label) == ([], TxnState.of(pending), state)
+    assert (world.list_written(), world.pending(ID), world.now_known.state.label) == ([], TxnState.of(pending), state)
     answers = [world.end(committed, 4).error, world.end(committed, 5).error, world.add(version=3), world.init(5).error]
     assert answers == [E.CONCURRENT_TRANSACTIONS] * 4
-    world.load(known(state), epoch=2)
+    world.load(make_txn(state), epoch=2)
     assert world.pending(ID) is None
     assert world.init(5).error in (E.NONE, E.CONCURRENT_TRANSACTIONS)
 

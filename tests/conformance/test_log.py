@@ -152,7 +152,7 @@ def test_log_13_the_index_has_the_aborted_transactions_and_the_last_stable_offse
         (e.producer_id, e.first_offset, e.last_offset, e.last_stable_offset) for e in log.transaction_index.entries
     ]
     assert entries == [(1, 0, 29, 8), (2, 8, 74, 36)]
-    assert log.reloaded().transaction_index.entries == log.transaction_index.entries
+    assert log.reload().transaction_index.entries == log.transaction_index.entries
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_after_a_restart_only_the_last_batch_is_a_known_duplicate_and_truncation
     log = log_with(data(0, 0), data(0, 1), data(0, 2))
     log.roll(0)
     log.append(data(0, 3), 0)
-    again = log.reloaded()
+    again = log.reload()
     known = [duplicate_of(again.producers, data(0, s)) is not None for s in range(4)]
     assert known == [False, False, False, True]
     assert write(again, data(0, 1)) is SEQUENCE
@@ -371,14 +371,14 @@ def test_after_a_restart_only_the_last_batch_is_a_known_duplicate_and_truncation
 def test_a_clean_shutdown_leaves_only_the_last_batch() -> None:
     log = log_with(*(data(0, s) for s in range(5)))
     log.close()
-    again = log.reloaded()
+    again = log.reload()
     assert (len(again.producers.entries[PID].batches), again.producers.map_end_offset) == (1, 5)
 
 
 def test_without_a_snapshot_the_log_is_replayed_unchecked() -> None:
     log = log_with(data(0, 0), data(0, 7), data(0, 3), end(COMMIT, 4, coordinator_epoch=9), data(2, 5, txn=True))
     log.advance(5)
-    again = log.reloaded()
+    again = log.reload()
     last = replace(log.producers.entries[PID], batches=log.producers.entries[PID].batches[-1:])
     assert again.producers.entries == {PID: last}
     assert (again.producers.ongoing, again.high_watermark, again.last_stable_offset) == ({PID: 4}, 5, 4)
@@ -389,7 +389,7 @@ def test_a_restart_forgets_guards_and_truncation_does_not() -> None:
     guard = start(log, 0, 0, 2)
     log.truncate(0)
     assert guard_of(log) == guard
-    assert guard_of(log.reloaded()) == 0
+    assert guard_of(log.reload()) == 0
 
 
 def test_after_a_restart_a_decided_transaction_is_stable_whether_or_not_its_marker_is_replicated() -> None:
@@ -397,7 +397,7 @@ def test_after_a_restart_a_decided_transaction_is_stable_whether_or_not_its_mark
     log = log_with(data(0, 0, txn=True), end(COMMIT, 0), data(0, 1, txn=True, pid=2))
     log.advance(1)
     assert log.first_unstable_offset == 0
-    again = log.reloaded()
+    again = log.reload()
     assert (again.first_unstable_offset, again.last_stable_offset) == (2, 1)
 
 

@@ -48,7 +48,7 @@ WROTE = "recognised"
 Asking = Callable[[PartitionLog], Any]
 
 
-def said(answer: Error | CachedBatch) -> Any:
+def summarize(answer: Error | CachedBatch) -> Any:
     return WROTE if isinstance(answer, CachedBatch) else answer
 
 
@@ -58,12 +58,12 @@ def after(*before: Batch, then: Batch, version: int = 0) -> Asking:
     def ask(log: PartitionLog) -> Any:
         for batch in before:
             log.append(batch, 0)
-        return said(write(log, then, version))
+        return summarize(write(log, then, version))
 
     return ask
 
 
-def verified(
+def verify(
     *between: Batch,
     then: Batch,
     version: int = 2,
@@ -80,7 +80,7 @@ def verified(
         assert isinstance(guard, int)
         for batch in between:
             log.append(batch, 0)
-        return said(write(log, then, guard=guard))
+        return summarize(write(log, then, guard=guard))
 
     return ask
 
@@ -136,13 +136,13 @@ CASES: tuple[tuple[Rule, Asking, Any, Any], ...] = (
 )
 VERIFIED: tuple[tuple[Rule, Asking, Any, Any], ...] = (
     (VERIFICATION, after(then=data(0, 0, txn=True)), TXN, OK),
-    (MARKER_TAKES_GUARD, verified(end(ABORT, 0), then=data(0, 0, txn=True), version=0), TXN, OK),
-    (NEXT_GUARD_STAYS, verified(end(ABORT, 0), then=data(0, 0, txn=True)), OK, TXN),
-    (NEXT_GUARD_STAYS, verified(end(ABORT, 1), then=data(1, 0, txn=True)), TXN, TXN),
-    (LOWEST_SEQUENCE, verified(then=data(0, 5, txn=True), version=0), SEQUENCE, OK),
-    (FIRST_SEQUENCE_ZERO, verified(then=data(0, 5, txn=True), sequence=5), SEQUENCE, OK),
-    (FIRST_SEQUENCE_ZERO, verified(then=data(0, 6, txn=True), sequence=5), SEQUENCE, SEQUENCE),
-    (EPOCH_BEFORE_GUARD, verified(end(ABORT, 1), then=data(0, 0, txn=True), version=0), EPOCH, TXN),
+    (MARKER_TAKES_GUARD, verify(end(ABORT, 0), then=data(0, 0, txn=True), version=0), TXN, OK),
+    (NEXT_GUARD_STAYS, verify(end(ABORT, 0), then=data(0, 0, txn=True)), OK, TXN),
+    (NEXT_GUARD_STAYS, verify(end(ABORT, 1), then=data(1, 0, txn=True)), TXN, TXN),
+    (LOWEST_SEQUENCE, verify(then=data(0, 5, txn=True), version=0), SEQUENCE, OK),
+    (FIRST_SEQUENCE_ZERO, verify(then=data(0, 5, txn=True), sequence=5), SEQUENCE, OK),
+    (FIRST_SEQUENCE_ZERO, verify(then=data(0, 6, txn=True), sequence=5), SEQUENCE, SEQUENCE),
+    (EPOCH_BEFORE_GUARD, verify(end(ABORT, 1), then=data(0, 0, txn=True), version=0), EPOCH, TXN),
     (EPOCH_BEFORE_GUARD, after(data(1, 0, txn=True), then=data(0, 0, txn=True)), EPOCH, TXN),
 )
 

@@ -260,7 +260,7 @@ def elsewhere() -> OneBroker:
     return OneBroker(leaders={transaction_partition("a"): "b2"})
 
 
-def verified(world: OneBroker, error: Error = OK) -> None:
+def verify(world: OneBroker, error: Error = OK) -> None:
     """The coordinator's answer to what the leader asked."""
     for sent in world.take(AddPartitionsToTxn):
         sent.answer(AddPartitionsToTxnResponse(errors=dict.fromkeys(sent.body.partitions, error)))
@@ -271,7 +271,7 @@ def test_a_marker_between_verification_and_append_refuses_the_late_batch() -> No
     late = produce(world, tid="a", version=11, t_0=data(0, 0, txn=True))
     assert late.response is None
     world.state.log(T).append(end(ABORT, 0), 0)
-    verified(world)
+    verify(world)
     assert errors(late) == {T: Error.INVALID_TXN_STATE}
 
 
@@ -279,7 +279,7 @@ def test_a_fenced_epoch_between_verification_and_append_is_told_as_such() -> Non
     world = elsewhere()
     late = produce(world, tid="a", version=11, t_0=data(0, 0, txn=True))
     world.state.log(T).append(end(ABORT, 1), 0)
-    verified(world)
+    verify(world)
     assert answer(late) == (Error.INVALID_PRODUCER_EPOCH, -1, 0)
 
 
@@ -298,7 +298,7 @@ def test_the_transactional_bit_means_nothing_without_a_producer_id(version: int)
     assert answer(refused) == (Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
 
 
-def asked(world: OneBroker) -> list[tuple[str, ...]]:
+def list_asked(world: OneBroker) -> list[tuple[str, ...]]:
     """The partitions that the leader asks about, request by request; none is answered."""
     return [sent.body.partitions for sent in world.sent if isinstance(sent.body, AddPartitionsToTxn)]
 
@@ -307,7 +307,7 @@ def in_transaction(version: int) -> OneBroker:
     """PID has an open transaction on t-0, of which x-0 is no part yet."""
     world = OneBroker(leaders={transaction_partition("a"): "b2", "x-0": "b1"})
     produce(world, tid="a", version=version, t_0=data(0, 0, txn=True))
-    verified(world)
+    verify(world)
     return world
 
 
@@ -315,9 +315,9 @@ def in_transaction(version: int) -> OneBroker:
 def test_nothing_of_a_request_is_appended_before_the_coordinator_has_answered(version: int) -> None:
     world = in_transaction(version)
     late = produce(world, tid="a", version=version, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
-    assert asked(world) == [("x-0",)]
+    assert list_asked(world) == [("x-0",)]
     assert world.state.log(T).log_end_offset == 1
-    verified(world)
+    verify(world)
     assert errors(late) == {T: OK, "x-0": OK}
     assert world.state.log(T).log_end_offset == 2
 
@@ -326,7 +326,7 @@ def test_plain_records_too_wait_for_the_answer() -> None:
     world = in_transaction(12)
     late = produce(world, tid="a", version=12, t_0=plain(1), x_0=data(0, 0, txn=True))
     assert world.state.log(T).log_end_offset == 1
-    verified(world, Error.INVALID_PRODUCER_ID_MAPPING)
+    verify(world, Error.INVALID_PRODUCER_ID_MAPPING)
     assert errors(late) == {T: OK, "x-0": Error.INVALID_PRODUCER_ID_MAPPING}
 
 
@@ -337,7 +337,7 @@ def test_a_marker_that_comes_while_another_partition_is_verified_refuses_what_ne
     world = in_transaction(12)
     late = produce(world, tid="a", version=12, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
     world.state.log(T).append(end(ABORT, epoch), 0)
-    verified(world)
+    verify(world)
     assert errors(late) == {T: expected, "x-0": OK}
 
 
@@ -345,23 +345,23 @@ def test_the_retry_after_20_ms_begins_again_with_all_partitions() -> None:
     world = in_transaction(12)
     late = produce(world, tid="a", version=12, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
     world.state.log(T).append(end(ABORT, 0), 0)
-    verified(world, Error.CONCURRENT_TRANSACTIONS)
+    verify(world, Error.CONCURRENT_TRANSACTIONS)
     world.run_for(19)
-    assert asked(world) == []
+    assert list_asked(world) == []
     world.run_for(1)
-    assert asked(world) == [(T, "x-0")]
-    verified(world)
+    assert list_asked(world) == [(T, "x-0")]
+    verify(world)
     assert errors(late) == {T: OK, "x-0": OK}
 
 
 def test_a_retry_looks_at_the_epoch_again_before_it_asks() -> None:
     world = in_transaction(12)
     late = produce(world, tid="a", version=12, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
-    verified(world, Error.CONCURRENT_TRANSACTIONS)
+    verify(world, Error.CONCURRENT_TRANSACTIONS)
     world.state.log(T).append(end(ABORT, 1), 0)
     world.run_for(20)
-    assert asked(world) == [("x-0",)]
-    verified(world)
+    assert list_asked(world) == [("x-0",)]
+    verify(world)
     assert answer(late) == (Error.INVALID_PRODUCER_EPOCH, -1, -1)
     assert answer(late, "x-0") == (OK, 0, 0)
 
@@ -374,10 +374,10 @@ def test_retries_end_after_100_ms_with_the_last_answer(version: int, expected: E
     world = in_transaction(version)
     late = produce(world, tid="a", version=version, t_0=data(0, 1, txn=True), x_0=data(0, 0, txn=True))
     for _ in range(retries):
-        verified(world, Error.CONCURRENT_TRANSACTIONS)
+        verify(world, Error.CONCURRENT_TRANSACTIONS)
         world.run_for(20)
     assert late.response is None
-    verified(world, Error.CONCURRENT_TRANSACTIONS)
+    verify(world, Error.CONCURRENT_TRANSACTIONS)
     assert errors(late) == {T: OK, "x-0": expected}
 
 

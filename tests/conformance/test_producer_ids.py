@@ -20,7 +20,7 @@ def with_block(*block: int) -> OneBroker:
     return world
 
 
-def initialised(world: OneBroker, transactional_id: str | None = None) -> Any:
+def init(world: OneBroker, transactional_id: str | None = None) -> Any:
     return world.ask(InitProducerId(transactional_id=transactional_id)).response
 
 
@@ -30,31 +30,31 @@ def requests(world: OneBroker) -> list[Sent]:
 
 def test_ids_are_handed_out_in_order() -> None:
     world = with_block(1000, 2000)
-    assert [initialised(world).producer_id for _ in range(3)] == [1000, 1001, 1002]
+    assert [init(world).producer_id for _ in range(3)] == [1000, 1001, 1002]
     assert requests(world) == []
 
 
 def test_the_next_block_is_asked_for_once_at_nine_tenths() -> None:
     world = with_block(1899, 2000)
-    assert (initialised(world).producer_id, requests(world)) == (1899, [])
-    assert initialised(world).producer_id == 1900
+    assert (init(world).producer_id, requests(world)) == (1899, [])
+    assert init(world).producer_id == 1900
     (sent,) = requests(world)
     assert sent.to == "controller"
-    assert [initialised(world).producer_id for _ in range(99)] == list(range(1901, 2000))
+    assert [init(world).producer_id for _ in range(99)] == list(range(1901, 2000))
     assert requests(world) == []
     sent.answer(NEXT)
-    assert [initialised(world).producer_id for _ in range(2)] == [9000, 9001]
+    assert [init(world).producer_id for _ in range(2)] == [9000, 9001]
 
 
 def test_a_block_that_comes_early_waits_until_the_old_one_is_used_up() -> None:
     world = with_block(1900, 2000)
-    initialised(world)
+    init(world)
     requests(world)[0].answer(NEXT)
-    assert [initialised(world).producer_id for _ in range(100)] == [*range(1901, 2000), 9000]
+    assert [init(world).producer_id for _ in range(100)] == [*range(1901, 2000), 9000]
     for _ in range(899):
-        initialised(world)
+        init(world)
     assert requests(world) == []
-    assert (initialised(world).producer_id, len(requests(world))) == (9900, 1)
+    assert (init(world).producer_id, len(requests(world))) == (9900, 1)
 
 
 @pytest.mark.parametrize("transactional_id", [None, "a"])
@@ -62,30 +62,30 @@ def test_a_block_that_comes_early_waits_until_the_old_one_is_used_up() -> None:
 def test_without_a_block_a_client_is_told_to_come_back(transactional_id: str | None, block: tuple[int, ...]) -> None:
     world = with_block(*block)
     for _ in range(3):
-        assert initialised(world, transactional_id).error is Error.COORDINATOR_LOAD_IN_PROGRESS
+        assert init(world, transactional_id).error is Error.COORDINATOR_LOAD_IN_PROGRESS
     (sent,) = requests(world)
     sent.answer(NEXT)
-    response = initialised(world, transactional_id)
+    response = init(world, transactional_id)
     assert (response.error, response.producer_id, response.producer_epoch) == (Error.NONE, 9000, 0)
 
 
 def test_after_an_error_the_controller_is_not_asked_again_within_50_ms() -> None:
     world = with_block()
-    initialised(world)
+    init(world)
     requests(world)[0].answer(
         AllocateProducerIdsResponse(error=Error.UNKNOWN_SERVER_ERROR, producer_id_start=0, producer_id_len=0)
     )
     world.run_for(49)
-    initialised(world)
+    init(world)
     assert requests(world) == []
     world.run_for(1)
-    initialised(world)
+    init(world)
     assert len(requests(world)) == 1
 
 
 def test_after_a_disconnect_the_next_need_asks_again() -> None:
     world = with_block()
-    initialised(world)
+    init(world)
     requests(world)[0].answer(LOST)
-    assert initialised(world).error is Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert init(world).error is Error.COORDINATOR_LOAD_IN_PROGRESS
     assert len(requests(world)) == 1

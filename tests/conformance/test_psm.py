@@ -133,7 +133,7 @@ def test_five_batches_are_remembered_and_a_new_epoch_forgets_them() -> None:
 def test_psm_19_an_unfinished_transaction_comes_back_from_a_snapshot() -> None:
     fed = Fed().replicate(data(0, 0, txn=True), data(0, 1, txn=True))
     fed.states.take_snapshot()
-    again = fed.reloaded(0, 3)
+    again = fed.reload(0, 3)
     assert state_of(again.entry()) == (0, 1, 1, 0)
     assert (again.entry().batches[0].first_offset, first_undecided_offset(again.states)) == (1, 0)
     assert again.answer(data(0, 2, txn=True)) is OK
@@ -144,7 +144,7 @@ def test_psm_19_an_unfinished_transaction_comes_back_from_a_snapshot() -> None:
 def test_psm_20_a_finished_transaction_comes_back_as_finished() -> None:
     fed = Fed().replicate(*SAME_EPOCH)
     fed.states.take_snapshot()
-    again = fed.reloaded(0, 3)
+    again = fed.reload(0, 3)
     assert state_of(again.entry()) == (0, 1, 1, None)
     assert (again.entry().last_data_offset, first_undecided_offset(again.states)) == (1, None)
 
@@ -159,7 +159,7 @@ def test_psm_22_after_a_fencing_abort_the_producer_is_known_though_it_has_no_dat
 def test_psm_23_a_snapshot_beyond_the_log_is_dropped() -> None:
     fed = Fed().replicate(*TWO)
     fed.states.take_snapshot()
-    again = fed.reloaded(0, 1, now=70_000)
+    again = fed.reload(0, 1, now=70_000)
     assert (again.states.entries, again.states.snapshots) == ({}, {})
     assert again.append(data(0, 2, at=2)) is OK
     assert (list(again.states.entries), again.entry().last_sequence, again.states.map_end_offset) == ([PID], 2, 3)
@@ -168,8 +168,8 @@ def test_psm_23_a_snapshot_beyond_the_log_is_dropped() -> None:
 def test_what_expired_while_the_broker_was_down_does_not_come_back() -> None:
     fed = Fed(expiration_ms=1000).replicate(data(0, 0), data(0, 0, txn=True, pid=2))
     fed.states.take_snapshot()
-    assert list(fed.reloaded(0, 2, now=999).states.entries) == [PID, 2]
-    assert list(fed.reloaded(0, 2, now=1000).states.entries) == [2]
+    assert list(fed.reload(0, 2, now=999).states.entries) == [PID, 2]
+    assert list(fed.reload(0, 2, now=1000).states.entries) == [2]
 
 
 TWO_TXNS = (data(0, 0, txn=True, at=99), data(0, 0, txn=True, pid=2, at=105), end(COMMIT, 0, at=109))
@@ -252,7 +252,7 @@ def test_psm_34_a_marker_of_an_older_coordinator_is_refused(version: int) -> Non
 def test_psm_35_a_coordinator_stays_fenced_after_a_reload() -> None:
     fed = Fed().replicate(data(0, 0, txn=True), end(COMMIT, 0, coordinator_epoch=1))
     fed.states.take_snapshot()
-    again = fed.reloaded(0, 2)
+    again = fed.reload(0, 2)
     assert again.answer(end(COMMIT, 0, coordinator_epoch=0)) is FENCED
     assert again.answer(end(COMMIT, 0, coordinator_epoch=1)) is OK
 
@@ -352,7 +352,7 @@ def damaged_crc(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
-def signed(body: bytes) -> bytes:
+def sign(body: bytes) -> bytes:
     return b"\0\1" + crc32c(body).to_bytes(4, "big") + body
 
 
@@ -366,7 +366,7 @@ def signed(body: bytes) -> bytes:
         pytest.param(lambda data: data + b"\0", id="one byte too many"),
         pytest.param(lambda data: b"\0\2" + data[2:], id="an unknown version"),
         pytest.param(lambda data: data[:8], id="only the head"),
-        pytest.param(lambda data: signed(data[6:9] + b"\3" + data[10:]), id="more entries than bytes"),
+        pytest.param(lambda data: sign(data[6:9] + b"\3" + data[10:]), id="more entries than bytes"),
     ],
 )
 def test_psm_48_a_corrupt_snapshot_is_deleted_and_the_older_one_loaded(damage: Callable[[bytes], bytes]) -> None:
@@ -375,7 +375,7 @@ def test_psm_48_a_corrupt_snapshot_is_deleted_and_the_older_one_loaded(damage: C
     fed.replicate(data(0, 1))
     fed.states.take_snapshot()
     fed.states.snapshots[2] = damage(fed.states.snapshots[2])
-    again = fed.reloaded(0, 2)
+    again = fed.reload(0, 2)
     assert (list(again.states.snapshots), again.states.map_end_offset, again.entry().last_sequence) == ([1], 1, 0)
 
 
@@ -383,7 +383,7 @@ def test_with_every_snapshot_corrupt_the_state_is_empty() -> None:
     fed = Fed().replicate(data(0, 0))
     fed.states.take_snapshot()
     fed.states.snapshots[1] = b"no snapshot"
-    again = fed.reloaded(0, 1)
+    again = fed.reload(0, 1)
     assert (again.states.snapshots, again.states.entries, again.states.map_end_offset) == ({}, {}, 0)
 
 
@@ -405,7 +405,7 @@ def test_snapshots_beyond_the_log_and_at_or_before_its_start_are_deleted(
     for sequence in range(3):
         fed.replicate(data(0, sequence))
         fed.states.take_snapshot()
-    assert list(fed.reloaded(log_start, log_end).states.snapshots) == kept
+    assert list(fed.reload(log_start, log_end).states.snapshots) == kept
 
 
 def test_a_snapshot_has_the_bytes_of_kafkas_schema() -> None:
@@ -422,5 +422,5 @@ def test_a_snapshot_has_the_bytes_of_kafkas_schema() -> None:
 def test_a_producer_of_markers_alone_comes_back_from_a_snapshot_without_data() -> None:
     fed = Fed().replicate(end(COMMIT, 2, coordinator_epoch=4, ms=50))
     fed.states.take_snapshot()
-    entry = fed.reloaded(0, 1).entry()
+    entry = fed.reload(0, 1).entry()
     assert (state_of(entry), entry.coordinator_epoch, entry.last_timestamp_ms) == ((2, -1, -1, None), 4, 50)

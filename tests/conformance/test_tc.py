@@ -16,20 +16,20 @@ from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.transaction_metadata import TxnState
-from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, known
+from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, make_txn
 
 E = Error
 NONE = Error.NONE
 LAST = 32766
 
 
-def told(response: Any) -> tuple[Any, ...]:
+def summarize(response: Any) -> tuple[Any, ...]:
     return response.error, response.producer_id, response.producer_epoch
 
 
 def holding(state: str, pending: str = "", cluster: int = 2, **fields: Any) -> CoordinatorWorld:
     world = CoordinatorWorld(cluster)
-    world.holds(known(state, **fields), pending)
+    world.holds(make_txn(state, **fields), pending)
     return world
 
 
@@ -72,7 +72,7 @@ def error_for(world: CoordinatorWorld, question: str, transactional_id: str = ID
 
 @pytest.mark.parametrize("fields", [{}, {"enable_2pc": True}, {"keep_prepared_txn": True}])
 def test_tc_01_an_empty_transactional_id_is_no_request_whatever_else_it_says(fields: dict[str, bool]) -> None:
-    assert told(CoordinatorWorld().init(transactional_id="", **fields)) == (E.INVALID_REQUEST, -1, -1)
+    assert summarize(CoordinatorWorld().init(transactional_id="", **fields)) == (E.INVALID_REQUEST, -1, -1)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -83,13 +83,17 @@ def test_an_empty_transactional_id_is_refused_by_every_question(question: str) -
 @pytest.mark.parametrize("fields", [{"producer_id": 5}, {"producer_epoch": 0}])
 @pytest.mark.parametrize("transactional_id", [None, "", ID])
 def test_an_expectation_is_a_producer_id_and_an_epoch(transactional_id: str | None, fields: dict[str, Any]) -> None:
-    assert told(CoordinatorWorld().init(transactional_id=transactional_id, **fields)) == (E.INVALID_REQUEST, -1, -1)
+    assert summarize(CoordinatorWorld().init(transactional_id=transactional_id, **fields)) == (
+        E.INVALID_REQUEST,
+        -1,
+        -1,
+    )
 
 
 def test_tc_03_two_phase_commit_is_not_allowed_and_keeping_a_prepared_transaction_is_not_supported() -> None:
     world = CoordinatorWorld()
-    assert told(world.init(6, enable_2pc=True)) == (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
-    assert told(world.init(6, keep_prepared_txn=True)) == (E.UNSUPPORTED_VERSION, -1, -1)
+    assert summarize(world.init(6, enable_2pc=True)) == (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
+    assert summarize(world.init(6, keep_prepared_txn=True)) == (E.UNSUPPORTED_VERSION, -1, -1)
     both = world.init(6, enable_2pc=True, keep_prepared_txn=True, transaction_timeout_ms=-1)
     assert both.error is E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert world.init(6, keep_prepared_txn=True, transaction_timeout_ms=-1).error is E.UNSUPPORTED_VERSION
@@ -100,7 +104,7 @@ def test_tc_03_two_phase_commit_is_not_allowed_and_keeping_a_prepared_transactio
 def test_a_transaction_under_two_phase_commit_has_no_timeout(timeout_ms: int) -> None:
     world = CoordinatorWorld(transaction_two_phase_commit_enable=True, transaction_abort_cleanup_interval_ms=1_000_000)
     response = world.init(6, enable_2pc=True, transaction_timeout_ms=timeout_ms)
-    assert told(response) == (NONE, 1000, 0)
+    assert summarize(response) == (NONE, 1000, 0)
     assert world.now_known.timeout_ms == 2**31 - 1
     assert world.init(6, enable_2pc=True, keep_prepared_txn=True).error is E.UNSUPPORTED_VERSION
     assert world.add(producer_id=1000, epoch=0) is NONE
@@ -112,7 +116,7 @@ def test_a_transaction_under_two_phase_commit_has_no_timeout(timeout_ms: int) ->
 def test_tc_04_without_a_transactional_id_each_caller_gets_the_next_producer_id(fields: dict[str, Any]) -> None:
     world = CoordinatorWorld()
     world.state.producer_ids = [0, 1000]
-    responses = [told(world.init(transactional_id=None, **fields)) for _ in range(2)]
+    responses = [summarize(world.init(transactional_id=None, **fields)) for _ in range(2)]
     assert responses == [(NONE, 0, 0), (NONE, 1, 0)]
     assert not world.appended
     assert all(not owned.txns for owned in world.state.transactions.values())
@@ -121,7 +125,7 @@ def test_tc_04_without_a_transactional_id_each_caller_gets_the_next_producer_id(
 def test_tc_05_a_new_transactional_id_begins_at_epoch_0() -> None:
     world = CoordinatorWorld()
     world.run_for(50)
-    assert told(world.init(transaction_timeout_ms=1234)) == (NONE, 1000, 0)
+    assert summarize(world.init(transaction_timeout_ms=1234)) == (NONE, 1000, 0)
     (entry,) = world.entries(ID)
     assert entry == world.now_known
     assert (entry.state, entry.timeout_ms, entry.update_ms, entry.start_ms) == (TxnState.EMPTY, 1234, 50, -1)
@@ -131,14 +135,14 @@ def test_tc_05_a_new_transactional_id_begins_at_epoch_0() -> None:
 @pytest.mark.parametrize("expected", [(10, 1), (10, 0), (10, 32767)])
 def test_tc_06_a_new_transactional_id_takes_any_expectation(expected: tuple[int, int]) -> None:
     world = CoordinatorWorld()
-    assert told(world.init_expecting(*expected)) == (NONE, 1000, 0)
+    assert summarize(world.init_expecting(*expected)) == (NONE, 1000, 0)
     assert identity(world) == (1000, 0, -1)
 
 
 def test_an_id_whose_first_append_fails_is_known_and_begins_at_epoch_0_the_next_time() -> None:
     world = CoordinatorWorld()
     world.fail(E.NOT_ENOUGH_REPLICAS, HOLD)
-    assert told(world.init()) == (E.COORDINATOR_NOT_AVAILABLE, -1, -1)
+    assert summarize(world.init()) == (E.COORDINATOR_NOT_AVAILABLE, -1, -1)
     assert (identity(world), world.now_known.update_ms) == ((1000, -1, -1), 0)
     assert world.init() is None
     assert world.init_expecting(5, 5).error is E.CONCURRENT_TRANSACTIONS
@@ -149,7 +153,7 @@ def test_an_id_whose_first_append_fails_is_known_and_begins_at_epoch_0_the_next_
 def test_without_a_producer_id_at_hand_nothing_is_remembered() -> None:
     world = CoordinatorWorld()
     world.state.producer_ids = []
-    assert told(world.init()) == (E.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
+    assert summarize(world.init()) == (E.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
     assert world.txn(ID) is None
 
 
@@ -163,14 +167,14 @@ def test_the_timeout_is_looked_at_before_anybody_asks_who_coordinates(timeout_ms
 def test_tc_09_a_broker_that_does_not_own_the_id_says_so() -> None:
     world = CoordinatorWorld()
     world.image({PARTITION: "b2"}, 1)
-    assert told(world.init()) == (E.NOT_COORDINATOR, -1, -1)
+    assert summarize(world.init()) == (E.NOT_COORDINATOR, -1, -1)
     assert {q: error_for(world, q) for q in QUESTIONS} == dict.fromkeys(QUESTIONS, E.NOT_COORDINATOR)
 
 
 def test_tc_10_a_broker_that_still_loads_says_so() -> None:
     world = CoordinatorWorld()
-    world.elect(known("Empty"))
-    assert told(world.init()) == (E.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
+    world.elect(make_txn("Empty"))
+    assert summarize(world.init()) == (E.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
     assert {q: error_for(world, q) for q in QUESTIONS} == dict.fromkeys(QUESTIONS, E.COORDINATOR_LOAD_IN_PROGRESS)
 
 
@@ -189,7 +193,7 @@ def test_tc_13_a_transaction_that_is_being_ended_takes_no_partition(state: str, 
     world = holding(state)
     assert world.add(version=version) is E.CONCURRENT_TRANSACTIONS
     assert world.add_offsets() is E.CONCURRENT_TRANSACTIONS
-    assert world.written() == []
+    assert world.list_written() == []
 
 
 @pytest.mark.parametrize("epoch", [0, EPOCH - 1, EPOCH + 1])
@@ -199,7 +203,7 @@ def test_tc_14_another_epoch_is_fenced(state: str, epoch: int) -> None:
     for version in (2, 3, 4, 5):
         assert world.add(version=version, epoch=epoch) is E.PRODUCER_FENCED
     assert world.add_offsets(epoch=epoch) is E.PRODUCER_FENCED
-    assert world.written() == []
+    assert world.list_written() == []
 
 
 @pytest.mark.parametrize(("version", "stored"), [(0, 0), (3, 0), (4, 2), (5, 2)])
@@ -208,7 +212,7 @@ def test_tc_15_the_first_partition_opens_the_transaction(state: str, version: in
     world = holding(state, last_producer_epoch=4)
     world.run_for(70)
     assert world.add("v-0", "u-0", version=version) is NONE
-    (entry,) = world.written()
+    (entry,) = world.list_written()
     assert (entry.state, entry.partitions, entry.client_transaction_version) == (
         TxnState.ONGOING,
         ("u-0", "v-0"),
@@ -221,7 +225,7 @@ def test_tc_15_the_first_partition_opens_the_transaction(state: str, version: in
 def test_a_further_partition_joins_and_the_clock_goes_on() -> None:
     world = holding("Ongoing", start_ms=1)
     assert world.add("v-0", "u-0") is NONE
-    (entry,) = world.written()
+    (entry,) = world.list_written()
     assert (entry.partitions, entry.start_ms, entry.update_ms) == (("u-0", "v-0"), 1, world.now)
 
 
@@ -231,7 +235,7 @@ def test_partitions_that_are_there_already_are_not_written_again(partitions: tup
     who: dict[str, Any] = {"transactional_id": ID, "producer_id": PID, "producer_epoch": EPOCH}
     response = world.ask(AddPartitionsToTxn(**who, partitions=partitions), 3).response
     assert response.errors == dict.fromkeys(partitions, NONE)
-    assert world.written() == []
+    assert world.list_written() == []
 
 
 def test_pending_is_answered_before_producer_id_and_epoch() -> None:
@@ -258,14 +262,14 @@ def test_one_unknown_partition_and_no_partition_is_added(version: int, verify_on
     response = world.ask(body, version).response
     refused = E.OPERATION_NOT_ATTEMPTED
     assert response.errors == {"u-0": refused, "x-7": E.UNKNOWN_TOPIC_OR_PARTITION, "v-0": refused}
-    assert world.written() == []
+    assert world.list_written() == []
 
 
 def test_the_groups_partition_joins_under_version_0_whatever_the_request() -> None:
     for version in range(5):
         world = holding("CompleteCommit", client_transaction_version=2)
         assert world.add_offsets(version, group="g") is NONE
-        (entry,) = world.written()
+        (entry,) = world.list_written()
         assert (entry.partitions, entry.client_transaction_version) == ((offsets_partition("g"),), 0)
     assert holding("Empty").add_offsets(group="") is NONE
 
@@ -277,7 +281,7 @@ def batch(*transactions: AddPartitionsToTxn) -> AddPartitionsToTxn:
 @pytest.mark.parametrize("version", [4, 5])
 def test_a_broker_asks_for_many_transactions_at_once_and_each_has_its_own_answer(version: int) -> None:
     world = holding("Ongoing")
-    world.load(known("PrepareCommit", transactional_id="waits", partitions=("w-0",)), epoch=2)
+    world.load(make_txn("PrepareCommit", transactional_id="waits", partitions=("w-0",)), epoch=2)
     who: dict[str, Any] = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0", "w-0")}
     add = AddPartitionsToTxn(transactional_id=ID, **who)
     verify = replace(add, partitions=("u-0", "v-0"), verify_only=True)
@@ -299,7 +303,7 @@ def test_a_broker_asks_for_many_transactions_at_once_and_each_has_its_own_answer
 def test_the_answer_to_a_batch_waits_for_the_slowest_append_and_tells_each_ones_own_error() -> None:
     world = holding("Ongoing")
     other = next(x for x in "bcdefgh" if x != ID)
-    world.load(known("Ongoing", transactional_id=other), epoch=2)
+    world.load(make_txn("Ongoing", transactional_id=other), epoch=2)
     who: dict[str, Any] = {"producer_id": PID, "producer_epoch": EPOCH, "partitions": ("v-0",)}
     world.fail(HOLD)
     asked = world.ask(batch(*(AddPartitionsToTxn(transactional_id=x, **who) for x in (ID, other))), 5)
@@ -330,7 +334,7 @@ def test_a_partition_is_verified(state: str, pending: str, who: dict[str, int], 
     assert world.verify(version=version, **who) is error
     known_one = NONE if error is E.TRANSACTION_ABORTABLE and state == "Ongoing" else error
     assert world.verify("u-0", version=version, **who) is known_one
-    assert world.written() == []
+    assert world.list_written() == []
 
 
 # EndTxn
@@ -341,7 +345,7 @@ def test_a_partition_is_verified(state: str, pending: str, who: dict[str, int], 
 @pytest.mark.parametrize("state", ["Empty", "Ongoing", "PrepareCommit", "CompleteAbort"])
 def test_tc_19_another_producer_id_ends_nothing(state: str, version: int, committed: bool) -> None:
     world = holding(state)
-    assert told(world.end(committed, version, producer_id=0)) == (E.INVALID_PRODUCER_ID_MAPPING, -1, -1)
+    assert summarize(world.end(committed, version, producer_id=0)) == (E.INVALID_PRODUCER_ID_MAPPING, -1, -1)
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -349,36 +353,36 @@ def test_tc_19_another_producer_id_ends_nothing(state: str, version: int, commit
 @pytest.mark.parametrize("epoch", [0, EPOCH - 2, EPOCH - 1, EPOCH + 1])
 def test_tc_20_another_epoch_ends_nothing(epoch: int, version: int, committed: bool) -> None:
     world = holding("Ongoing")
-    assert told(world.end(committed, version, epoch)) == (E.PRODUCER_FENCED, -1, -1)
-    assert (world.written(), world.pending(ID)) == ([], None)
+    assert summarize(world.end(committed, version, epoch)) == (E.PRODUCER_FENCED, -1, -1)
+    assert (world.list_written(), world.pending(ID)) == ([], None)
 
 
 def test_tc_21_under_version_1_a_commit_that_is_done_is_answered_again() -> None:
     world = holding("CompleteCommit")
-    assert told(world.end(True, 4)) == (NONE, -1, -1)
-    assert told(world.end(True, 4, EPOCH - 1)) == (E.PRODUCER_FENCED, -1, -1)
-    assert world.written() == []
+    assert summarize(world.end(True, 4)) == (NONE, -1, -1)
+    assert summarize(world.end(True, 4, EPOCH - 1)) == (E.PRODUCER_FENCED, -1, -1)
+    assert world.list_written() == []
 
 
 def test_tc_22_under_version_2_a_commit_that_is_done_is_answered_again_to_the_epoch_before() -> None:
     world = holding("CompleteCommit")
-    assert told(world.end(True, 5, EPOCH - 1)) == (NONE, PID, EPOCH)
-    assert told(world.end(True, 5)) == (E.INVALID_TXN_STATE, -1, -1)
-    assert told(world.end(True, 5, EPOCH - 2)) == (E.PRODUCER_FENCED, -1, -1)
-    assert world.written() == []
+    assert summarize(world.end(True, 5, EPOCH - 1)) == (NONE, PID, EPOCH)
+    assert summarize(world.end(True, 5)) == (E.INVALID_TXN_STATE, -1, -1)
+    assert summarize(world.end(True, 5, EPOCH - 2)) == (E.PRODUCER_FENCED, -1, -1)
+    assert world.list_written() == []
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(0, EPOCH), (4, EPOCH), (5, EPOCH - 1), (5, EPOCH)])
 def test_tc_25_what_was_aborted_is_not_committed(version: int, epoch: int) -> None:
-    assert told(holding("CompleteAbort").end(True, version, epoch)) == (E.INVALID_TXN_STATE, -1, -1)
+    assert summarize(holding("CompleteAbort").end(True, version, epoch)) == (E.INVALID_TXN_STATE, -1, -1)
 
 
 def test_tc_26_under_version_2_an_abort_after_a_commit_aborts_the_next_transaction() -> None:
     world = holding("CompleteCommit")
-    assert told(world.end(False, 5, EPOCH - 1)) == (E.INVALID_TXN_STATE, -1, -1)
+    assert summarize(world.end(False, 5, EPOCH - 1)) == (E.INVALID_TXN_STATE, -1, -1)
     world.run_for(30)
-    assert told(world.end(False, 5)) == (NONE, PID, EPOCH + 1)
-    prepared, completed = world.written()
+    assert summarize(world.end(False, 5)) == (NONE, PID, EPOCH + 1)
+    prepared, completed = world.list_written()
     assert (prepared.state, prepared.producer_epoch, prepared.start_ms) == (
         TxnState.PREPARE_ABORT,
         EPOCH + 1,
@@ -391,24 +395,24 @@ def test_tc_26_under_version_2_an_abort_after_a_commit_aborts_the_next_transacti
 @pytest.mark.parametrize(("version", "epoch"), [(0, EPOCH), (4, EPOCH), (5, EPOCH - 1)])
 def test_tc_28_an_end_that_is_under_way_is_waited_for(state: str, committed: bool, version: int, epoch: int) -> None:
     world = holding(state)
-    assert told(world.end(committed, version, epoch)) == (E.CONCURRENT_TRANSACTIONS, -1, -1)
-    assert told(world.end(not committed, version, epoch)) == (E.INVALID_TXN_STATE, -1, -1)
+    assert summarize(world.end(committed, version, epoch)) == (E.CONCURRENT_TRANSACTIONS, -1, -1)
+    assert summarize(world.end(not committed, version, epoch)) == (E.INVALID_TXN_STATE, -1, -1)
 
 
 @pytest.mark.parametrize("version", range(5))
 def test_tc_30_under_version_1_nothing_is_not_aborted(version: int) -> None:
-    assert told(holding("Empty").end(False, version)) == (E.INVALID_TXN_STATE, -1, -1)
+    assert summarize(holding("Empty").end(False, version)) == (E.INVALID_TXN_STATE, -1, -1)
 
 
 def test_tc_31_under_version_2_nothing_is_aborted_and_the_epoch_rises() -> None:
     world = holding("Empty")
     world.run_for(30)
-    assert told(world.end(False, 5, EPOCH - 1)) == (E.PRODUCER_FENCED, -1, -1)
+    assert summarize(world.end(False, 5, EPOCH - 1)) == (E.PRODUCER_FENCED, -1, -1)
     world.fail(HOLD)
     assert world.end(False, 5) is None
     world.held.pop()(NONE)
-    assert told(world.asked[-1].response) == (NONE, PID, EPOCH + 1)
-    prepared = world.written()[0]
+    assert summarize(world.asked[-1].response) == (NONE, PID, EPOCH + 1)
+    prepared = world.list_written()[0]
     assert (prepared.state, prepared.producer_epoch, prepared.last_producer_epoch) == (
         TxnState.PREPARE_ABORT,
         EPOCH + 1,
@@ -425,16 +429,16 @@ def test_the_decision_is_answered_once_it_is_durable_and_before_any_marker(
     world = holding("Ongoing")
     world.fail(HOLD)
     assert world.end(committed, version) is None
-    assert (world.now_known, world.take(WriteTxnMarkers)) == (known("Ongoing"), [])
+    assert (world.now_known, world.take(WriteTxnMarkers)) == (make_txn("Ongoing"), [])
     world.held.pop()(NONE)
     response = world.asked[-1].response
-    assert told(response) == ((NONE, PID, after) if version == 5 else (NONE, -1, -1))
+    assert summarize(response) == ((NONE, PID, after) if version == 5 else (NONE, -1, -1))
     state, pending = ("PrepareCommit", "CompleteCommit") if committed else ("PrepareAbort", "CompleteAbort")
     assert (world.now_known.state.label, world.pending(ID)) == (state, TxnState.of(pending))
     assert world.end(committed, version).error is E.CONCURRENT_TRANSACTIONS
     assert [m.producer_epoch for m in world.answer_markers()] == [after]
     assert (world.now_known.state.label, world.pending(ID)) == (pending, None)
-    assert told(world.end(committed, version)) == told(response)
+    assert summarize(world.end(committed, version)) == summarize(response)
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -443,7 +447,7 @@ def test_a_decision_that_could_not_be_written_may_be_asked_for_again(version: in
     world = holding("Ongoing")
     world.fail(Error[failure])
     assert world.end(True, version).error not in (NONE, E.CONCURRENT_TRANSACTIONS)
-    assert (world.now_known, world.pending(ID), world.take(WriteTxnMarkers)) == (known("Ongoing"), None, [])
+    assert (world.now_known, world.pending(ID), world.take(WriteTxnMarkers)) == (make_txn("Ongoing"), None, [])
     assert world.end(False, version).error is NONE
 
 
@@ -461,14 +465,14 @@ def test_a_fence_that_is_pending_gives_way_to_an_abort_and_never_to_a_commit(ver
     with pytest.raises(InvariantError):
         world.end(True, version)
     assert world.end(False, version).error is NONE
-    assert [(t.state, t.producer_epoch) for t in world.written()] == [(TxnState.PREPARE_ABORT, epoch)]
+    assert [(t.state, t.producer_epoch) for t in world.list_written()] == [(TxnState.PREPARE_ABORT, epoch)]
 
 
 def test_a_record_that_no_longer_fits_once_it_is_durable_is_a_mistake_of_the_program() -> None:
     world = holding("Ongoing")
     world.fail(HOLD)
     world.end(True, 5)
-    world.owned.txns[ID] = known("Ongoing", producer_epoch=EPOCH + 3)
+    world.owned.txns[ID] = make_txn("Ongoing", producer_epoch=EPOCH + 3)
     with pytest.raises(InvariantError):
         world.held.pop()(NONE)
 
@@ -486,27 +490,27 @@ def test_tc_34_a_retry_at_the_last_epoch_gets_the_next_producer_id(committed: bo
     state, done = ("PrepareCommit", "CompleteCommit") if committed else ("PrepareAbort", "CompleteAbort")
     fields = {"producer_epoch": 32767, "last_producer_epoch": LAST, "next_producer_id": 2}
     world = holding(state, done, **fields, client_transaction_version=2)
-    assert told(world.end(committed, 5, LAST)) == (E.CONCURRENT_TRANSACTIONS, -1, -1)
-    world.holds(known(state, **fields))
-    assert told(world.end(committed, 5, LAST)) == (E.CONCURRENT_TRANSACTIONS, -1, -1)
-    world.holds(known(done, producer_id=2, producer_epoch=0, last_producer_epoch=LAST, prev_producer_id=PID))
-    assert told(world.end(committed, 5, LAST)) == (NONE, 2, 0)
-    assert told(world.end(not committed, 5, LAST)) == (E.INVALID_TXN_STATE, -1, -1)
-    assert told(world.end(committed, 5, LAST - 1)) == (E.INVALID_PRODUCER_ID_MAPPING, -1, -1)
-    assert told(world.end(committed, 4, LAST)) == (E.INVALID_PRODUCER_ID_MAPPING, -1, -1)
+    assert summarize(world.end(committed, 5, LAST)) == (E.CONCURRENT_TRANSACTIONS, -1, -1)
+    world.holds(make_txn(state, **fields))
+    assert summarize(world.end(committed, 5, LAST)) == (E.CONCURRENT_TRANSACTIONS, -1, -1)
+    world.holds(make_txn(done, producer_id=2, producer_epoch=0, last_producer_epoch=LAST, prev_producer_id=PID))
+    assert summarize(world.end(committed, 5, LAST)) == (NONE, 2, 0)
+    assert summarize(world.end(not committed, 5, LAST)) == (E.INVALID_TXN_STATE, -1, -1)
+    assert summarize(world.end(committed, 5, LAST - 1)) == (E.INVALID_PRODUCER_ID_MAPPING, -1, -1)
+    assert summarize(world.end(committed, 4, LAST)) == (E.INVALID_PRODUCER_ID_MAPPING, -1, -1)
 
 
 @pytest.mark.parametrize("state", ["Empty", "Ongoing", "PrepareCommit", "PrepareAbort"])
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_retry_of_a_rotation_is_fenced_once_the_next_transaction_has_begun(state: str, committed: bool) -> None:
     world = holding(state, producer_id=2, producer_epoch=0, prev_producer_id=PID)
-    assert told(world.end(committed, 5, LAST)) == (E.PRODUCER_FENCED, -1, -1)
+    assert summarize(world.end(committed, 5, LAST)) == (E.PRODUCER_FENCED, -1, -1)
 
 
 @pytest.mark.parametrize("version", [3, 5])
 def test_tc_35_the_next_producer_id_waits_for_the_completion(version: int) -> None:
     world = holding("Ongoing", producer_epoch=LAST)
-    assert told(world.end(True, 5, LAST)) == (NONE, 1000, 0)
+    assert summarize(world.end(True, 5, LAST)) == (NONE, 1000, 0)
     assert world.add(version=version, producer_id=1000, epoch=0) is E.CONCURRENT_TRANSACTIONS
     assert [(m.producer_id, m.producer_epoch) for m in world.answer_markers()] == [(PID, 32767)]
     assert identity(world) == (1000, 0, LAST)
@@ -515,9 +519,9 @@ def test_tc_35_the_next_producer_id_waits_for_the_completion(version: int) -> No
 
 def test_at_epoch_32767_a_commit_fails_and_an_abort_takes_the_next_producer_id() -> None:
     world = holding("Ongoing", producer_epoch=32767)
-    assert told(world.end(True, 5, 32767)) == (E.UNKNOWN_SERVER_ERROR, -1, -1)
+    assert summarize(world.end(True, 5, 32767)) == (E.UNKNOWN_SERVER_ERROR, -1, -1)
     assert (world.now_known.state.label, world.pending(ID)) == ("Ongoing", None)
-    assert told(world.end(False, 5, 32767)) == (NONE, 1001, 0)
+    assert summarize(world.end(False, 5, 32767)) == (NONE, 1001, 0)
     assert [(m.producer_id, m.producer_epoch) for m in world.answer_markers()] == [(PID, 32767)]
     assert identity(world) == (1001, 0, 32767)
 
@@ -525,18 +529,18 @@ def test_at_epoch_32767_a_commit_fails_and_an_abort_takes_the_next_producer_id()
 def test_without_a_next_producer_id_the_last_epoch_cannot_end_yet() -> None:
     world = holding("Ongoing", producer_epoch=LAST)
     world.state.producer_ids = []
-    assert told(world.end(True, 5, LAST)) == (E.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
-    assert (world.written(), world.pending(ID)) == ([], None)
+    assert summarize(world.end(True, 5, LAST)) == (E.COORDINATOR_LOAD_IN_PROGRESS, -1, -1)
+    assert (world.list_written(), world.pending(ID)) == ([], None)
     world.state.producer_ids = [50, 60]
-    assert told(world.end(True, 5, LAST)) == (NONE, 50, 0)
+    assert summarize(world.end(True, 5, LAST)) == (NONE, 50, 0)
 
 
 def test_under_version_1_the_last_epoch_ends_as_any_other() -> None:
     world = holding("Ongoing", cluster=0, producer_epoch=LAST)
-    assert told(world.end(True, 4, LAST)) == (NONE, -1, -1)
+    assert summarize(world.end(True, 4, LAST)) == (NONE, -1, -1)
     world.answer_markers()
     assert identity(world) == (PID, LAST, -1)
-    assert told(world.init()) == (NONE, 1000, 0)
+    assert summarize(world.init()) == (NONE, 1000, 0)
 
 
 # the code for a fenced producer

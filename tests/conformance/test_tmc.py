@@ -34,7 +34,7 @@ def txn(transactional_id: str, state: str, *partitions: str, version: int = 2) -
     )
 
 
-def prepared(*partitions: str, state: str = "PrepareCommit", **settings: Any) -> OneBroker:
+def load_prepared(*partitions: str, state: str = "PrepareCommit", **settings: Any) -> OneBroker:
     """b1 has just loaded id "a", decided, with these partitions, at coordinator epoch 1."""
     world = OneBroker(**settings)
     world.load(txn("a", state, *partitions))
@@ -95,7 +95,10 @@ def test_tmc_01_one_request_per_broker_carries_every_transaction_that_is_queued(
 
 
 def test_partitions_of_one_leader_travel_together() -> None:
-    assert entries(markers(prepared("t-0", "u-0", "v-0"))) == [("b1", [(7, ("t-0",))]), ("b2", [(7, ("u-0", "v-0"))])]
+    assert entries(markers(load_prepared("t-0", "u-0", "v-0"))) == [
+        ("b1", [(7, ("t-0",))]),
+        ("b2", [(7, ("u-0", "v-0"))]),
+    ]
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(0, EPOCH), (2, EPOCH + 1)])
@@ -117,7 +120,7 @@ def test_an_entry_says_all_that_a_leader_must_know(version: int, epoch: int, com
 
 
 def test_tmc_02_a_partition_that_does_not_exist_drops_out() -> None:
-    world = prepared("gone-0", "u-0")
+    world = load_prepared("gone-0", "u-0")
     (sent,) = markers(world)
     assert entries([sent]) == [("b2", [(7, ("u-0",))])]
     answer(sent)
@@ -125,7 +128,7 @@ def test_tmc_02_a_partition_that_does_not_exist_drops_out() -> None:
 
 
 def test_a_transaction_of_which_every_partition_has_gone_is_complete_at_once() -> None:
-    world = prepared("gone-0", "gone-1")
+    world = load_prepared("gone-0", "gone-1")
     assert (markers(world), state(world)) == ([], "CompleteCommit")
 
 
@@ -152,7 +155,7 @@ def test_a_topic_that_is_deleted_while_its_markers_wait_drops_out() -> None:
 
 
 def test_a_topic_that_is_deleted_between_two_attempts_drops_out() -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     answer(markers(world)[0], Error.UNKNOWN_TOPIC_OR_PARTITION)
     world.image({}, gone=("u-0",))
     world.run_for(50)
@@ -176,7 +179,7 @@ def test_tmc_04_markers_of_a_partition_that_has_gone_to_another_coordinator_are_
 
 
 def test_markers_that_wait_for_another_attempt_are_dropped_with_their_partition() -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     answer(markers(world)[0], Error.NOT_ENOUGH_REPLICAS)
     world.image({transaction_partition("a"): "b2"}, 2)
     world.run_for(1_000)
@@ -188,7 +191,7 @@ def test_markers_that_wait_for_another_attempt_are_dropped_with_their_partition(
 
 @pytest.mark.parametrize(("before", "after"), DECISIONS)
 def test_after_the_last_marker_the_transaction_is_complete(before: str, after: str) -> None:
-    world = prepared("u-0", "w-0", state=before)
+    world = load_prepared("u-0", "w-0", state=before)
     first, second = markers(world)
     answer(first)
     assert (state(world), world.pending("a")) == (before, TxnState.of(after))
@@ -200,7 +203,7 @@ def test_after_the_last_marker_the_transaction_is_complete(before: str, after: s
 
 
 def test_a_partition_that_has_its_marker_leaves_the_cache_and_not_the_log() -> None:
-    world = prepared("gone-0", "u-0", "w-0")
+    world = load_prepared("gone-0", "u-0", "w-0")
     known = world.txn("a")
     assert known is not None
     assert known.partitions == ("u-0", "w-0")
@@ -212,7 +215,7 @@ def test_a_partition_that_has_its_marker_leaves_the_cache_and_not_the_log() -> N
 
 
 def test_tmc_05_the_completion_is_written_once_whatever_comes_together() -> None:
-    world = prepared("gone-0", "u-0", "w-0")
+    world = load_prepared("gone-0", "u-0", "w-0")
     first, second = markers(world)
     world.appends[transaction_partition("a")] = [HOLD]
     answer(first)
@@ -229,7 +232,7 @@ def test_tmc_05_the_completion_is_written_once_whatever_comes_together() -> None
 
 @pytest.mark.parametrize("late", [Error.NONE, Error.INVALID_PRODUCER_EPOCH, Error.NOT_LEADER_OR_FOLLOWER, LOST])
 def test_tmc_06_an_answer_of_an_older_coordinator_epoch_does_not_end_the_newer_one(late: Any) -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     (old,) = markers(world)
     world.image({transaction_partition("a"): "b1"}, 2)
     world.run_for(5)
@@ -247,7 +250,7 @@ def test_tmc_06_an_answer_of_an_older_coordinator_epoch_does_not_end_the_newer_o
 
 
 def test_without_the_rule_an_answer_of_an_older_epoch_takes_the_newer_completion_away() -> None:
-    world = prepared("u-0", off=(MARKERS_BY_EPOCH.name,))
+    world = load_prepared("u-0", off=(MARKERS_BY_EPOCH.name,))
     (old,) = markers(world)
     world.image({transaction_partition("a"): "b1"}, 2)
     world.run_for(5)
@@ -261,7 +264,7 @@ def test_without_the_rule_an_answer_of_an_older_epoch_takes_the_newer_completion
 @pytest.mark.parametrize("meanwhile", ["loads", "left"])
 @pytest.mark.parametrize("late", [Error.NONE, LOST])
 def test_an_answer_after_the_partition_has_left_changes_nothing(meanwhile: str, late: Any) -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     (old,) = markers(world)
     world.image({transaction_partition("a"): "b1" if meanwhile == "loads" else "b2"}, 2)
     if late is LOST:
@@ -272,7 +275,7 @@ def test_an_answer_after_the_partition_has_left_changes_nothing(meanwhile: str, 
 
 
 def test_tmc_07_a_completion_that_finds_too_few_replicas_is_written_again() -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     world.appends[transaction_partition("a")] = [Error.NOT_ENOUGH_REPLICAS, Error.REQUEST_TIMED_OUT]
     answer(markers(world)[0])
     assert (state(world), world.pending("a")) == ("PrepareCommit", TxnState.COMPLETE_COMMIT)
@@ -285,7 +288,7 @@ def test_tmc_07_a_completion_that_finds_too_few_replicas_is_written_again() -> N
 
 @pytest.mark.parametrize("error", ["UNKNOWN_TOPIC_OR_PARTITION", "NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"])
 def test_tsm_07_the_pending_state_outlives_an_append_that_is_tried_again(error: str) -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     world.appends[transaction_partition("a")] = [Error[error], HOLD]
     answer(markers(world)[0])
     init = world.ask(InitProducerId(transactional_id="a"))
@@ -294,7 +297,7 @@ def test_tsm_07_the_pending_state_outlives_an_append_that_is_tried_again(error: 
 
 
 def test_a_completion_that_this_broker_may_not_write_any_more_is_left_to_the_next_coordinator() -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     world.appends[transaction_partition("a")] = [Error.NOT_LEADER_OR_FOLLOWER]
     answer(markers(world)[0])
     world.run_for(1_000)
@@ -303,7 +306,7 @@ def test_a_completion_that_this_broker_may_not_write_any_more_is_left_to_the_nex
 
 @pytest.mark.parametrize("leader", ["b1", "b2"])
 def test_a_completion_that_was_to_be_written_again_is_dropped_with_its_partition(leader: str) -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     world.appends[transaction_partition("a")] = [Error.NOT_ENOUGH_REPLICAS]
     answer(markers(world)[0])
     world.image({transaction_partition("a"): leader}, 2)
@@ -313,7 +316,7 @@ def test_a_completion_that_was_to_be_written_again_is_dropped_with_its_partition
 
 @pytest.mark.parametrize("error", ["MESSAGE_TOO_LARGE", "INVALID_RECORD"])
 def test_a_completion_that_fails_in_a_way_that_cannot_be_is_an_illegal_state(error: str) -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     world.appends[transaction_partition("a")] = [Error[error]]
     (sent,) = markers(world)
     with pytest.raises(InvariantError):
@@ -321,7 +324,7 @@ def test_a_completion_that_fails_in_a_way_that_cannot_be_is_an_illegal_state(err
 
 
 def test_without_the_rule_a_completion_that_was_lost_is_never_written() -> None:
-    world = prepared("u-0", off=(COMPLETE_REWRITTEN.name,))
+    world = load_prepared("u-0", off=(COMPLETE_REWRITTEN.name,))
     world.appends[transaction_partition("a")] = [Error.NOT_ENOUGH_REPLICAS]
     answer(markers(world)[0])
     world.run_for(10_000)
@@ -355,7 +358,7 @@ def test_tmc_09_after_a_disconnect_the_same_markers_are_sent_again() -> None:
     ],
 )
 def test_a_partition_that_may_succeed_later_is_sent_again_without_the_others(error: str) -> None:
-    world = prepared("u-0", "v-0")
+    world = load_prepared("u-0", "v-0")
     (sent,) = markers(world)
     answer(sent, v=Error[error])
     for attempt in range(3):
@@ -367,7 +370,7 @@ def test_a_partition_that_may_succeed_later_is_sent_again_without_the_others(err
 
 
 def test_a_partition_is_sent_again_to_its_new_leader() -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     answer(markers(world)[0], Error.NOT_LEADER_OR_FOLLOWER)
     world.image({"u-0": "b3"}, 1)
     world.run_for(50)
@@ -376,7 +379,7 @@ def test_a_partition_is_sent_again_to_its_new_leader() -> None:
 
 @pytest.mark.parametrize("error", ["INVALID_PRODUCER_EPOCH", "TRANSACTION_COORDINATOR_FENCED"])
 def test_a_transaction_whose_markers_are_refused_is_given_up_until_the_partition_is_loaded_again(error: str) -> None:
-    world = prepared("u-0", "w-0")
+    world = load_prepared("u-0", "w-0")
     first, second = markers(world)
     answer(first, Error[error])
     answer(second)
@@ -390,7 +393,7 @@ def test_a_transaction_whose_markers_are_refused_is_given_up_until_the_partition
 
 @pytest.mark.parametrize("error", ["INVALID_PRODUCER_EPOCH", "TRANSACTION_COORDINATOR_FENCED"])
 def test_partitions_that_have_their_marker_are_done_although_another_is_refused(error: str) -> None:
-    world = prepared("u-0", "v-0", "x-0", leaders={"x-0": "b2"})
+    world = load_prepared("u-0", "v-0", "x-0", leaders={"x-0": "b2"})
     (sent,) = markers(world)
     assert sent.body.markers[0].partitions == ("u-0", "v-0", "x-0")
     answer(sent, u=Error[error], x=Error.NOT_LEADER_OR_FOLLOWER)
@@ -402,7 +405,7 @@ def test_partitions_that_have_their_marker_are_done_although_another_is_refused(
 
 @pytest.mark.parametrize("error", ["UNSUPPORTED_FOR_MESSAGE_FORMAT", "UNSUPPORTED_VERSION"])
 def test_a_partition_that_knows_no_markers_counts_as_done(error: str) -> None:
-    world = prepared("u-0")
+    world = load_prepared("u-0")
     answer(markers(world)[0], Error[error])
     assert state(world) == "CompleteCommit"
 
@@ -421,13 +424,13 @@ IMPOSSIBLE = ("CORRUPT_MESSAGE", "MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "
     ],
 )
 def test_any_other_error_of_a_marker_is_an_illegal_state(error: str) -> None:
-    (sent,) = markers(prepared("u-0"))
+    (sent,) = markers(load_prepared("u-0"))
     with pytest.raises(InvariantError):
         answer(sent, Error[error])
 
 
 def test_an_answer_that_does_not_name_the_producer_is_an_illegal_state() -> None:
-    (sent,) = markers(prepared("u-0"))
+    (sent,) = markers(load_prepared("u-0"))
     with pytest.raises(InvariantError):
         sent.answer(WriteTxnMarkersResponse(markers={}))
 
@@ -439,7 +442,7 @@ def test_an_answer_that_does_not_name_the_producer_is_an_illegal_state() -> None
 def test_kafka_20734_without_the_rule_a_partition_that_has_no_leader_gets_no_marker(state: str) -> None:
     done = dict(DECISIONS)[state]
     for off, expected in (((), []), ((LEADER_AWAITED.name,), [done])):
-        world = prepared("t-0", "u-0", state=state, leaders={"u-0": ""}, off=off)
+        world = load_prepared("t-0", "u-0", state=state, leaders={"u-0": ""}, off=off)
         (sent,) = markers(world)
         assert sent.body.markers[0].partitions == ("t-0",)
         answer(sent)
@@ -451,7 +454,7 @@ def test_kafka_20734_without_the_rule_a_partition_that_has_no_leader_gets_no_mar
 
 
 def test_without_the_rule_a_decided_transaction_stays_where_it_was_after_a_failover() -> None:
-    world = prepared("u-0", off=(REDRIVE_PREPARE.name,))
+    world = load_prepared("u-0", off=(REDRIVE_PREPARE.name,))
     world.run_for(10_000)
     assert (markers(world), state(world)) == ([], "PrepareCommit")
 

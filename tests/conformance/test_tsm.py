@@ -29,7 +29,7 @@ def txn(state: str = "Empty", transactional_id: str = "a", **fields: Any) -> Txn
     return Txn(transactional_id=transactional_id, state=known, **{**defaults, "update_ms": 0, **fields})
 
 
-def loaded(*entries: Txn, **settings: Any) -> OneBroker:
+def load(*entries: Txn, **settings: Any) -> OneBroker:
     world = OneBroker(**settings)
     world.load(*entries)
     return world
@@ -47,7 +47,7 @@ def error_of(asked: Any) -> Error | None:
 
 
 def test_tsm_02_a_durable_append_is_the_state_and_clears_what_was_pending() -> None:
-    world = loaded(txn())
+    world = load(txn())
     asked = add(world, HOLD)
     assert (world.txn("a"), world.pending("a")) == (txn(), TxnState.ONGOING)
     world.held.pop()(Error.NONE)
@@ -70,19 +70,19 @@ def test_tsm_02_a_durable_append_is_the_state_and_clears_what_was_pending() -> N
     ],
 )
 def test_a_failed_append_is_told_in_the_coordinators_words_and_changes_nothing(failure: str, told: str) -> None:
-    world = loaded(txn())
+    world = load(txn())
     asked = add(world, Error[failure])
     assert error_of(asked) is Error[told]
     assert (world.txn("a"), world.pending("a")) == (txn(), None)
     assert error_of(add(world)) is Error.NONE
 
 
-def resigned(world: OneBroker) -> None:
+def resign(world: OneBroker) -> None:
     world.image({PARTITION: "b2"}, 2)
 
 
 def moved_and_back(world: OneBroker) -> None:
-    resigned(world)
+    resign(world)
     world.image({PARTITION: "b1"}, 3)
     world.run_for(5)
 
@@ -91,7 +91,7 @@ def loading_again(world: OneBroker) -> None:
     world.image({PARTITION: "b1"}, 2)
 
 
-def reloaded(world: OneBroker) -> None:
+def reload(world: OneBroker) -> None:
     loading_again(world)
     world.run_for(5)
 
@@ -99,9 +99,9 @@ def reloaded(world: OneBroker) -> None:
 @pytest.mark.parametrize(
     ("meanwhile", "told"),
     [
-        pytest.param(resigned, Error.NOT_COORDINATOR, id="TSM-04-cache-dropped"),
+        pytest.param(resign, Error.NOT_COORDINATOR, id="TSM-04-cache-dropped"),
         pytest.param(moved_and_back, Error.NOT_COORDINATOR, id="TSM-04-left-and-back"),
-        pytest.param(reloaded, Error.NOT_COORDINATOR, id="TSM-04-reloaded-at-the-next-epoch"),
+        pytest.param(reload, Error.NOT_COORDINATOR, id="TSM-04-reloaded-at-the-next-epoch"),
         pytest.param(loading_again, Error.COORDINATOR_LOAD_IN_PROGRESS, id="loading-at-the-next-epoch"),
     ],
 )
@@ -109,7 +109,7 @@ def reloaded(world: OneBroker) -> None:
 def test_an_append_that_ends_after_the_partition_moved_applies_nothing(
     meanwhile: Any, told: Error, failure: Error
 ) -> None:
-    world = loaded(txn())
+    world = load(txn())
     asked = add(world, HOLD)
     meanwhile(world)
     end = world.held.pop()
@@ -121,7 +121,7 @@ def test_an_append_that_ends_after_the_partition_moved_applies_nothing(
 
 
 def test_tsm_04_an_append_that_ends_after_the_id_has_gone_is_not_applied() -> None:
-    world = loaded(txn())
+    world = load(txn())
     asked = add(world, HOLD)
     world.state.transactions[PARTITION].txns.clear()
     world.held.pop()(Error.NONE)
@@ -129,9 +129,9 @@ def test_tsm_04_an_append_that_ends_after_the_id_has_gone_is_not_applied() -> No
 
 
 def test_an_append_of_an_epoch_that_is_over_leaves_the_pending_state_of_the_next_one_alone() -> None:
-    world = loaded(txn())
+    world = load(txn())
     add(world, HOLD)
-    reloaded(world)
+    reload(world)
     world.appends[PARTITION] = [HOLD]
     init = world.ask(InitProducerId(transactional_id="a"))
     assert world.pending("a") is TxnState.EMPTY
@@ -289,7 +289,7 @@ def test_a_load_ends_when_the_partition_leaves() -> None:
 
 
 def test_a_failover_forgets_the_epoch_before_the_last_one() -> None:
-    world = loaded(txn(last_producer_epoch=EPOCH - 1))
+    world = load(txn(last_producer_epoch=EPOCH - 1))
     again = InitProducerId(transactional_id="a", producer_id=PID, producer_epoch=EPOCH - 1)
     assert world.ask(again).response.error is Error.PRODUCER_FENCED
 
@@ -306,13 +306,13 @@ def test_a_rotation_survives_a_failover_where_it_is_logged(
     profile: str, off: tuple[str, ...], after: tuple[int, int]
 ) -> None:
     rotating = txn("PrepareCommit", partitions=("gone-0",), producer_epoch=32767, next_producer_id=99)
-    known = loaded(rotating, profile=profile, off=off).txn("a")
+    known = load(rotating, profile=profile, off=off).txn("a")
     assert known is not None
     assert (known.state.label, known.producer_id, known.producer_epoch) == ("CompleteCommit", *after)
 
 
 def test_a_value_of_version_1_says_which_version_the_client_had() -> None:
-    known = loaded(txn(client_transaction_version=2)).txn("a")
+    known = load(txn(client_transaction_version=2)).txn("a")
     assert known is not None
     assert known.client_transaction_version == 2
 
@@ -324,7 +324,7 @@ EXPIRY = {"transactional_id_expiration_ms": 60_000, "transaction_remove_expired_
 
 @pytest.mark.parametrize("state", ["CompleteCommit", "CompleteAbort", "Empty"])
 def test_tsm_10_an_id_at_rest_for_long_is_removed_with_a_tombstone(state: str) -> None:
-    world = loaded(txn(state), **EXPIRY)
+    world = load(txn(state), **EXPIRY)
     world.load(txn(state, "fresh", update_ms=1))
     world.run_for(60_000 - world.now)
     assert (world.txn("a"), world.pending("a"), world.entries("a")[-1]) == (None, None, None)
@@ -339,7 +339,7 @@ def test_tsm_10_an_id_at_rest_for_long_is_removed_with_a_tombstone(state: str) -
 
 @pytest.mark.parametrize("state", ["Ongoing", "PrepareCommit", "PrepareAbort"])
 def test_tsm_12_an_id_within_a_transaction_stays(state: str) -> None:
-    world = loaded(txn(state, partitions=("u-0",), timeout_ms=900_000), **EXPIRY)
+    world = load(txn(state, partitions=("u-0",), timeout_ms=900_000), **EXPIRY)
     world.run_for(200_000)
     known = world.txn("a")
     assert known is not None
@@ -347,7 +347,7 @@ def test_tsm_12_an_id_within_a_transaction_stays(state: str) -> None:
 
 
 def test_an_id_on_its_way_elsewhere_stays() -> None:
-    world = loaded(txn(), **EXPIRY)
+    world = load(txn(), **EXPIRY)
     add(world, HOLD)
     world.run_for(100_000)
     assert world.txn("a") is not None
@@ -355,7 +355,7 @@ def test_an_id_on_its_way_elsewhere_stays() -> None:
 
 
 def test_an_id_that_was_never_given_an_epoch_expires_and_holds_no_other_up() -> None:
-    world = loaded(txn(producer_epoch=-1), **EXPIRY)
+    world = load(txn(producer_epoch=-1), **EXPIRY)
     world.load(txn(transactional_id="old", producer_id=8))
     world.run_for(60_000)
     assert (world.txn("a"), world.txn("old")) == (None, None)
@@ -363,7 +363,7 @@ def test_an_id_that_was_never_given_an_epoch_expires_and_holds_no_other_up() -> 
 
 @pytest.mark.parametrize("error", ["NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT", "NOT_LEADER_OR_FOLLOWER"])
 def test_an_id_whose_tombstone_could_not_be_written_stays_and_is_tried_again(error: str) -> None:
-    world = loaded(txn(), **EXPIRY)
+    world = load(txn(), **EXPIRY)
     world.appends[PARTITION] = [Error[error]]
     world.run_for(60_000)
     assert (world.txn("a"), world.pending("a")) == (txn(), None)
@@ -372,7 +372,7 @@ def test_an_id_whose_tombstone_could_not_be_written_stays_and_is_tried_again(err
 
 
 def test_an_id_is_dead_while_its_tombstone_is_in_the_air() -> None:
-    world = loaded(txn(), **EXPIRY)
+    world = load(txn(), **EXPIRY)
     world.appends[PARTITION] = [HOLD]
     world.run_for(60_000)
     assert (world.txn("a"), world.pending("a")) == (txn(), TxnState.DEAD)
@@ -384,10 +384,10 @@ def test_an_id_is_dead_while_its_tombstone_is_in_the_air() -> None:
 
 
 def test_a_tombstone_of_an_older_coordinator_epoch_removes_nothing_from_the_newer_cache() -> None:
-    world = loaded(txn(), **EXPIRY)
+    world = load(txn(), **EXPIRY)
     world.appends[PARTITION] = [HOLD]
     world.run_for(60_000)
-    reloaded(world)
+    reload(world)
     world.held.pop()(Error.NONE)
     assert (world.txn("a"), world.pending("a")) == (txn(), None)
     assert "transactional id expired" not in [name for name, _ in world.notes]
@@ -395,7 +395,7 @@ def test_a_tombstone_of_an_older_coordinator_epoch_removes_nothing_from_the_newe
 
 def test_tombstones_travel_in_batches_that_fit_a_message() -> None:
     same = [x for x in (f"id{i}" for i in range(1000)) if transaction_partition(x) == PARTITION][:5]
-    world = loaded(*(txn(transactional_id=x) for x in same), transaction_state_log_max_message_bytes=50, **EXPIRY)
+    world = load(*(txn(transactional_id=x) for x in same), transaction_state_log_max_message_bytes=50, **EXPIRY)
     world.run_for(60_000)
     batches = [b for b in world.state.log(PARTITION).batches if b.records[0].value is None]
     assert [[r.key for r in b.records] for b in batches] == [same[:2], same[2:4], same[4:]]
@@ -403,7 +403,7 @@ def test_tombstones_travel_in_batches_that_fit_a_message() -> None:
 
 
 def test_the_default_is_a_scan_each_hour_for_ids_at_rest_for_a_week() -> None:
-    world = loaded(txn(), transaction_abort_cleanup_interval_ms=3_600_000)
+    world = load(txn(), transaction_abort_cleanup_interval_ms=3_600_000)
     week = 7 * 24 * 3_600_000
     world.run_for(week - 3_600_000)
     assert world.txn("a") == txn()

@@ -45,11 +45,11 @@ def read(cluster: Cluster, *partitions: str, isolation_level: str = "read_commit
     return [value for _, value in reading.result()]
 
 
-def sent(cluster: Cluster, name: str) -> list[Any]:
+def list_sent(cluster: Cluster, name: str) -> list[Any]:
     return [f for f in cluster.trace.frames.values() if f.name == name and f.sender == "app"]
 
 
-async def opened(app: App, transactional_id: str = "a", **config: Any) -> Any:
+async def begin(app: App, transactional_id: str = "a", **config: Any) -> Any:
     """A producer in a transaction."""
     producer = app.producer(transactional_id=transactional_id, linger_ms=0, **config)
     await producer.init_transactions()
@@ -58,7 +58,7 @@ async def opened(app: App, transactional_id: str = "a", **config: Any) -> Any:
 
 
 async def basic(app: App) -> None:
-    producer = await opened(app)
+    producer = await begin(app)
     await producer.send("t2", "2", partition=2)
     await producer.send("t1", "4", partition=1)
     await producer.flush()
@@ -88,7 +88,7 @@ async def delayed_fetch(app: App, min_bytes: int) -> list[tuple[str, int]]:
     await consumer.position("one-0")
     polling = app.port.spawn(consumer.poll(10_000))
     await app.sleep(20)  # the fetch waits at the leader by now
-    a, b = await opened(app, "a"), await opened(app, "b")
+    a, b = await begin(app, "a"), await begin(app, "b")
     for producer, values in ((b, ["x1"]), (a, ["y1", "y2"]), (b, ["x2"])):
         for value in values:
             await producer.send("one", value, partition=0)
@@ -108,8 +108,8 @@ def test_TXN_02_a_fetch_that_waited_knows_of_the_aborted_transaction(profile: st
     assert fetches[0].received_ms > (2_000 if min_bytes > 1 else 0)
 
 
-async def undecided(app: App) -> list[Any]:
-    a, b = await opened(app, "a"), await opened(app, "b")
+async def leave_undecided(app: App) -> list[Any]:
+    a, b = await begin(app, "a"), await begin(app, "b")
     await (await b.send("one", "x1", partition=0))
     for value in ("y1", "y2"):
         await (await a.send("one", value, partition=0))
@@ -130,7 +130,7 @@ async def undecided(app: App) -> list[Any]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_TXN_03_read_committed_ends_before_the_first_undecided_record(profile: str) -> None:
-    seen, end, found, *uncommitted = run(undecided, profile).results["app"]
+    seen, end, found, *uncommitted = run(leave_undecided, profile).results["app"]
     assert (seen, end, found) == (["x1"], 1, {"one-0": None})
     assert uncommitted == [{"one-0": 3}, {"one-0": 5}]
 
@@ -177,9 +177,9 @@ def test_TXN_05_offsets_in_the_transaction_copy_every_record_once(profile: str) 
 
 async def two_instances(app: App, then: str) -> list[Any]:
     """P1 opens a transaction, P2 takes over and sends; what P1 is told, and what P2's commit says."""
-    old = await opened(app)
+    old = await begin(app)
     await (await old.send("one", "old", partition=0))
-    new = await opened(app)
+    new = await begin(app)
     await (await new.send("one", "new", partition=0))
     if then == "commit":
         told = [await error_of(old.commit_transaction())]
@@ -208,10 +208,10 @@ def test_TXN_07_the_old_instance_cannot_send(profile: str) -> None:
 
 
 async def fenced_on_add(app: App) -> list[Any]:
-    old = await opened(app)
+    old = await begin(app)
     await (await old.send("one", "old", partition=0))
     await old.abort_transaction()
-    new = await opened(app)
+    new = await begin(app)
     await (await new.send("one", "new", partition=0))
     old.begin_transaction()
     told = await error_of(await old.send("one", "late", partition=0))
@@ -230,8 +230,8 @@ def test_TXN_09_the_old_instance_cannot_reach_a_partition(profile: str, kind: ty
     assert (type(told), became, new) == (kind, state, None)
 
 
-async def expired(app: App, end: str = "send") -> list[Any]:
-    producer = await opened(app, transaction_timeout_ms=300)
+async def let_expire(app: App, end: str = "send") -> list[Any]:
+    producer = await begin(app, transaction_timeout_ms=300)
     await (await producer.send("one", "1", partition=0))
     await app.sleep(25_000)
     if end == "send":
@@ -243,14 +243,14 @@ async def expired(app: App, end: str = "send") -> list[Any]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_TXN_10_a_transaction_that_timed_out_takes_nothing_more(profile: str) -> None:
-    cluster = run(expired, profile)
+    cluster = run(let_expire, profile)
     assert isinstance(cluster.results["app"][0], InvalidProducerEpochError)
     assert read(cluster, "one-0") == []
-    assert read(run(expired, profile), "one-0", isolation_level="read_uncommitted") == ["1"]
+    assert read(run(let_expire, profile), "one-0", isolation_level="read_uncommitted") == ["1"]
 
 
 async def empty_abort(app: App) -> str:
-    producer = await opened(app)
+    producer = await begin(app)
     await (await producer.send("one", "1", partition=0))
     await producer.commit_transaction()
     producer.begin_transaction()
@@ -262,8 +262,8 @@ async def empty_abort(app: App) -> str:
 def test_TXN_14_an_empty_transaction_needs_no_end_txn(profile: str) -> None:
     cluster = run(empty_abort, profile)
     assert cluster.results["app"] == "READY"
-    assert len([f for f in sent(cluster, "EndTxn") if f.body.committed]) >= 1
-    assert [f for f in sent(cluster, "EndTxn") if not f.body.committed] == []
+    assert len([f for f in list_sent(cluster, "EndTxn") if f.body.committed]) >= 1
+    assert [f for f in list_sent(cluster, "EndTxn") if not f.body.committed] == []
 
 
 async def init_twice(app: App) -> list[Any]:
@@ -279,7 +279,7 @@ def test_TXN_15_init_transactions_is_called_once(profile: str) -> None:
 
 
 async def commit_alone(app: App, at_ms: int) -> list[Any]:
-    producer = await opened(app, max_block_ms=5_000)
+    producer = await begin(app, max_block_ms=5_000)
     await (await producer.send("one", "1", partition=0))
     await app.sleep(at_ms - app.now)
     began = app.now
@@ -301,10 +301,10 @@ def test_TXN_16_a_commit_that_nobody_answers_times_out_after_max_block_ms(profil
 
 @pytest.mark.parametrize("end", ["abort", "commit"])
 def test_TXN_17_after_a_time_out_an_abort_is_told_the_new_epoch_and_a_commit_is_refused(end: str) -> None:
-    cluster = run(expired, "4.x/TV2", end=end)
+    cluster = run(let_expire, "4.x/TV2", end=end)
     told, epoch, state = cluster.results["app"]
     answer = next(f.body for f in cluster.trace.frames.values() if f.name == "EndTxnResponse")
-    request = sent(cluster, "EndTxn")[0].body
+    request = list_sent(cluster, "EndTxn")[0].body
     if end == "abort":
         assert (answer.error.name, answer.producer_epoch) == ("NONE", request.producer_epoch + 1)
         assert (told, epoch, state) == (None, request.producer_epoch + 1, "READY")
@@ -315,7 +315,7 @@ def test_TXN_17_after_a_time_out_an_abort_is_told_the_new_epoch_and_a_commit_is_
 
 async def late_batch(app: App) -> Any:
     """The second batch is given up on its way and the transaction aborted; then it arrives."""
-    producer = await opened(app, request_timeout_ms=950, delivery_timeout_ms=1_000)
+    producer = await begin(app, request_timeout_ms=950, delivery_timeout_ms=1_000)
     await (await producer.send("one", "1", partition=0))
     given_up = await error_of(await producer.send("one", "2", partition=0))
     await producer.abort_transaction()
@@ -342,7 +342,7 @@ def test_TXN_19_a_batch_behind_the_abort_marker_hangs_only_without_verification(
 
 
 async def two_partitions(app: App) -> None:
-    producer = await opened(app)
+    producer = await begin(app)
     for partition in (0, 1):
         await (await producer.send("t1", f"v{partition}", partition=partition))
     await producer.commit_transaction()

@@ -35,7 +35,7 @@ def write(here: OneBroker, *entries: TxnMarkers) -> Asked:
     return here.ask(WriteTxnMarkers(markers=entries))
 
 
-def written(here: OneBroker, partition: str = "t-0") -> list[tuple[int, int, ControlType | None, int]]:
+def list_written(here: OneBroker, partition: str = "t-0") -> list[tuple[int, int, ControlType | None, int]]:
     batches = here.state.log(partition).batches
     return [(b.producer_id, b.producer_epoch, b.control, b.coordinator_epoch) for b in batches]
 
@@ -45,7 +45,7 @@ def test_a_marker_says_who_how_and_under_which_coordinator(committed: bool, cont
     here = world()
     asked = write(here, entry("t-0", "t-1", epoch=5, coordinator=3, committed=committed))
     assert asked.response.markers == {7: {"t-0": Error.NONE, "t-1": Error.NONE}}
-    assert written(here, "t-0") == written(here, "t-1") == [(7, 5, control, 3)]
+    assert list_written(here, "t-0") == list_written(here, "t-1") == [(7, 5, control, 3)]
 
 
 def test_a_marker_with_a_negative_epoch_fails_for_every_partition_known_or_not() -> None:
@@ -58,7 +58,7 @@ def test_a_marker_without_a_transaction_version_fails_where_it_would_be_appended
     asked = write(here, entry("t-0", "t-1", "u-0", transaction_version=-1), entry("t-0", producer_id=8))
     failed = dict.fromkeys(("t-0", "t-1"), Error.UNKNOWN_SERVER_ERROR) | {"u-0": Error.NOT_LEADER_OR_FOLLOWER}
     assert asked.response.markers == {7: failed, 8: {"t-0": Error.NONE}}
-    assert written(here) == [(8, 0, ControlType.COMMIT, 0)]
+    assert list_written(here) == [(8, 0, ControlType.COMMIT, 0)]
 
 
 @pytest.mark.parametrize(("version", "error"), [
@@ -85,7 +85,7 @@ def test_one_request_ends_many_transactions_and_each_has_its_own_errors() -> Non
         8: {"t-0": Error.INVALID_PRODUCER_EPOCH, "t-1": Error.NONE},
         9: {"nowhere-0": Error.UNKNOWN_TOPIC_OR_PARTITION},
     }
-    assert written(here) == [(8, 9, ControlType.COMMIT, 0), (7, 0, ControlType.COMMIT, 0)]
+    assert list_written(here) == [(8, 9, ControlType.COMMIT, 0), (7, 0, ControlType.COMMIT, 0)]
     assert asked.response.errors["8/t-0"] is Error.INVALID_PRODUCER_EPOCH
 
 
@@ -93,7 +93,7 @@ def test_each_entry_is_checked_after_the_one_before_it_is_written() -> None:
     here = world()
     asked = write(here, entry("t-0", epoch=5), entry("t-0", epoch=4))
     assert asked.response.markers == {7: {"t-0": Error.INVALID_PRODUCER_EPOCH}}
-    assert [epoch for _, epoch, _, _ in written(here)] == [5]
+    assert [epoch for _, epoch, _, _ in list_written(here)] == [5]
 
 
 @pytest.mark.parametrize("entries", [(), (entry(),), (entry("nowhere-0"),)])
@@ -109,7 +109,7 @@ def test_the_answer_waits_for_the_last_partition() -> None:
     here = world()
     here.appends["t-1"] = [HOLD]
     asked = write(here, entry("t-0", "t-1"), entry("t-0", producer_id=8))
-    assert (asked.response, len(written(here))) == (None, 2)
+    assert (asked.response, len(list_written(here))) == (None, 2)
     here.held.pop()(Error.NONE)
     assert set(asked.response.errors.values()) == {Error.NONE}
 

@@ -14,14 +14,14 @@ from kafkalab.course.lab02 import exercise_1 as lab02_e1
 from kafkalab.course.lab03 import exercise_2 as lab03_e2
 from kafkalab.course.lab05 import exercise_1 as lab05_e1
 from kafkalab.course.lab05 import exercise_2 as lab05_e2
-from kafkalab.course.lab05.logs import RECORD, delivered, stable_offset
-from kafkalab.course.lab05.picture import shown, shown_whole
+from kafkalab.course.lab05.logs import RECORD, deliver_values, stable_offset
+from kafkalab.course.lab05.picture import show_log, shown_whole
 from kafkalab.course.lab12 import exercise_1 as lab12_e1
 from kafkalab.course.lab12 import exercise_2 as lab12_e2
 from kafkalab.course.lab12 import exercise_3 as lab12_e3
 from kafkalab.course.lab12 import exercise_4 as lab12_e4
 from kafkalab.course.lab12.nights import night, one_torn, places, torn_in
-from kafkalab.course.lab12.spark_exercise import compared
+from kafkalab.course.lab12.spark_exercise import compare_rows
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.seeds import LEARNER_SEED, random_for
 from kafkalab.protocol.errors import Error
@@ -35,13 +35,13 @@ EVERY = 8
 
 def test_a_response_of_lab_0_is_shown_where_it_arrives() -> None:
     for response, requests in lab00_e2.cases(LEARNER_SEED)[::EVERY]:
-        found = lab00_e2.shown(response, requests)
+        found = lab00_e2.show_case(response, requests)
         assert found["run"].trace.events[found["step"]].frame == response["id"]
 
 
 def test_a_leader_of_lab_1_answers_as_the_reference_does() -> None:
     for state, batch in lab01_e2.cases(LEARNER_SEED)[::EVERY]:
-        cluster = lab01_e2.shown(state, batch)["run"]
+        cluster = lab01_e2.show_case(state, batch)["run"]
         *before, last = [error for api, error in cluster.results["by hand"] if api == "Produce"]
         written = [r.value for b in cluster.log_of("orders-0").batches for r in b.records]
         appended = sum(value.startswith(str(len(state["batches"]) + 1)) for value in written)
@@ -70,7 +70,7 @@ def row_of(tape: Any, word: str) -> str:
 
 def test_a_log_of_lab_5_has_its_marks_where_the_case_has_them() -> None:
     for log, high_watermark in lab05_e1.cases(LEARNER_SEED)[::EVERY]:
-        line = row_of(picture(**shown(log, high_watermark)), "log start")
+        line = row_of(picture(**show_log(log, high_watermark)), "log start")
         marks = f"LSO {stable_offset(log, high_watermark)}, HW {high_watermark}, end {len(log)}"
         assert line.endswith(marks)
 
@@ -78,7 +78,7 @@ def test_a_log_of_lab_5_has_its_marks_where_the_case_has_them() -> None:
 def test_a_fetch_of_lab_5_is_handed_on_as_the_case_says() -> None:
     for rows, aborted in lab05_e2.cases(LEARNER_SEED)[::EVERY]:
         tape = str(picture(**shown_whole(rows, aborted)))
-        kept = delivered(rows, aborted)
+        kept = deliver_values(rows, aborted)
         for row in (row for row in rows if row["kind"] == RECORD):
             (line,) = [text for text in tape.splitlines() if f"[{row['offset']} v{row['offset']}" in text]
             assert (row["value"] in kept) is ("aborted" not in line), line
@@ -97,13 +97,13 @@ def test_the_table_of_lab_2_leads_from_the_name_to_its_partition_and_to_the_lear
 def test_the_table_of_a_query_has_the_rows_that_differ_and_what_the_night_says_of_them() -> None:
     here = night(LEARNER_SEED)
     truth = places(here)["G1a"]
-    difference = compared([*truth[1:], ("nowhere", 1)], truth, lab12_e1.COLUMNS)
+    difference = compare_rows([*truth[1:], ("nowhere", 1)], truth, lab12_e1.COLUMNS)
     assert difference.table("The rows") is not None
-    assert compared(truth, truth, lab12_e1.COLUMNS).table("The rows") is None
-    value, transaction, polls, reads = lab12_e1.known(here, truth[0])
+    assert compare_rows(truth, truth, lab12_e1.COLUMNS).table("The rows") is None
+    value, transaction, polls, reads = lab12_e1.describe_place(here, truth[0])
     assert (value[0], transaction, int(polls) > 0) == ("v", "ABORT", True)
     assert "read_committed" in reads
-    assert lab12_e1.known(here, ("nowhere", 1)) == ("there is none", "", "", "")
+    assert lab12_e1.describe_place(here, ("nowhere", 1)) == ("there is none", "", "", "")
 
 
 def test_the_table_of_the_torn_transaction_has_its_two_words() -> None:
@@ -124,7 +124,7 @@ def test_the_table_of_a_job_adds_up_to_what_the_topic_holds() -> None:
 @pytest.mark.parametrize("row", range(1, 11))
 def test_the_table_of_a_finding_opens_at_the_step_that_proves_it(row: int) -> None:
     name, _, tale, _ = lab12_e4.ROWS[row - 1]
-    table = lab12_e4.shown(tale, name)
+    table = lab12_e4.show_tale(tale, name)
     (finding,) = BY_NAME[name](tale.history()).findings
     assert table.rows[table.at][0] == max(finding.steps)
     assert [step for step, *_ in table.rows] == sorted({step for step, *_ in table.rows})

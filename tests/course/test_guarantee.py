@@ -11,7 +11,7 @@ import pytest
 from kafkalab.checks.exactly_once import DUPLICATED, LOST, effects
 from kafkalab.checks.view import view_of
 from kafkalab.course.lab12 import exercise_0
-from kafkalab.course.lab12.configurations import CONFIGURATIONS, FATES, LEVELS, copied, fates_of, runs_of
+from kafkalab.course.lab12.configurations import CONFIGURATIONS, FATES, LEVELS, fates_of, runs_of, simulate_copies
 from kafkalab.course.lab12.guarantee import second_copy
 from kafkalab.course.lab12.rates import rates_of, share_of
 from kafkalab.programs.copying import INPUTS, PARTITIONS, copying, drawn_faults
@@ -23,7 +23,7 @@ PICTURE = Path(__file__).with_name("rates.svg")
 
 @pytest.fixture(scope="module", autouse=True)
 def _simulate_anew() -> None:
-    copied.cache_clear()
+    simulate_copies.cache_clear()
 
 
 def test_every_configuration_meets_the_same_faults_and_differs_in_nothing_else() -> None:
@@ -53,7 +53,7 @@ def test_without_a_fault_every_input_is_copied_once_by_all() -> None:
 
 @pytest.mark.parametrize("seeds", exercise_0.SETS)
 def test_every_fate_occurs_in_each_set(seeds: str) -> None:
-    rows = fates_of(copied(seeds))
+    rows = fates_of(simulate_copies(seeds))
     assert all(any(getattr(row, fate) for row in rows) for fate in FATES)
     assert any(row.more for row in rows if row.isolation_level == LEVELS[0])
     assert not any(row.more for row in rows if row[:2] == ("transactions", LEVELS[0]))
@@ -61,16 +61,19 @@ def test_every_fate_occurs_in_each_set(seeds: str) -> None:
 
 @pytest.mark.parametrize("name", exercise_0.MISTAKES)
 def test_every_mistake_shows_in_a_set_and_is_told_from_the_others(name: str) -> None:
-    def given(by: str) -> list[Counter[tuple[Any, ...]]]:
-        return [Counter(exercise_0.MISTAKES[by](copied(seeds))) for seeds in exercise_0.SETS]
+    def count_mistakes(by: str) -> list[Counter[tuple[Any, ...]]]:
+        return [Counter(exercise_0.MISTAKES[by](simulate_copies(seeds))) for seeds in exercise_0.SETS]
 
-    wrong, truth = given(name), [Counter(map(tuple, fates_of(copied(seeds)))) for seeds in exercise_0.SETS]
+    wrong, truth = (
+        count_mistakes(name),
+        [Counter(map(tuple, fates_of(simulate_copies(seeds)))) for seeds in exercise_0.SETS],
+    )
     assert wrong != truth
-    assert [other for other in exercise_0.MISTAKES if given(other) == wrong] == [name]
+    assert [other for other in exercise_0.MISTAKES if count_mistakes(other) == wrong] == [name]
 
 
 def test_transactions_hold_in_runs_in_which_the_others_break() -> None:
-    rows = [row for row in fates_of(copied("1-10")) if row.isolation_level == LEVELS[0]]
+    rows = [row for row in fates_of(simulate_copies("1-10")) if row.isolation_level == LEVELS[0]]
     broken = {row.configuration for row in rows if row.lost or row.more}
     assert broken >= {"acks=1", "idempotent", "old client"}
     assert "transactions" not in broken
@@ -81,7 +84,7 @@ def test_what_readers_got_is_what_the_exactly_once_check_says(name: str) -> None
     """Lost and doubled inputs; an input is unfinished for more reasons than the check's "in flight"."""
     runs = runs_of(name, SEEDS)
     for seed in runs.seeds:
-        (row,) = [r for r in fates_of(copied(SEEDS)) if r[:3] == (name, LEVELS[0], seed)]
+        (row,) = [r for r in fates_of(simulate_copies(SEEDS)) if r[:3] == (name, LEVELS[0], seed)]
         verdicts = Counter(one.verdict for one in effects(view_of(history_of_seed(runs, seed))))
         assert (row.lost, row.more) == (verdicts[LOST], verdicts[DUPLICATED])
 

@@ -40,7 +40,7 @@ def course(lab: bytes = OLD, **others: bytes) -> dict[str, bytes]:
     return {LAB: lab, PAGE: b"# Bugs\n", **others}
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     """The folder's files, without the record."""
     return {
         p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != RECORD
@@ -50,7 +50,7 @@ def held(folder: Path) -> dict[str, bytes]:
 def test_an_empty_folder_gets_everything(tmp_path: Path) -> None:
     installed = install(course(), tmp_path)
     assert (installed.added, installed.replaced, installed.beside) == ([LAB, PAGE], [], {})
-    assert held(tmp_path) == course()
+    assert read_files(tmp_path) == course()
     assert is_installed(tmp_path)
 
 
@@ -69,7 +69,7 @@ def test_work_stays_while_the_course_is_the_same(tmp_path: Path) -> None:
 def test_a_newer_lab_replaces_one_that_was_not_changed(tmp_path: Path) -> None:
     install(course(), tmp_path)
     assert install(course(NEW), tmp_path) == Installed(replaced=[LAB])
-    assert held(tmp_path) == course(NEW)
+    assert read_files(tmp_path) == course(NEW)
 
 
 def test_opening_a_notebook_is_no_change_and_running_it_is(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_newer_lab_is_put_beside_work_once(tmp_path: Path) -> None:
     (tmp_path / LAB).write_bytes(MINE)
     beside = "labs/new_03_a_full_commit.ipynb"
     assert install(course(NEW), tmp_path) == Installed(beside={LAB: beside})
-    assert held(tmp_path) == course(MINE) | {beside: NEW}
+    assert read_files(tmp_path) == course(MINE) | {beside: NEW}
     assert install(course(NEW), tmp_path) == Installed()
 
 
@@ -97,7 +97,7 @@ def test_the_one_beside_is_replaced_by_the_next_unless_somebody_worked_in_it(tmp
     assert install(course(NEWEST), tmp_path).beside == {LAB: first}
     (tmp_path / first).write_bytes(notebook("more work"))
     assert install(course(OLD), tmp_path).beside == {LAB: second}
-    assert held(tmp_path) == course(MINE) | {first: notebook("more work"), second: OLD}
+    assert read_files(tmp_path) == course(MINE) | {first: notebook("more work"), second: OLD}
 
 
 def test_a_new_lab_is_added_and_one_that_is_gone_from_the_course_stays(tmp_path: Path) -> None:
@@ -149,9 +149,9 @@ def test_what_was_stopped_goes_on_and_leaves_no_half_file(tmp_path: Path, monkey
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space"):
         install(files, tmp_path)
-    assert held(tmp_path) == {LAB: OLD}
+    assert read_files(tmp_path) == {LAB: OLD}
     assert install(files, tmp_path).added == [PAGE, "more"]
-    assert held(tmp_path) == files
+    assert read_files(tmp_path) == files
 
 
 def test_what_is_shipped_has_every_lab_and_no_solution_unless_asked_for(root: Path) -> None:

@@ -17,7 +17,7 @@ from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -56,7 +56,7 @@ def test_two_losses_or_delays_are_enough_if_they_strike_the_right_answers() -> N
     for few in [*combinations(faults, 1), *combinations(faults, 2)]:
         cluster = Cluster(lab00().with_faults(*few))
         cluster.run()
-        if lab00_e1.served(cluster) > 1:
+        if lab00_e1.count_orders(cluster) > 1:
             right.append(tuple(fault.frame for fault in few))
     assert list(dict.fromkeys(right)) == [
         ("ProduceResponse#1", "ListOffsets#1"),
@@ -82,7 +82,7 @@ def test_the_kitchen_may_go_on_as_soon_as_the_second_soup_is_replicated(at_ms: i
     ],
 )
 def test_each_near_miss_is_told_and_hinted(presses: list[Any], miss: str, hint_says: str) -> None:
-    error = told("L0.E1", presses)
+    error = catch_wrong_answer("L0.E1", presses)
     assert error.miss == miss
     assert counterexample() is error.run
     assert hint_says in hint("L0.E1")
@@ -92,7 +92,7 @@ def test_what_may_not_be_pressed_is_refused_and_five_presses_are_too_many() -> N
     with pytest.raises(WrongValue, match="may not be pressed here; there are Drop, Delay, Pause, Resume"):
         check("L0.E1", [Duplicate("Produce#1")])
     more = [Drop("ProduceResponse#2"), Delay("ListOffsets#1", 5)]
-    assert "can you do it in 4?" in str(told("L0.E1", [*TWO_PLATES, *more]))
+    assert "can you do it in 4?" in str(catch_wrong_answer("L0.E1", [*TWO_PLATES, *more]))
 
 
 def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
@@ -104,13 +104,13 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
 
 @pytest.mark.parametrize("mutant", lab00_e2.MUTANTS, ids=lambda m: m.name)
 def test_each_mutant_of_the_second_exercise_is_caught_and_has_a_hint(mutant: Any) -> None:
-    error = told("L0.E2", mutant.function)
+    error = catch_wrong_answer("L0.E2", mutant.function)
     assert error.miss in lab00_e2.EXERCISE.misses
     assert hint("L0.E2")
 
 
 def test_whoever_goes_by_the_numbers_in_the_names_is_told_that_no_node_sees_them() -> None:
-    error = told("L0.E2", lambda response, requests: response["id"].replace("Response", ""))
+    error = catch_wrong_answer("L0.E2", lambda response, requests: response["id"].replace("Response", ""))
     assert error.miss == "the numbers of the names"
     assert "No node sees it" in hint("L0.E2")
 
@@ -123,7 +123,7 @@ def test_answers_typed_in_for_the_learners_seed_are_wrong_under_the_graders(monk
 
     assert check("L0.E2", typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L0.E2", typed_in)
+    catch_wrong_answer("L0.E2", typed_in)
 
 
 def test_the_question_shows_responses_with_their_requests_and_no_answer() -> None:
@@ -146,9 +146,9 @@ def test_the_rows_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_wrong_word_of_the_third_exercise_is_caught() -> None:
     for number, word in E3.items():
         for wrong in {*lab00_e3.WORDS} - {word}:
-            assert f"row {number}: " in str(told("L0.E3", {**E3, number: wrong}))
+            assert f"row {number}: " in str(catch_wrong_answer("L0.E3", {**E3, number: wrong}))
 
 
 def test_whoever_believes_that_a_retry_is_recognised_is_told_to_look_for_the_number() -> None:
-    assert told("L0.E3", {**E3, 2: "once"}).miss == "a retry is recognised"
+    assert catch_wrong_answer("L0.E3", {**E3, 2: "once"}).miss == "a retry is recognised"
     assert "no number by which a leader could recognise them" in hint("L0.E3")

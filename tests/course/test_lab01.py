@@ -17,7 +17,7 @@ from kafkalab.log.producer_state.entry import ProducerEntry
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import shown, told
+from tests.grading.told import catch_wrong_answer, open_counterexample
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -114,8 +114,8 @@ def test_the_rows_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_wrong_word_is_caught_with_the_run_up_to_that_row() -> None:
     for number, word in E1.items():
         for wrong in {*lab01_e1.WORDS} - {word}:
-            assert f"row {number}: producer" in str(told("L1.E1", {**E1, number: wrong}))
-            cluster = Cluster(shown())
+            assert f"row {number}: producer" in str(catch_wrong_answer("L1.E1", {**E1, number: wrong}))
+            cluster = Cluster(open_counterexample())
             cluster.run()
             assert len(cluster.results["by hand"]) == 2 + number
 
@@ -131,7 +131,7 @@ def test_every_wrong_word_is_caught_with_the_run_up_to_that_row() -> None:
 def test_each_misconception_of_the_first_exercise_gets_its_hint(
     change: dict[int, str], miss: str, hint_says: str
 ) -> None:
-    assert told("L1.E1", {**E1, **change}).miss == miss
+    assert catch_wrong_answer("L1.E1", {**E1, **change}).miss == miss
     assert hint_says in hint("L1.E1")
 
 
@@ -150,7 +150,7 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
 
 @pytest.mark.parametrize("mutant", lab01_e2.MUTANTS, ids=lambda m: m.name)
 def test_each_mutant_is_named_as_itself_and_has_a_hint(mutant: Any) -> None:
-    error = told("L1.E2", mutant.function)
+    error = catch_wrong_answer("L1.E2", mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in str(error)
     assert mutant.name in lab01_e2.EXERCISE.misses
@@ -174,7 +174,7 @@ def test_a_leader_that_was_learnt_by_heart_fails_under_the_graders_seed(monkeypa
 
     assert check("L1.E2", typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L1.E2", typed_in)
+    catch_wrong_answer("L1.E2", typed_in)
 
 
 def test_the_evenings_of_the_learner_and_the_grader_differ_so_that_a_typed_in_number_fails(
@@ -189,7 +189,7 @@ def test_the_evenings_of_the_learner_and_the_grader_differ_so_that_a_typed_in_nu
 
     assert check("L1.E3", typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    assert told("L1.E3", typed_in).miss == "count"
+    assert catch_wrong_answer("L1.E3", typed_in).miss == "count"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_the_evenings_of_the_learner_and_the_grader_differ_so_that_a_typed_in_nu
     ],
 )
 def test_each_wrong_shop_is_told_why_and_gets_its_hint(shop: Any, miss: str, hint_says: str) -> None:
-    assert told("L1.E3", shop).miss == miss
+    assert catch_wrong_answer("L1.E3", shop).miss == miss
     assert hint_says in hint("L1.E3")
 
 
@@ -222,7 +222,7 @@ async def _blank(app: App, orders: list[str]) -> None: ...
 
 @pytest.mark.parametrize("blank", [..., None, _blank])
 def test_a_blank_shop_is_called_blank(blank: Any) -> None:
-    assert "still blank" in str(told("L1.E3", blank))
+    assert "still blank" in str(catch_wrong_answer("L1.E3", blank))
 
 
 def test_a_number_is_no_shop_and_a_shop_that_breaks_says_how() -> None:
@@ -232,4 +232,4 @@ def test_a_number_is_no_shop_and_a_shop_that_breaks_says_how() -> None:
     async def breaks(app: App, orders: list[str]) -> int:
         raise KeyError("x")
 
-    assert "stops with KeyError" in str(told("L1.E3", breaks))
+    assert "stops with KeyError" in str(catch_wrong_answer("L1.E3", breaks))

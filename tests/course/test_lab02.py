@@ -15,7 +15,7 @@ from kafkalab.grading.exercise import WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol.partitions import partition_for
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import shown, told
+from tests.grading.told import catch_wrong_answer, open_counterexample
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -58,7 +58,7 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
 
 @pytest.mark.parametrize("mutant", lab02_e1.MUTANTS, ids=lambda m: m.name)
 def test_each_mutant_is_named_as_itself_and_has_a_hint(mutant: Any) -> None:
-    error = told("L2.E1", mutant.function)
+    error = catch_wrong_answer("L2.E1", mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in str(error)
     assert mutant.name in lab02_e1.EXERCISE.misses
@@ -66,7 +66,7 @@ def test_each_mutant_is_named_as_itself_and_has_a_hint(mutant: Any) -> None:
 
 
 def test_pythons_own_hash_is_wrong_without_a_misconception_of_ours() -> None:
-    assert told("L2.E1", lambda text, partitions: sum(map(ord, text)) % partitions).miss == ""
+    assert catch_wrong_answer("L2.E1", lambda text, partitions: sum(map(ord, text)) % partitions).miss == ""
 
 
 def test_names_that_were_typed_in_fail_under_the_graders_seed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_names_that_were_typed_in_fail_under_the_graders_seed(monkeypatch: pytes
 
     assert check("L2.E1", typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L2.E1", typed_in)
+    catch_wrong_answer("L2.E1", typed_in)
 
 
 def test_the_nine_frames_fly_in_this_order_for_every_seed() -> None:
@@ -102,7 +102,7 @@ def test_the_order_comes_from_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_swap_is_named_and_hinted(swap: tuple[str, str], miss: str, hint_says: str) -> None:
     one, other = swap
     answer = [{one: other, other: one}.get(name, name) for name in NINE]
-    error = told("L2.E2", answer)
+    error = catch_wrong_answer("L2.E2", answer)
     assert error.miss == miss
     assert f"{other} is not sent before {one}" in str(error)
     assert hint_says in hint("L2.E2")
@@ -111,7 +111,7 @@ def test_each_swap_is_named_and_hinted(swap: tuple[str, str], miss: str, hint_sa
 def test_every_swap_of_neighbours_is_caught() -> None:
     for i in range(8):
         answer = [*NINE[:i], NINE[i + 1], NINE[i], *NINE[i + 2 :]]
-        assert "7 of 9 frames are in their places" in str(told("L2.E2", answer))
+        assert "7 of 9 frames are in their places" in str(catch_wrong_answer("L2.E2", answer))
 
 
 def test_a_list_of_another_form_is_refused_with_what_is_missing() -> None:
@@ -122,7 +122,7 @@ def test_a_list_of_another_form_is_refused_with_what_is_missing() -> None:
     with pytest.raises(WrongType, match="Give the list of the nine names"):
         check("L2.E2", {1: "Produce"})
     for blank in ([], ..., None, [""] * 9):
-        assert "still blank" in str(told("L2.E2", blank))
+        assert "still blank" in str(catch_wrong_answer("L2.E2", blank))
     assert check("L2.E2", [f"{name}#1" for name in NINE])
 
 
@@ -151,14 +151,14 @@ def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_each_misconception_gets_its_hint(change: dict[int, str], miss: str, hint_says: str) -> None:
-    assert told("L2.E3", {**E3, **change}).miss == miss
+    assert catch_wrong_answer("L2.E3", {**E3, **change}).miss == miss
     assert hint_says in hint("L2.E3")
 
 
 def test_every_wrong_word_is_caught_with_a_run_that_can_be_opened() -> None:
     for number, word in E3.items():
         for wrong in {*lab02_e3.WORDS} - {word}:
-            assert f"row {number}: " in str(told("L2.E3", {**E3, number: wrong}))
-        cluster = Cluster(shown())
+            assert f"row {number}: " in str(catch_wrong_answer("L2.E3", {**E3, number: wrong}))
+        cluster = Cluster(open_counterexample())
         cluster.run()
         assert not cluster.unused_faults

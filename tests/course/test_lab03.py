@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kafkalab.course.lab03 import exercise_3 as lab03_e3
-from kafkalab.course.lab03.exercise_3 import EXERCISE, MUTANTS, cases, decided, moments
+from kafkalab.course.lab03.exercise_3 import EXERCISE, MUTANTS, cases, decide, moments
 from kafkalab.grading.check import check, hint, question
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import shown, told
+from tests.grading.told import catch_wrong_answer, open_counterexample
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 SEEDS = (1, 2, 3, 4, 5, 2026)
@@ -37,7 +37,7 @@ def test_the_model_answer_passes_under_every_seed(seed: str, monkeypatch: pytest
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_no_rule_switched_the_function_says_what_the_runs_show(seed: int) -> None:
     assert len(moments(seed)) >= 30
-    assert [m.facts for m in moments(seed) if decided(m.facts) != m.truth or fate(m.facts) != m.truth] == []
+    assert [m.facts for m in moments(seed) if decide(m.facts) != m.truth or fate(m.facts) != m.truth] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -48,7 +48,7 @@ def test_every_mutant_differs_from_the_runs_whatever_the_seed(seed: int) -> None
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_each_mutant_is_named_as_itself_and_has_a_hint(mutant: Any) -> None:
-    error = told("L3.E3", mutant.function)
+    error = catch_wrong_answer("L3.E3", mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in str(error).replace("\n", " ")
     assert mutant.name in EXERCISE.misses
@@ -69,8 +69,8 @@ def test_a_decision_in_one_copy_is_kept_or_lost_by_who_leads_next() -> None:
 
 
 def test_the_counterexample_is_the_run_of_the_moment_that_is_shown() -> None:
-    error = told("L3.E3", lambda moment: "committed" if moment["arrived"] else "aborted")
-    scenario = shown()
+    error = catch_wrong_answer("L3.E3", lambda moment: "committed" if moment["arrived"] else "aborted")
+    scenario = open_counterexample()
     assert scenario is error.run
     moment = next(m for m in moments(1) if m.scenario == scenario)
     assert all(f"        {what!r}: {value!r},\n" in str(error) for what, value in moment.facts.items())
@@ -89,7 +89,7 @@ def test_the_counterexample_is_the_run_of_the_moment_that_is_shown() -> None:
     ],
 )
 def test_a_plausible_answer_gets_the_hint_that_fits_it(answer: Any, hint_says: str) -> None:
-    told("L3.E3", answer)
+    catch_wrong_answer("L3.E3", answer)
     assert hint_says in hint("L3.E3")
 
 
@@ -101,7 +101,7 @@ def test_what_was_learnt_by_heart_fails_under_the_graders_seed(monkeypatch: pyte
 
     assert check("L3.E3", typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L3.E3", typed_in)
+    catch_wrong_answer("L3.E3", typed_in)
 
 
 def test_the_question_shows_moments_and_no_truth() -> None:
@@ -111,9 +111,9 @@ def test_the_question_shows_moments_and_no_truth() -> None:
 
 
 def test_a_blank_function_is_called_blank() -> None:
-    assert "still blank" in str(told("L3.E3", lambda moment: ...))
+    assert "still blank" in str(catch_wrong_answer("L3.E3", lambda moment: ...))
 
 
 def test_a_moment_is_a_run_that_a_test_can_break(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab03_e3, "truth", lambda of_seed: lambda moment: "torn")
-    told("L3.E3", fate)
+    catch_wrong_answer("L3.E3", fate)

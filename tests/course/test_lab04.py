@@ -14,7 +14,7 @@ from kafkalab.grading.exercise import WrongType
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -47,7 +47,7 @@ def reader(app: App, partition: str, **settings: Any) -> Any:
     return consumer
 
 
-async def drained(app: App, partition: str) -> list[str]:
+async def drain(app: App, partition: str) -> list[str]:
     consumer = reader(app, partition)
     end, values = await consumer.end_offset(partition), list[str]()
     while await consumer.position(partition) < end:
@@ -111,7 +111,7 @@ async def at_least_one(app: App, partition: str) -> list[str]:
 
 
 async def twice(app: App, partition: str) -> list[str]:
-    return [*await drained(app, partition), *await drained(app, partition)]
+    return [*await drain(app, partition), *await drain(app, partition)]
 
 
 async def divides(app: App, partition: str) -> list[str]:
@@ -134,15 +134,15 @@ async def for_ever(app: App, partition: str) -> list[str]:
 def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, seed)
     assert check("L4.E1", five_numbers) == "L4.E1 ✓ 30 of 30 cases"
-    assert check("L4.E2", drained) == "L4.E2 ✓ 36 of 36 schedules"
+    assert check("L4.E2", drain) == "L4.E2 ✓ 36 of 36 schedules"
     assert check("L4.E3", count) == "L4.E3 ✓ 24 of 24 cases"
 
 
 def test_with_no_rule_switched_the_functions_are_what_the_runs_say(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(4):
         monkeypatch.setenv(VARIABLE, str(seed))
-        assert all(exercise_1.five(*c) == exercise_1.measured(*c) for c in exercise_1.cases(seed))
-        assert all(exercise_3.counted(*c) == exercise_3.truth(*c) for c in exercise_3.cases(seed))
+        assert all(exercise_1.five(*c) == exercise_1.measure(*c) for c in exercise_1.cases(seed))
+        assert all(exercise_3.count_records(*c) == exercise_3.truth(*c) for c in exercise_3.cases(seed))
 
 
 def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
@@ -151,7 +151,7 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
             assert any(mutant.function(*c) != exercise_1.five(*c) for c in exercise_1.cases(seed)), (seed, mutant.name)
         for mutant in exercise_3.MUTANTS:
             cases = exercise_3.cases(seed)
-            assert any(mutant.function(*c) != exercise_3.counted(*c) for c in cases), (seed, mutant.name)
+            assert any(mutant.function(*c) != exercise_3.count_records(*c) for c in cases), (seed, mutant.name)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:
     ids=lambda value: getattr(value, "name", value),
 )
 def test_each_mutant_is_named_as_itself_has_a_hint_and_shows_its_log(exercise_id: str, mutant: Any) -> None:
-    error = told(exercise_id, mutant.function)
+    error = catch_wrong_answer(exercise_id, mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in " ".join(str(error).split())
     assert hint(exercise_id).startswith("Hint for this answer")
     assert counterexample() is error.run
     module = {"L4.E1": exercise_1, "L4.E3": exercise_3}[exercise_id]
-    shown = module.shown(*module.cases(1)[-1])
+    shown = module.show_case(*module.cases(1)[-1])
     assert shown["view"] == "LogTape"
     assert 0 < shown["step"] < shown["run"].trace.steps
 
@@ -188,7 +188,7 @@ def test_each_mutant_is_named_as_itself_has_a_hint_and_shows_its_log(exercise_id
     ],
 )
 def test_each_wrong_reader_is_found_and_gets_its_hint(answer: Callable[..., Any], miss: str, says: str) -> None:
-    error = told("L4.E2", answer)
+    error = catch_wrong_answer("L4.E2", answer)
     assert (error.miss, says in str(error)) == (miss, True), str(error)
     assert counterexample() is error.run
     assert hint("L4.E2").startswith("Hint for this answer")
@@ -207,7 +207,7 @@ def test_each_way_to_end_a_log_is_there_four_times_and_the_start_is_cut() -> Non
     nights = exercise_2.nights(5)
     assert [sum(n.end == end for n in nights) for end in exercise_2.ENDS] == [4] * len(exercise_2.ENDS)
     cut = next(n for n in nights if n.end == "start")
-    cluster = Cluster(exercise_2.run_of(cut, drained))
+    cluster = Cluster(exercise_2.run_of(cut, drain))
     cluster.run()
     assert cluster.log_of("ledger-0").log_start_offset > 0
 
@@ -225,16 +225,16 @@ def test_what_was_learnt_by_heart_fails_under_the_graders_seed(
 
     assert check(exercise_id, typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told(exercise_id, typed_in)
+    catch_wrong_answer(exercise_id, typed_in)
 
 
 def test_blank_answers_are_called_blank_and_other_forms_refused() -> None:
     async def blank(app: App, partition: str) -> Any: ...
 
-    assert "still blank" in str(told("L4.E1", lambda seen: ...))
-    assert "still blank" in str(told("L4.E2", blank))
-    assert "still blank" in str(told("L4.E2", ...))
-    assert "still blank" in str(told("L4.E3", lambda dump: ...))
+    assert "still blank" in str(catch_wrong_answer("L4.E1", lambda seen: ...))
+    assert "still blank" in str(catch_wrong_answer("L4.E2", blank))
+    assert "still blank" in str(catch_wrong_answer("L4.E2", ...))
+    assert "still blank" in str(catch_wrong_answer("L4.E3", lambda dump: ...))
     with pytest.raises(WrongType, match="async def"):
         check("L4.E2", lambda app, partition: [])
 

@@ -15,14 +15,14 @@ from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
 SEEDS = ("1", "2026", "77")
 FUNCTIONS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "L5.E1": (lab05_e1, lab05_logs.stable_offset),
-    "L5.E2": (lab05_e2, lab05_logs.delivered),
+    "L5.E2": (lab05_e2, lab05_logs.deliver_values),
 }
 
 
@@ -63,7 +63,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
 def test_with_no_rule_switched_the_functions_are_the_brokers_and_the_consumers() -> None:
     for seed in range(25):
         assert all(lab05_e1.stable(*c) == lab05_logs.stable_offset(*c) for c in lab05_e1.cases(seed))
-        assert all(lab05_e2.filtered(*c) == lab05_logs.delivered(*c) for c in lab05_e2.cases(seed))
+        assert all(lab05_e2.filter_values(*c) == lab05_logs.deliver_values(*c) for c in lab05_e2.cases(seed))
 
 
 @pytest.mark.parametrize("exercise_id", FUNCTIONS)
@@ -81,7 +81,7 @@ def test_every_mutant_differs_from_the_reference_whatever_the_seed(exercise_id: 
     ids=lambda value: getattr(value, "name", value),
 )
 def test_each_mutant_is_named_as_itself_and_has_a_hint(exercise_id: str, mutant: Any) -> None:
-    error = told(exercise_id, mutant.function)
+    error = catch_wrong_answer(exercise_id, mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in str(error).replace("\n", " ")
     assert mutant.name in FUNCTIONS[exercise_id][0].EXERCISE.misses
@@ -100,14 +100,14 @@ def test_what_was_learnt_by_heart_fails_under_the_graders_seed(
 
     assert check(exercise_id, typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told(exercise_id, typed_in)
+    catch_wrong_answer(exercise_id, typed_in)
 
 
 def test_the_aborted_list_is_that_of_a_log_by_hand() -> None:
     kinds = [(7, "record"), (8, "record"), (7, "ABORT"), (7, "record"), (8, "COMMIT"), (7, "ABORT"), (9, "ABORT")]
     log = [{"offset": n, "producer": p, "kind": k, "value": f"v{n}"} for n, (p, k) in enumerate(kinds)]
     assert lab05_logs.aborted_of(log, 0, 7) == [(7, 0), (7, 3)]
-    assert lab05_logs.delivered(log, [(7, 0), (7, 3)]) == ["v1"]
+    assert lab05_logs.deliver_values(log, [(7, 0), (7, 3)]) == ["v1"]
     assert [lab05_logs.stable_offset(log[:n], n) for n in range(1, 8)] == [0, 0, 1, 1, 3, 6, 7]
     assert lab05_logs.stable_offset(log, 5) == 3, "the ABORT marker at 5 is not replicated yet"
 
@@ -121,7 +121,7 @@ def test_the_aborted_list_is_that_of_a_log_by_hand() -> None:
     ],
 )
 def test_each_near_miss_is_told_and_hinted(presses: list[Any], miss: str, hint_says: str) -> None:
-    error = told("L5.E3", presses)
+    error = catch_wrong_answer("L5.E3", presses)
     assert error.miss == miss
     assert counterexample() is error.run
     assert hint_says in hint("L5.E3")
@@ -134,5 +134,5 @@ def test_a_crash_may_not_be_pressed() -> None:
 
 @pytest.mark.parametrize("exercise_id", FUNCTIONS)
 def test_a_blank_function_is_called_blank(exercise_id: str) -> None:
-    assert "still blank" in str(told(exercise_id, lambda *case: ...))
-    assert "still blank" in str(told("L5.E3", []))
+    assert "still blank" in str(catch_wrong_answer(exercise_id, lambda *case: ...))
+    assert "still blank" in str(catch_wrong_answer("L5.E3", []))

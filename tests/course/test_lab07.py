@@ -9,14 +9,14 @@ import pytest
 from kafkalab.course.lab07 import exercise_1 as lab07_e1
 from kafkalab.course.lab07 import exercise_2 as lab07_e2
 from kafkalab.course.lab07 import exercise_3 as lab07_e3
-from kafkalab.course.lab07.scenario import told
+from kafkalab.course.lab07.scenario import find_first_error
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import told as told_by
-from tests.grading.told import written
+from tests.grading.told import as_learner
+from tests.grading.told import catch_wrong_answer as told_by
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -29,7 +29,7 @@ RIGHT_2 = dict(enumerate(LIGHTEST, 1))
 RIGHT_3 = dict(enumerate((OUT, IN, IN, "group", "client", OUT, OUT, "cleaner", OUT, IN), 1))
 
 
-def violated(s: dict[str, int]) -> list[str]:
+def find_violated(s: dict[str, int]) -> list[str]:
     """As a learner might write it."""
     found = []
     if s["linger_ms"] + s["request_timeout_ms"] > s["delivery_timeout_ms"]:
@@ -48,7 +48,7 @@ def violated(s: dict[str, int]) -> list[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    assert check("L7.E1", written(violated)) == "L7.E1 ✓ 14 of 14 cases"
+    assert check("L7.E1", as_learner(find_violated)) == "L7.E1 ✓ 14 of 14 cases"
     assert check("L7.E2", RIGHT_2) == "L7.E2 ✓ 12 of 12 rows"
     assert check("L7.E3", RIGHT_3) == "L7.E3 ✓ 10 of 10 rows"
 
@@ -56,8 +56,8 @@ def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_the_arithmetic_says_what_the_runs_say(seed: int) -> None:
     cases = lab07_e1.cases(seed)
-    assert [lab07_e1.truth(*case) for case in cases] == [lab07_e1.judged(*case) for case in cases]
-    assert {letter for case in cases for letter in lab07_e1.judged(*case)} == set("ABCDE")
+    assert [lab07_e1.truth(*case) for case in cases] == [lab07_e1.judge(*case) for case in cases]
+    assert {letter for case in cases for letter in lab07_e1.judge(*case)} == set("ABCDE")
 
 
 @pytest.mark.parametrize("mutant", lab07_e1.MUTANTS, ids=lambda mutant: mutant.name)
@@ -71,7 +71,7 @@ def test_every_mutant_of_the_comparisons_is_named_and_opens_its_run(
     error = caught.value
     assert error.miss == mutant.name
     assert isinstance(error.run, Cluster)
-    assert error.step == told(error.run).step
+    assert error.step == find_first_error(error.run).step
 
 
 def test_a_function_that_is_still_blank_is_told_so() -> None:
@@ -115,7 +115,7 @@ def test_each_error_is_met_and_opened_where_the_counter_learns_of_it(number: int
     cluster = ran(fact.run())  # type: ignore[arg-type, misc]
     assert cluster.results["counter"] == [row.error]
     assert cluster.unused_faults == ()
-    assert told(cluster).data["name"] == f"after {row.error.split(': ')[1]}"
+    assert find_first_error(cluster).data["name"] == f"after {row.error.split(': ')[1]}"
 
 
 @pytest.mark.parametrize(

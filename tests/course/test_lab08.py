@@ -19,7 +19,7 @@ from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
-from tests.grading.told import told, written
+from tests.grading.told import as_learner, catch_wrong_answer
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -55,7 +55,7 @@ def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest
     assert check("L8.E1", answer()) == f"L8.E1 ✓ {said}"
     assert check("L8.E2", RIGHT_2) == "L8.E2 ✓ 10 of 10 rows"
     assert check("L8.E3", RIGHT_3) == "L8.E3 ✓ 9 of 9 rows"
-    assert check("L8.E4", written(hanging)) == "L8.E4 ✓ 24 of 24 cases"
+    assert check("L8.E4", as_learner(hanging)) == "L8.E4 ✓ 24 of 24 cases"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_there_are_other_ways_to_be_late(presses: list[Any], count: str) -> None
     ],
 )
 def test_each_way_to_miss_is_told_with_its_run(given: dict[str, Any], says: str, miss: str) -> None:
-    error = told("L8.E1", given)
+    error = catch_wrong_answer("L8.E1", given)
     assert says in str(error)
     assert error.miss == miss
     assert isinstance(error.run, Cluster)
@@ -90,8 +90,8 @@ def test_each_way_to_miss_is_told_with_its_run(given: dict[str, Any], says: str,
 
 
 def test_half_of_the_points_are_for_the_transaction_that_hangs() -> None:
-    assert told("L8.E1", answer(**BLANK)).part == 0.5
-    assert told("L8.E1", answer([Drop("Produce#2")])).part == 0
+    assert catch_wrong_answer("L8.E1", answer(**BLANK)).part == 0.5
+    assert catch_wrong_answer("L8.E1", answer([Drop("Produce#2")])).part == 0
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_every_mutant_of_the_judgement_is_named_and_opens_its_run(
     mutant: Any, seed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    error = told("L8.E4", mutant.function)
+    error = catch_wrong_answer("L8.E4", mutant.function)
     assert error.miss == mutant.name
     assert isinstance(error.run, Cluster)
 
@@ -219,7 +219,7 @@ def test_every_mutant_of_the_judgement_is_named_and_opens_its_run(
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_the_judgement_is_that_of_the_tool_at_every_moment(seed: int) -> None:
     asked = lab08_e4.moments(seed)
-    assert [lab08_e4.judged(*one.case) for one in asked] == [one.truth for one in asked]
+    assert [lab08_e4.judge(*one.case) for one in asked] == [one.truth for one in asked]
     assert {bool(one.truth) for one in asked} == {True, False}
 
 
@@ -233,4 +233,4 @@ def test_a_case_does_not_tell_what_hangs() -> None:
 
 
 def test_a_judgement_that_is_still_blank_is_told_so() -> None:
-    assert "still blank" in str(told("L8.E4", lambda *case: ...))
+    assert "still blank" in str(catch_wrong_answer("L8.E4", lambda *case: ...))

@@ -24,7 +24,7 @@ from kafkalab.grading.schedules import with_program
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -78,7 +78,7 @@ def test_what_was_held_and_released_by_hand_counts_too() -> None:
     ],
 )
 def test_presses_that_miss_are_told_what_their_run_shows(name: str, presses: Any, says: str, miss: str) -> None:
-    error = told("L9.E1", PRESSES | {name: presses})
+    error = catch_wrong_answer("L9.E1", PRESSES | {name: presses})
     assert error.miss == miss
     assert f"{name}: This run shows no" in str(error)
     assert says in str(error)
@@ -88,7 +88,7 @@ def test_presses_that_miss_are_told_what_their_run_shows(name: str, presses: Any
 
 @pytest.mark.parametrize("delay_ms", [30_110, 31_000, 33_200])
 def test_a_counterexample_opens_where_the_late_request_arrives(delay_ms: int) -> None:
-    error = told("L9.E1", PRESSES | {"lost write": [Delay("EndTxn#1", delay_ms)]})
+    error = catch_wrong_answer("L9.E1", PRESSES | {"lost write": [Delay("EndTxn#1", delay_ms)]})
     run = ran(lab09_e1.scenario().with_faults(Delay("EndTxn#1", delay_ms)))
     event = run.trace.events[lab09_e1._step(run)]
     assert (event.kind, event.frame) == ("receive", "EndTxn#1")
@@ -126,7 +126,7 @@ async def one_order(app: Any, producer: Any, order: str, cancelled: bool) -> Non
     await (producer.abort_transaction() if cancelled else producer.commit_transaction())
 
 
-async def booked(app: Any, level: str = "read_committed") -> list[str]:
+async def read_booked(app: Any, level: str = "read_committed") -> list[str]:
     reader = app.consumer(isolation_level=level, auto_offset_reset="earliest")
     reader.assign(["payments-0"])
     orders: list[str] = []
@@ -168,11 +168,11 @@ def in_doubt(
                 except KafkaError:
                     if close:
                         await producer.close(timeout_ms=0)
-                    there = before and order in await booked(app, level)
+                    there = before and order in await read_booked(app, level)
                     producers += 1
                     producer = await fresh(app, names(producers))
                     if look and not before:
-                        there = order in await booked(app, level)
+                        there = order in await read_booked(app, level)
                     if cancelled or there or not again:
                         break
 
@@ -185,7 +185,7 @@ async def a_producer_for_each(app: Any, orders: Any, max_block_ms: int = 60_000)
             producer = app.producer(transactional_id="shop-0", max_block_ms=max_block_ms)
             try:
                 await producer.init_transactions()
-                if order in await booked(app):
+                if order in await read_booked(app):
                     break
                 await one_order(app, producer, order, cancelled)
                 break
@@ -263,7 +263,7 @@ def test_a_careful_shop_passes_under_every_seed(shop: str, seed: str, monkeypatc
 def test_every_wrong_shop_is_found_and_named(shop: str, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, seed)
     function, miss = WRONG[shop]
-    error = told("L9.E2", function)
+    error = catch_wrong_answer("L9.E2", function)
     assert error.miss == miss
     assert "of 20 schedules end well" in str(error)
     assert isinstance(counterexample(), Cluster)
@@ -298,11 +298,11 @@ def test_the_broker_that_crashes_is_the_coordinator() -> None:
 
 @pytest.mark.parametrize("answer", [..., None])
 def test_a_blank_shop_is_called_blank(answer: Any) -> None:
-    assert "still blank" in str(told("L9.E2", answer))
+    assert "still blank" in str(catch_wrong_answer("L9.E2", answer))
 
     async def nothing(app: Any, orders: Any) -> None: ...
 
-    assert "still blank" in str(told("L9.E2", nothing))
+    assert "still blank" in str(catch_wrong_answer("L9.E2", nothing))
 
 
 def test_a_function_that_is_not_async_is_refused() -> None:
@@ -323,7 +323,7 @@ def test_the_claims_are_what_the_runs_say() -> None:
 def test_every_wrong_word_is_found_and_has_its_hint(number: int, word: str) -> None:
     if word == CLAIMS[number]:
         return
-    error = told("L9.E3", CLAIMS | {number: word})
+    error = catch_wrong_answer("L9.E3", CLAIMS | {number: word})
     assert f"claim {number}:" in str(error)
     assert error.miss in lab09_e3.EXERCISE.misses
     assert (error.run is not None) is (CLAIMS[number] == "refuted")

@@ -25,7 +25,7 @@ from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.widgets.model.findings import report_of
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 SEEDS = ("1", "2026")
 FEW = 32
@@ -99,7 +99,7 @@ def loop(
     return packer
 
 
-def raised(check: Callable[[Any], str], answer: Any) -> WrongAnswer:
+def catch_error(check: Callable[[Any], str], answer: Any) -> WrongAnswer:
     """The exercise's own error, which has the step that decides."""
     with pytest.raises(WrongAnswer) as caught:
         check(answer)
@@ -132,7 +132,7 @@ def test_every_mistake_is_found_and_opens_at_its_step(
     mutant: dict[str, Any], miss: str, says: str, seed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    found = raised(lab10_e1.check, loop(**mutant))
+    found = catch_error(lab10_e1.check, loop(**mutant))
     assert found.miss == miss
     assert says in str(found)
     assert miss in lab10_e1.EXERCISE.misses
@@ -141,28 +141,28 @@ def test_every_mistake_is_found_and_opens_at_its_step(
 
 
 def test_the_run_that_is_shown_breaks_a_promise_and_opens_where_it_does() -> None:
-    found = told("L10.E1", loop(named=False))
+    found = catch_wrong_answer("L10.E1", loop(named=False))
     assert isinstance(found.run, Cluster)
     assert report_of(found.run)["verdict"] == VIOLATED
-    step = raised(lab10_e1.check, loop(named=False)).step
+    step = catch_error(lab10_e1.check, loop(named=False)).step
     assert picture(found.run, step).step == step
     assert "which member sends them" in hint("L10.E1")
 
 
 def test_a_loop_that_an_error_leaves_is_told_which() -> None:
-    found = told("L10.E1", loop(stops=True))
+    found = catch_wrong_answer("L10.E1", loop(stops=True))
     assert found.miss == "stops"
     assert "was stopped by IllegalStateError: no paper" in str(found)
 
 
 def test_of_two_mistakes_the_one_that_the_run_shows_is_told() -> None:
-    assert told("L10.E1", loop(named=False, back="not at all")).miss in ("no rewind", "nobody")
-    lost = raised(lab10_e1.check, loop(named=False, back="not at all"))
+    assert catch_wrong_answer("L10.E1", loop(named=False, back="not at all")).miss in ("no rewind", "nobody")
+    lost = catch_error(lab10_e1.check, loop(named=False, back="not at all"))
     assert ("has no parcel" in str(lost)) == (lost.miss == "no rewind")
 
 
 def test_another_error_of_the_program_is_told_as_it_is() -> None:
-    assert "Your program stops with ValueError: no paper" in str(told("L10.E1", loop(raises=ValueError)))
+    assert "Your program stops with ValueError: no paper" in str(catch_wrong_answer("L10.E1", loop(raises=ValueError)))
 
 
 def test_the_loop_as_it_comes_is_a_blank_form() -> None:
@@ -184,7 +184,7 @@ def test_what_is_no_async_function_is_told_so(answer: Any) -> None:
 def test_every_wrong_word_is_found_with_its_run(number: int, word: str) -> None:
     if word == RIGHT_2[number]:
         return
-    found = raised(lab10_e2.EXERCISE.check, RIGHT_2 | {number: word})
+    found = catch_error(lab10_e2.EXERCISE.check, RIGHT_2 | {number: word})
     assert f"row {number}:" in str(found)
     polls = [e.step for e in ran(found.run).trace.of("complete", "poll") if e.data["records"]]  # type: ignore[arg-type]
     assert found.step == polls[-1]
@@ -206,7 +206,7 @@ def test_every_wrong_word_is_found_with_its_run(number: int, word: str) -> None:
     ],
 )
 def test_a_misconception_picks_its_hint(number: int, word: str, miss: str) -> None:
-    assert told("L10.E2", RIGHT_2 | {number: word}).miss == miss
+    assert catch_wrong_answer("L10.E2", RIGHT_2 | {number: word}).miss == miss
     assert miss in lab10_e2.EXERCISE.misses
 
 
@@ -227,7 +227,7 @@ def test_a_misconception_picks_its_hint(number: int, word: str, miss: str) -> No
     ],
 )
 def test_presses_that_miss_are_told_what_this_run_shows(presses: list[Any], miss: str, says: str) -> None:
-    found = told("L10.E3", presses)
+    found = catch_wrong_answer("L10.E3", presses)
     assert (found.miss, says in str(found)) == (miss, True), str(found)
     assert miss in ("", "too many") or miss in lab10_e3.EXERCISE.misses
 

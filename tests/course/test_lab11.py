@@ -19,7 +19,7 @@ from kafkalab.programs.booking import PATTERNS
 from kafkalab.programs.database import database
 from kafkalab.programs.outbox import last_sent
 from kafkalab.sim.cluster import Cluster, ran
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 SEEDS = ("1", "2026")
 FEW = 40
@@ -88,7 +88,7 @@ async def _delete(db: Any, found: list[tuple[Any, ...]]) -> None:
         await db.execute("DELETE FROM outbox WHERE id = ?", [number])
 
 
-def raised(check: Callable[[Any], str], answer: Any) -> WrongAnswer:
+def catch_error(check: Callable[[Any], str], answer: Any) -> WrongAnswer:
     """The exercise's own error, which has the step that decides."""
     with pytest.raises(WrongAnswer) as caught:
         check(answer)
@@ -111,7 +111,7 @@ def test_every_wrong_word_of_the_matrix_names_its_misconception(pattern: str, ga
         if word == right:
             continue
         words = [word if n == gap else w for n, w in enumerate(RIGHT_1[pattern], 1)]
-        found = raised(lab11_e1.EXERCISE.check, {**RIGHT_1, pattern: words})
+        found = catch_error(lab11_e1.EXERCISE.check, {**RIGHT_1, pattern: words})
         assert found.run == lab11(pattern, gap)
         assert ran(found.run).trace.events[found.step].kind == "crash"
         assert found.miss in lab11_e1.EXERCISE.misses
@@ -144,7 +144,7 @@ def test_every_mistake_of_a_relay_is_found(
 ) -> None:
     monkeypatch.setenv(VARIABLE, seed)
     monkeypatch.setattr(lab11_e2, "SCHEDULES", 100)
-    found = raised(lab11_e2.check, relay(**mutant))
+    found = catch_error(lab11_e2.check, relay(**mutant))
     assert miss in lab11_e2.EXERCISE.misses
     assert found.miss == miss
     assert isinstance(found.run, Cluster)
@@ -178,7 +178,7 @@ def test_a_relay_that_sends_nothing_is_a_blank_form() -> None:
     ],
 )
 def test_what_a_reader_is_believed_to_wait_for(row: int, word: str, miss: str) -> None:
-    assert told("L11.E3", {**RIGHT_3, row: word}).miss == miss
+    assert catch_wrong_answer("L11.E3", {**RIGHT_3, row: word}).miss == miss
     assert miss in lab11_e3.EXERCISE.misses
 
 

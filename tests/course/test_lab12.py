@@ -17,7 +17,7 @@ from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import random_for
-from tests.grading.told import written
+from tests.grading.told import as_learner
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / SOLUTIONS / "12_auditing_with_spark.ipynb"
 CELLS = {c["id"]: "".join(c["source"]) for c in read(NOTEBOOK)["cells"]}
@@ -35,7 +35,7 @@ def solution(cell: str, **names: Any) -> dict[str, Any]:
     return names
 
 
-def told(exercise_id: str, answer: Any) -> str:
+def catch_text(exercise_id: str, answer: Any) -> str:
     with pytest.raises(WrongAnswer) as caught:
         check(exercise_id, answer)
     return str(caught.value)
@@ -53,11 +53,11 @@ def test_the_policies_are_those_of_the_checks() -> None:
 @pytest.mark.parametrize("row", E4)
 def test_each_wrong_policy_is_caught_and_not_corrected(row: int) -> None:
     for wrong in set(lab12_e4.WORDS) - {E4[row]}:
-        message = told("L12.E4", {**E4, row: wrong})
+        message = catch_text("L12.E4", {**E4, row: wrong})
         assert f"9 of 10 rows are right. The first that is not is row {row}" in message
         assert f'You say "{wrong}"' in message
         assert E4[row] not in message.replace(wrong, "")
-    assert "still blank" in told("L12.E4", dict.fromkeys(E4, ""))
+    assert "still blank" in catch_text("L12.E4", dict.fromkeys(E4, ""))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_each_wrong_policy_is_caught_and_not_corrected(row: int) -> None:
 )
 def test_a_wrong_policy_gets_the_hint_that_fits(wrong: str, said: str) -> None:
     row = next(n for n, word in E4.items() if word != wrong)
-    told("L12.E4", {**E4, row: wrong})
+    catch_text("L12.E4", {**E4, row: wrong})
     assert said in hint("L12.E4")
 
 
@@ -81,11 +81,11 @@ def test_the_rows_in_the_notebook_are_those_of_the_exercise() -> None:
 
 @pytest.mark.parametrize("mutant", lab12_e3.MUTANTS, ids=lambda m: m.name)
 def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
-    message = told("L12.E3", {"sent": written(mutant.function), "once": blank})
+    message = catch_text("L12.E3", {"sent": as_learner(mutant.function), "once": blank})
     assert f"That is as if {mutant.says}" in message
     checks._session.misses["L12.E3"] = mutant.name
     assert hint("L12.E3").startswith("Hint ")
-    assert any(mutant.function(*case) != lab12_e3.sent(*case) for case in lab12_e3.cases(random_for("L12.E3")))
+    assert any(mutant.function(*case) != lab12_e3.count_sent(*case) for case in lab12_e3.cases(random_for("L12.E3")))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_every_misunderstanding_of_a_retried_task_is_named(mutant: Any) -> None:
         ("L12.E3", 3, WrongType, 'Give a dict {"sent"'),
         ("L12.E3", {"sent": blank}, WrongValue, "yours has the names sent"),
         ("L12.E3", {"sent": blank, "once": blank}, WrongAnswer, "still blank"),
-        ("L12.E3", {"sent": written(lab12_e3.sent), "once": 3}, WrongType, "Give a function once\\(topic\\)"),
+        ("L12.E3", {"sent": as_learner(lab12_e3.count_sent), "once": 3}, WrongType, "Give a function once\\(topic\\)"),
     ],
 )
 def test_what_has_another_form_is_told_what_to_give(

@@ -17,7 +17,7 @@ from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 SEEDS = ("1", "2026", "77")
@@ -40,7 +40,11 @@ def waits(interval_ms: int, every_ms: int, commit_ms: int) -> tuple[float, float
 
 def truth_of(incident: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """The right report, found by the draw, with some of its fields changed."""
-    drawn = [pair for seed in (1, 2026, 77) for pair in zip(incidents.drawn(seed), incidents.given(seed), strict=True)]
+    drawn = [
+        pair
+        for seed in (1, 2026, 77)
+        for pair in zip(incidents.draw_incidents(seed), incidents.list_given(seed), strict=True)
+    ]
     (rule, scenario), _ = next(pair for pair in drawn if pair[1] == incident)
     anomaly = incidents.anomalies_of(incidents.without(scenario, rule))[0]
     report: dict[str, Any] = {"rule": rule.name, "anomaly": anomaly}
@@ -68,7 +72,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
     ],
 )
 def test_each_wrong_size_is_told_what_its_run_has_measured(answer: Callable[..., Any], miss: str) -> None:
-    error = told("L13.E1", answer)
+    error = catch_wrong_answer("L13.E1", answer)
     assert error.miss == miss
     assert hint("L13.E1").startswith("Hint")
     if miss not in ("gave up", "out of range"):
@@ -81,11 +85,11 @@ def test_the_targets_leave_a_window_of_sizes_or_none(seed: int) -> None:
     cases = exercise_1.cases(seed)
     assert [case["possible"] for case in cases].count(False) == 1
     for case in cases:
-        size = size_for(*exercise_1.shown(case))
+        size = size_for(*exercise_1.arguments_of(case))
         assert (size is not None) == case["possible"]
-        assert exercise_1.judged(case, size) is None
-        assert exercise_1.judged(case, 1) is not None
-        assert exercise_1.judged(case, 60) is not None
+        assert exercise_1.judge(case, size) is None
+        assert exercise_1.judge(case, 1) is not None
+        assert exercise_1.judge(case, 60) is not None
 
 
 @pytest.mark.parametrize("belief", exercise_2.BELIEFS, ids=lambda belief: belief.name)
@@ -94,7 +98,7 @@ def test_each_wrong_law_is_named_as_itself(
     belief: exercise_2.Belief, seed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    error = told("L13.E2", belief.waits)
+    error = catch_wrong_answer("L13.E2", belief.waits)
     assert error.miss == belief.name
     assert belief.says in str(error).replace("\n", " ")
     assert hint("L13.E2").startswith("Hint")
@@ -105,7 +109,7 @@ def test_a_number_that_is_off_is_named(place: int, name: str) -> None:
     def off(*case: Any) -> list[float]:
         return [value + 400 * (i == place) for i, value in enumerate(waits(*case))]
 
-    error = told("L13.E2", off)
+    error = catch_wrong_answer("L13.E2", off)
     assert error.miss == name
     assert f"for the {name} wait; the run has measured less" in str(error).replace("\n", " ")
 
@@ -128,7 +132,7 @@ def test_what_is_close_is_right_and_what_is_no_number_is_refused() -> None:
     ],
 )
 def test_each_wrong_field_of_a_report_is_named(changed: dict[str, Any], miss: str, says: str) -> None:
-    error = told("L13.E3", lambda incident: truth_of(incident, **changed))
+    error = catch_wrong_answer("L13.E3", lambda incident: truth_of(incident, **changed))
     assert error.miss == miss
     assert says in str(error)
     assert error.part == pytest.approx(9 / 12)
@@ -140,11 +144,11 @@ def test_another_place_is_shown_at_the_step_where_the_runs_part() -> None:
         right = truth_of(incident)["fix"]
         return truth_of(incident, fix=next(place for place in incidents.PLACES if place != right))
 
-    error = told("L13.E3", elsewhere)
+    error = catch_wrong_answer("L13.E3", elsewhere)
     assert error.miss == "another place"
     assert error.part == pytest.approx(9 / 12)
-    (rule, scenario), incident = incidents.drawn(1)[0], incidents.given(1)[0]
-    (wrong,) = exercise_3.judged(elsewhere(incident), incident, rule, scenario)
+    (rule, scenario), incident = incidents.draw_incidents(1)[0], incidents.list_given(1)[0]
+    (wrong,) = exercise_3.judge(elsewhere(incident), incident, rule, scenario)
     assert wrong.step == incidents.first_difference(scenario, rule)[1] > 0
 
 
@@ -153,7 +157,7 @@ def test_another_rule_that_breaks_the_same_promise_has_other_logs() -> None:
     broken = {r: replace(scenario, rules_off=(r.name,)) for r in (rules.LSO_BOUND, rules.ABORTED_FILTER)}
     incident = {"klab": "", "logs": incidents.client_logs(broken[rules.LSO_BOUND])}
     report = {"rule": rules.ABORTED_FILTER.name, "anomaly": "G1a", "fix": "partition leader", "question": 7}
-    wrong = exercise_3.judged(report, incident, rules.LSO_BOUND, scenario)
+    wrong = exercise_3.judge(report, incident, rules.LSO_BOUND, scenario)
     assert [(w.miss, "differ in line" in str(w)) for w in wrong] == [("other logs", True)]
 
 
@@ -169,15 +173,15 @@ def test_what_is_no_report_is_refused() -> None:
 
 @pytest.mark.parametrize("exercise_id", ["L13.E1", "L13.E2", "L13.E3"])
 def test_a_blank_function_is_called_blank(exercise_id: str) -> None:
-    assert "still blank" in str(told(exercise_id, lambda *case: None if exercise_id != "L13.E1" else ...))
+    assert "still blank" in str(catch_wrong_answer(exercise_id, lambda *case: None if exercise_id != "L13.E1" else ...))
 
 
 def test_what_was_typed_in_fails_under_the_graders_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {json.dumps(incident): truth_of(incident) for incident in incidents.given(1)}
+    known = {json.dumps(incident): truth_of(incident) for incident in incidents.list_given(1)}
     first = next(iter(known.values()))
     assert check("L13.E3", lambda incident: known.get(json.dumps(incident), first))
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L13.E3", lambda incident: known.get(json.dumps(incident), first))
+    catch_wrong_answer("L13.E3", lambda incident: known.get(json.dumps(incident), first))
 
 
 @pytest.mark.parametrize(("rule", "scenario"), incidents.scenarios(), ids=lambda value: getattr(value, "name", ""))

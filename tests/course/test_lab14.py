@@ -13,7 +13,7 @@ from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.grading.tables import Table
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -58,7 +58,7 @@ def test_each_wrong_word_of_a_cell_is_told_with_a_run_and_most_with_their_own_hi
             continue
         answer = right()
         answer[model][column] = word
-        error = told("L14.E1", answer)
+        error = catch_wrong_answer("L14.E1", answer)
         assert f"cell {model}, {column}" in str(error)
         assert isinstance(error.run, Table)
         expected = exercise_1.MISSES.get((model, column), {}).get(word, "")
@@ -83,7 +83,7 @@ def test_every_miss_of_the_table_can_be_met() -> None:
     ],
 )
 def test_each_near_miss_of_the_schedule_is_told_and_hinted(presses: Any, miss: str, hint_says: str) -> None:
-    error = told("L14.E2", presses)
+    error = catch_wrong_answer("L14.E2", presses)
     assert error.miss == miss
     assert hint_says in hint("L14.E2")
     assert isinstance(counterexample(), Table)
@@ -97,7 +97,7 @@ def test_a_longer_schedule_passes_and_is_told_what_would_do() -> None:
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_one_crash_is_the_fewest_whatever_the_seed_and_the_forbidden_one_is_not_among_them(seed: int) -> None:
     forbidden = ("coordinator", exercise_2.question(seed)["not at"])
-    assert forbidden not in exercise_2.allowed(seed)
+    assert forbidden not in exercise_2.list_allowed(seed)
     assert exercise_2.par(seed) == 1
 
 
@@ -128,7 +128,7 @@ def test_the_moment_that_is_taken_away_is_refused() -> None:
 
 def test_with_no_rule_switched_the_function_is_the_tables() -> None:
     for seed in range(20):
-        assert all(exercise_3.seen(*c) == exercise_3.reference(*c) for c in exercise_3.cases(seed))
+        assert all(exercise_3.is_visible(*c) == exercise_3.reference(*c) for c in exercise_3.cases(seed))
 
 
 @pytest.mark.parametrize("mutant", exercise_3.MUTANTS, ids=lambda mutant: mutant.name)
@@ -136,7 +136,7 @@ def test_every_mutant_is_killed_whatever_the_seed_and_named_as_itself(mutant: An
     for seed in range(40):
         cases = exercise_3.cases(seed)
         assert any(mutant.function(*c) != exercise_3.reference(*c) for c in cases), seed
-    error = told("L14.E3", mutant.function)
+    error = catch_wrong_answer("L14.E3", mutant.function)
     assert error.miss == mutant.name
     assert mutant.says in " ".join(str(error).split())
     assert hint("L14.E3").startswith("Hint")
@@ -150,4 +150,4 @@ def test_what_was_learnt_by_heart_fails_under_the_graders_seed(monkeypatch: pyte
 
     assert check("L14.E3", typed_in)
     monkeypatch.setenv(VARIABLE, "2026")
-    told("L14.E3", typed_in)
+    catch_wrong_answer("L14.E3", typed_in)

@@ -11,7 +11,7 @@ from kafkalab.course.lab05.scenario import two_accounts
 from kafkalab.course.lab06.exercise_2 import scenario
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 BASES = {"lab00.exercise_1": lab00(), "lab05.exercise_3": two_accounts(), "lab06.exercise_2": scenario()}
 
@@ -25,5 +25,5 @@ def test_a_blank_list_is_answered_with_presses_that_work_there_and_do_not_solve_
     cluster.run()
     assert cluster.unused_faults == ()
     assert not goal.reached(cluster)
-    said = str(told(module.EXERCISE.id, []))
+    said = str(catch_wrong_answer(module.EXERCISE.id, []))
     assert all(repr(fault) in said for fault in goal.example)

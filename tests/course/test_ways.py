@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.course.glossary import Term, glossary, terms
 from kafkalab.course.labs import COURSE
-from kafkalab.course.navigation import GLOSSED, glossed, refresh_ways, way, with_way
+from kafkalab.course.navigation import GLOSSED, link_terms, refresh_ways, way, with_way
 from kafkalab.grading.builder import SOLUTIONS, read
 
 LAB_LINKS_AT_LEAST = 8
@@ -55,13 +55,13 @@ def test_the_first_lab_has_no_lab_before_it_and_the_last_none_behind_it() -> Non
 def test_a_term_is_linked_where_it_is_used_first(text: str, linked: str) -> None:
     marker = Term(name="marker", other="MK", section="", english="One.", chinese="")
     later = "marker" if linked != text else '[marker](../docs/glossary.md#marker)'
-    assert glossed([text, "marker"], [marker]) == [linked, later]
-    assert glossed(glossed([text, "marker"], [marker]), [marker]) == glossed([text, "marker"], [marker])
+    assert link_terms([text, "marker"], [marker]) == [linked, later]
+    assert link_terms(link_terms([text, "marker"], [marker]), [marker]) == link_terms([text, "marker"], [marker])
 
 
 def test_of_two_terms_that_overlap_the_longer_one_is_linked() -> None:
     known = [Term(name=name, other="", section="", english="One.", chinese="") for name in ("epoch", "leader epoch")]
-    assert glossed(["The leader epoch, an epoch."], known) == [
+    assert link_terms(["The leader epoch, an epoch."], known) == [
         'The [leader epoch](../docs/glossary.md#leader-epoch), an [epoch](../docs/glossary.md#epoch).'
     ]
 

@@ -15,8 +15,8 @@ from statistics import median
 
 from kafkalab.explore.small_programs import IN_SMALL
 from tests.explore.campaign import all_rules_on, engines
-from tests.explore.defects import compared
-from tests.explore.pairs import CURRENT, FOLDER, PAGE, run, written
+from tests.explore.defects import compare
+from tests.explore.pairs import CURRENT, FOLDER, PAGE, run, write_table
 from tests.explore.pairs import table as made_table
 from tests.explore.table import Row, line, rows
 
@@ -45,7 +45,7 @@ def main() -> None:
     elif options.what == "engines":
         lines = engines(options.names, options.runs)
     else:
-        lines = compared(options.count, options.seconds)
+        lines = compare(options.count, options.seconds)
     for text in lines:
         print(text, flush=True)
 
@@ -58,7 +58,7 @@ def pairs(names: list[str], folder: Path, seconds: float, write: bool) -> Iterat
             if not write and (not names or make.__name__ in names):
                 run(make, profile, folder, max(end - time.process_time(), 0))
     if write:
-        written(folder, PAGE)
+        write_table(folder, PAGE)
     yield from made_table(folder)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import median
 
 from kafkalab.course.lab03.scenario import lab03
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.programs import GENERIC
@@ -41,12 +41,12 @@ def all_rules_on(each: int, seconds: float, threes: int, names: tuple[str, ...] 
                 sweep.run(threes)
             took = time.process_time() - begun
             yield f"{make.__name__}, {profile}: {took:.0f} s of CPU, {sweep.runs / took:.0f} runs a second"
-            yield from sweep.told()
+            yield from sweep.report()
 
 
 def pace() -> Iterator[tuple[str, str, str]]:
     """Measure what, with which figures, and the goal: a run of lab 3 with all checks, and what if it broke there."""
-    job = Job(scenario=lab03(), find=named(()))
+    job = Job(scenario=lab03(), find=parse_names(()))
     for kinds, what in (((), "lab 03's run with all checks"), (KINDS, "the same, and what could go wrong next")):
         begun = time.process_time()
         for _ in range(PACE_RUNS):

@@ -27,7 +27,7 @@ from statistics import median
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeAlias
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.programs import two_partition_transactions, two_workers
@@ -67,7 +67,7 @@ KNOWN = (
     "broker.transaction_coordinator.guards.x__end_v2__mutmut_2",
     "broker.transaction_coordinator.guards.x_end_version__mutmut_6",
     "log.producer_state.append.x__marker_epoch_fits__mutmut_15",
-    "log.producer_state.state.xǁProducerStatesǁ_ended__mutmut_7",
+    "log.producer_state.state.xǁProducerStatesǁ_end_transaction__mutmut_7",
     "broker.controller.xǁControllerǁ_alter__mutmut_21", "broker.in_sync_sets.xǁInSyncSetsǁ_alter__mutmut_46",
     "broker.effects.x_all_of__mutmut_1", "broker.state.xǁBrokerStateǁunpark__mutmut_5",
     "broker.in_sync_sets.xǁInSyncSetsǁmaybe_expand__mutmut_35",
@@ -75,7 +75,7 @@ KNOWN = (
     "broker.handlers.produce.x__append_one__mutmut_11", "log.producer_state.append.x__leader_error__mutmut_9",
     "log.producer_state.append.x_marker_error__mutmut_6",
     "log.producer_state.entry.xǁProducerEntryǁremember__mutmut_11",
-    "log.producer_state.snapshot.x__unpacked__mutmut_14", "log.producer_state.snapshot.x_encode__mutmut_13",
+    "log.producer_state.snapshot.x__unpack__mutmut_14", "log.producer_state.snapshot.x_encode__mutmut_13",
     "log.producer_state.state.xǁProducerStatesǁanalyze__mutmut_11",
 )  # fmt: skip
 """Mutants that earlier campaigns found, in the numbering of mutmut: one a function, but for two of `handle`."""
@@ -161,14 +161,14 @@ def lines_run(scenarios: list[Scenario]) -> Lines:
     """Return the file and line of all code of kafkalab that runs without a fault and some with one execute."""
     found: Lines = {}
     for scenario in scenarios:
-        base = Job(scenario=scenario, find=named(()), kinds=KINDS)
+        base = Job(scenario=scenario, find=parse_names(()), kinds=KINDS)
         follow = attempt(base).follow
         struck = [replace(base, sequences=(one,), kinds=()) for one in follow[:: max(len(follow) // TRACED, 1)]]
-        _traced([replace(base, kinds=()), *struck], found)
+        _trace([replace(base, kinds=()), *struck], found)
     return found
 
 
-def _traced(jobs: list[Job], found: Lines) -> None:
+def _trace(jobs: list[Job], found: Lines) -> None:
     """Make the runs, and note which lines they execute."""
 
     def line(frame: FrameType, event: str, _: Any) -> Any:
@@ -199,7 +199,7 @@ def _function(module: str, qualname: str) -> Any:
     return found
 
 
-def known() -> Iterator[str]:
+def search_known() -> Iterator[str]:
     """Search with each known mutant; a line for each, "used" if the order was chosen with it, and the medians."""
     rows: list[dict[str, Any]] = []
     usual = [_futures(make()) for make in PROGRAMS]
@@ -212,7 +212,7 @@ def known() -> Iterator[str]:
     yield from _medians(rows)
 
 
-def compared(count: int, seconds: float = 3_600) -> Iterator[str]:
+def compare(count: int, seconds: float = 3_600) -> Iterator[str]:
     """Search with one mutant after the other until `count` were found, or `seconds` are over; a line for each of them,
     what became of the others, and the medians. Functions of known ones are passed over.
     """
@@ -267,7 +267,7 @@ def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
         try:
             os.close(reads)
             resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-            row = searched(usual) if switch_on(mutant) else {"end": "cannot be switched on"}
+            row = search_each(usual) if switch_on(mutant) else {"end": "cannot be switched on"}
             os.write(writes, json.dumps(row).encode())
         finally:
             os._exit(0)
@@ -279,7 +279,7 @@ def _in_a_process(mutant: Mutant, usual: list[Futures]) -> dict[str, Any]:
     return found
 
 
-def searched(usual: list[Futures]) -> dict[str, float | str]:
+def search_each(usual: list[Futures]) -> dict[str, float | str]:
     """Return how many runs each engine needs to find the mutant that is switched on.
 
     A mutant with which no run of lineage is another one than `usual` is passed over, and one that no engine finds in
@@ -329,5 +329,5 @@ def _futures(scenario: Scenario) -> Futures:
 
 
 if __name__ == "__main__":
-    for line in compared(int(sys.argv[1])):
+    for line in compare(int(sys.argv[1])):
         print(line, flush=True)

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED
@@ -63,7 +63,7 @@ def file_of(folder: Path, make: Callable[..., Scenario], profile: str) -> Path:
     return folder / f"{make.__name__}-{profile.replace('/', '-')}.jsonl"
 
 
-def done(path: Path, by: str = "") -> list[Extended]:
+def read_done(path: Path, by: str = "") -> list[Extended]:
     """Return what was run, by the code with this digest or by any; a last line that was cut off counts for nothing."""
     text = path.read_text("utf-8") if path.exists() else ""
     lines = text[: text.rfind("\n") + 1].splitlines()
@@ -100,7 +100,7 @@ class Pairs:
         row.left_out["without support, or repeated"] = base.left_out
         return kept, row
 
-    def extended(self, number: int, one: FaultSequence, round_: int) -> Extended:
+    def extend(self, number: int, one: FaultSequence, round_: int) -> Extended:
         """Run the sets of two that begin with this fault, those of one round."""
         row, begun = Extended(number, round_), time.process_time()
         base = attempt(replace(self.job, sequences=(one,)))
@@ -139,14 +139,14 @@ def run(make: Callable[..., Scenario], profile: str, folder: Path = FOLDER, seco
     """Run what is missing of a program at a profile, for about `seconds` of CPU; what other code ran is run again."""
     folder.mkdir(parents=True, exist_ok=True)
     path, end = file_of(folder, make, profile), time.process_time() + seconds
-    before = {(row.number, row.round): row for row in done(path, code())}
+    before = {(row.number, row.round): row for row in read_done(path, code())}
     text = path.read_text("utf-8") if before else json.dumps({"code": code()}) + "\n"
     path.write_text(text[: text.rfind("\n") + 1], "utf-8")
-    pairs = Pairs(Job(scenario=make(profile), find=named(()), kinds=KINDS))
+    pairs = Pairs(Job(scenario=make(profile), find=parse_names(()), kinds=KINDS))
     base = attempt(pairs.job)
     pairs.job = replace(pairs.job, usual=base.usual)
     kept, first = pairs.ones(base)
-    rows = (pairs.extended(n, one, r) for r in (0, 1) for n, one in enumerate(kept) if (n, r) not in before)
+    rows = (pairs.extend(n, one, r) for r in (0, 1) for n, one in enumerate(kept) if (n, r) not in before)
     with path.open("a", encoding="utf-8") as file:
         if (-1, 0) not in before:
             file.write(json.dumps(asdict(first)) + "\n")
@@ -162,7 +162,7 @@ def table(folder: Path = FOLDER) -> Iterator[str]:
     finds: dict[tuple[str, str, str], list[str]] = {}
     for profile in CURRENT:
         for make in IN_SMALL:
-            rows = done(file_of(folder, make, profile))
+            rows = read_done(file_of(folder, make, profile))
             if not rows:
                 continue
             name = make.__name__.removesuffix("_in_small").replace("_", " ")
@@ -190,7 +190,7 @@ def _line(name: str, profile: str, rows: list[Extended]) -> str:
     )
 
 
-def written(folder: Path, page: Path) -> None:
+def write_table(folder: Path, page: Path) -> None:
     """Put the table into the page, between the two comments."""
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -204,6 +204,6 @@ def left_out(folder: Path = FOLDER) -> dict[str, int]:
     total: Counter[str] = Counter()
     for profile in CURRENT:
         for make in IN_SMALL:
-            for row in done(file_of(folder, make, profile)):
+            for row in read_done(file_of(folder, make, profile)):
                 total.update(row.left_out)
     return dict(total)

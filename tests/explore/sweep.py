@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import islice
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import ENDED, Job, Trial, attempt
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.moments import ABSORBED, RECOVERY
@@ -52,7 +52,7 @@ class Sweep:
     @classmethod
     def of(cls, scenario: Scenario, each: int, seconds: float) -> Sweep:
         """Begin; each set of one is extended by at most `each`, as long as `seconds` of CPU are not over."""
-        return cls(Job(scenario=scenario, find=named(()), kinds=KINDS), each, time.process_time() + seconds)
+        return cls(Job(scenario=scenario, find=parse_names(()), kinds=KINDS), each, time.process_time() + seconds)
 
     @property
     def runs(self) -> int:
@@ -129,7 +129,7 @@ class Sweep:
             return False
         if trial.findings:
             names = dict.fromkeys(f.anomaly for f in trial.findings)
-            self.finds.setdefault((*names, *map(_struck, sequences)), []).append(sequences)
+            self.finds.setdefault((*names, *map(_describe_strike, sequences)), []).append(sequences)
             if len(sequences) == 1:
                 self.alone[sequences[0].faults] = None
             return False
@@ -140,7 +140,7 @@ class Sweep:
         self.futures[trial.future] = None
         return True
 
-    def told(self) -> Iterator[str]:
+    def report(self) -> Iterator[str]:
         """Return what was run, line by line."""
         sizes = ", ".join(f"{count:,} of {size}" for size, count in sorted(self.tried.items()))
         yield f"  sets: {sizes}; {len(self.futures):,} distinct futures"
@@ -160,6 +160,6 @@ def _class(sequence: FaultSequence) -> Class:
     return sequence.kind, sequence.place
 
 
-def _struck(sequence: FaultSequence) -> str:
+def _describe_strike(sequence: FaultSequence) -> str:
     """Return what a fault strikes, without numbers: "late Produce", "crash", "clock"."""
     return f"{sequence.kind} {getattr(sequence.faults[0], 'frame', '').partition('#')[0]}".strip()

@@ -100,7 +100,7 @@ def by_hand(rule: Rule) -> tuple[Scenario | None, int]:
     return scenario, fault_count(scenario)
 
 
-def searched(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Result | None, int, float, str]:
+def search_rule(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[Result | None, int, float, str]:
     """Search for what the rule's absence shows; return the result, the runs, the seconds of CPU, and why it stopped."""
     begun = time.process_time()
     find = OTHER if rule not in EXPECTED else ()
@@ -120,14 +120,14 @@ def row_of(rule: Rule) -> Row:
     scenario, hand = by_hand(rule)
     name, found, more_runs, more = "", None, 0, 0.0
     for make, profile in PROGRAMS:
-        found, tried, took, _ = searched(make(profile), rule, 1, GENERIC_RUNS)
+        found, tried, took, _ = search_rule(make(profile), rule, 1, GENERIC_RUNS)
         more_runs, more = more_runs + tried, more + took
         name = f"{make.__name__} {profile}"
         if found is not None and found.found is not None:
             break
     own, runs, seconds, stopped = None, 0, 0.0, "not searched"
     if scenario is not None and (found is None or found.found is None or found.size > hand >= 0):
-        own, runs, seconds, stopped = searched(replace(scenario, faults=()), rule, max(hand, 1), RUNS)
+        own, runs, seconds, stopped = search_rule(replace(scenario, faults=()), rule, max(hand, 1), RUNS)
     best = next((r for r in (own, found) if r is not None and r.found is not None), None)
     if best is not None and best.found is not None:
         small = shrink(best, SHRINK_RUNS)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalab.explore.anomalies import OTHER, named
+from kafkalab.explore.anomalies import OTHER, parse_names
 from kafkalab.explore.answers import other_answers
 from kafkalab.explore.candidates import _decides, _spread, sequences_after
 from kafkalab.explore.experiment import Job, attempt
@@ -111,7 +111,7 @@ def test_a_rule_that_no_check_can_see_is_found_by_the_answer() -> None:
         {"steps": [["assign", ["out-0"]], ["poll", 200]], "isolation_level": "read_uncommitted"},
     )  # fmt: skip
     scenario = Scenario(title="a reader", topics={"out": 1}, records={"out-0": ("a",)}, programs=(reader,))
-    assert explore(scenario, named(()), OFF, most_faults=0).verdict == "none"
+    assert explore(scenario, parse_names(()), OFF, most_faults=0).verdict == "none"
     found = explore(scenario, OTHER, OFF, most_faults=0)
     assert (found.verdict, found.size, found.covered.runs) == ("found", 0, 2)
     assert found.findings[0].text == "r is answered otherwise to Fetch#1, in partitions"

@@ -11,7 +11,7 @@ import pytest
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import MEANINGS, STUCK, findings_of
 from kafkalab.explore.experiment import run_to_end
-from kafkalab.explore.explanation import Sentence, explained, sentences_of
+from kafkalab.explore.explanation import Sentence, explain_finding, sentences_of
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.faults.frame import Drop
 from kafkalab.protocol.rules import Rule
@@ -73,7 +73,7 @@ def untrue(sentence: Sentence, run: Run) -> list[str]:
     return wrong
 
 
-def checked(scenario: Scenario, rule: Rule, finding: Finding, run: Run) -> str:
+def check_sentences(scenario: Scenario, rule: Rule, finding: Finding, run: Run) -> str:
     """Check each sentence; return the paragraph."""
     sentences = sentences_of(run, finding, (rule.name,))
     off = tuple(name for name in scenario.rules_off if name != rule.name)
@@ -94,7 +94,7 @@ def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
     scenario = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
     run, _ = run_to_end(scenario)
     finding = findings_of(run, (EXPECTED[rule],))[0]
-    paragraph = checked(scenario, rule, finding, run)
+    paragraph = check_sentences(scenario, rule, finding, run)
     assert finding.text in paragraph
 
 
@@ -106,14 +106,14 @@ def test_the_explanation_of_a_bug_is_true(bug: Bug, root: Path) -> None:
     names = (bug.anomaly,) if bug.anomaly else tuple(name for name in MEANINGS if name != STUCK)
     found = findings_of(run, names)
     shown = found[0] if found else Finding(anomaly="", policy="", text="the sign of the bug shows", steps=())
-    checked(scenario, bug.rule, shown, run)
+    check_sentences(scenario, bug.rule, shown, run)
 
 
 @pytest.mark.parametrize("lost", [("Produce#1",), ("ProduceResponse#1",), ("Produce#2",), ("Produce#1", "Produce#2")])
 def test_the_explanation_names_the_request_that_is_sent_again(lost: tuple[str, ...]) -> None:
     scenario = replace(idempotent_produce(), faults=tuple(map(Drop, lost)))
     run, _ = run_to_end(scenario)
-    text = explained(run, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
+    text = explain_finding(run, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
     frames, again = run.trace.frames, []
     for name in lost:
         request = frames[frames[name].of or name]

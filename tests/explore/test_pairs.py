@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.candidates import late_arrivals, sequences_after
 from kafkalab.explore.experiment import Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence
@@ -20,7 +20,7 @@ from kafkalab.faults.frame import Delay, Drop, Duplicate
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 from tests.explore import pairs
-from tests.explore.pairs import done, file_of, run, table
+from tests.explore.pairs import file_of, read_done, run, table
 
 ACTS = ("append", "truncate", "state", "complete", "invoke", "crash", "recover")
 
@@ -28,7 +28,7 @@ ACTS = ("append", "truncate", "state", "complete", "invoke", "crash", "recover")
 @pytest.mark.parametrize("profile", ["4.x/TV2", "4.x/TV1"])
 @pytest.mark.parametrize("make", IN_SMALL)
 def test_a_program_in_small_is_clean_and_has_few_events(make: Callable[..., Scenario], profile: str) -> None:
-    trial = attempt(Job(scenario=make(profile), find=named(())))
+    trial = attempt(Job(scenario=make(profile), find=parse_names(())))
     assert (trial.end, trial.findings) == ("ended", ())
     assert Scenario.from_json(make(profile).to_json()) == make(profile)
     cluster = run_to_end(make(profile))[0]
@@ -82,7 +82,7 @@ def _delay(one: FaultSequence) -> int:
 def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Job] = []
 
-    def counted(job: Job) -> object:
+    def attempt_and_count(job: Job) -> object:
         made.append(job)
         return attempt(job)
 
@@ -91,16 +91,16 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     def tiny(profile: str = "") -> Scenario:
         return few
 
-    monkeypatch.setattr(pairs, "attempt", counted)
+    monkeypatch.setattr(pairs, "attempt", attempt_and_count)
     monkeypatch.setattr(pairs, "KINDS", ("drop", "crash"))
     monkeypatch.setattr(pairs, "IN_SMALL", (tiny,))
     run(tiny, "4.x/TV2", tmp_path, 0)
     path = file_of(tmp_path, tiny, "4.x/TV2")
-    first = done(path)
+    first = read_done(path)
     assert [row.number for row in first] == [-1]
     assert "| no: 0 of" in list(table(tmp_path))[2]
     run(tiny, "4.x/TV2", tmp_path)
-    rows = done(path)
+    rows = read_done(path)
     assert len(rows) == 1 + 2 * first[0].kept
     assert rows[0] == first[0]
     assert {len(job.sequences) for job in made} == {0, 1, 2}
@@ -109,10 +109,10 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     run(tiny, "4.x/TV2", tmp_path)
     assert max(len(job.sequences) for job in made) == 1
     path.write_text(path.read_text("utf-8")[:-20], "utf-8")
-    assert done(path) == rows[:-1]
+    assert read_done(path) == rows[:-1]
     run(tiny, "4.x/TV2", tmp_path)
-    assert [row.number for row in done(path)] == [row.number for row in rows]
+    assert [row.number for row in read_done(path)] == [row.number for row in rows]
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([json.dumps({"code": "another"}), *lines[1:], ""]), "utf-8")
-    assert len(done(path)) == len(rows)
-    assert done(path, pairs.code()) == []
+    assert len(read_done(path)) == len(rows)
+    assert read_done(path, pairs.code()) == []

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from kafkalab.explore.anomalies import named
+from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import Job, run_to_end
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.programs import two_partition_transactions
@@ -23,16 +23,16 @@ from kafkalab.sim.scenario import Program, Scenario
 COUNT = 1_000
 
 
-def drawn(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[FaultSequence, ...]]:
+def draw(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[FaultSequence, ...]]:
     """The first sets that a search of the scenario draws."""
     run = Targets.of(run_to_end(scenario)[0])
-    job = Job(scenario=scenario, find=named(()), kinds=KINDS)
+    job = Job(scenario=scenario, find=parse_names(()), kinds=KINDS)
     return [each.sequences for each in islice(anything(job, run, most, Random(seed)), COUNT)]
 
 
 @pytest.fixture(scope="module")
 def ones() -> list[FaultSequence]:
-    return [one for (one,) in drawn(two_partition_transactions())]
+    return [one for (one,) in draw(two_partition_transactions())]
 
 
 def test_every_kind_is_drawn_about_as_often(ones: list[FaultSequence]) -> None:
@@ -46,7 +46,7 @@ def test_what_is_drawn_are_faults_of_the_scenario(ones: list[FaultSequence]) -> 
     scenario = two_partition_transactions()
     for one in ones:
         scenario.with_faults(*one.faults)
-    for sequences in drawn(scenario, most=3, seed=2)[:100]:
+    for sequences in draw(scenario, most=3, seed=2)[:100]:
         scenario.with_faults(*faults_of(sequences))
         assert [one.step for one in sequences] == sorted(one.step for one in sequences)
 
@@ -71,7 +71,7 @@ def test_each_power_of_ten_of_a_duration_is_as_frequent(ones: list[FaultSequence
 
 
 def test_one_broker_is_not_cut_off_from_another() -> None:
-    ones = [one for (one,) in drawn(transaction_in_small())]
+    ones = [one for (one,) in draw(transaction_in_small())]
     assert not {"elect", "cut"} & {one.kind for one in ones}
     assert not any(isinstance(one.faults[0], Cut) for one in ones)
 
@@ -89,4 +89,4 @@ def test_where_nothing_can_be_struck_nothing_is_drawn(engine: str) -> None:
 
 def test_the_same_seed_draws_the_same() -> None:
     scenario = transaction_in_small()
-    assert drawn(scenario, seed=3) == drawn(scenario, seed=3) != drawn(scenario, seed=4)
+    assert draw(scenario, seed=3) == draw(scenario, seed=3) != draw(scenario, seed=4)

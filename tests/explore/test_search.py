@@ -11,7 +11,7 @@ import pytest
 
 from kafkalab.checks.all import check_all
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.explore.anomalies import FAILED, STUCK, named
+from kafkalab.explore.anomalies import FAILED, STUCK, parse_names
 from kafkalab.explore.experiment import Job, attempt
 from kafkalab.explore.programs import idempotent_produce
 from kafkalab.explore.result import Coverage
@@ -44,10 +44,10 @@ def test_a_duplicate_needs_one_fault_and_its_scenario_shows_it() -> None:
 
 
 def test_a_run_leaves_little_to_the_garbage_collector() -> None:
-    attempt(Job(scenario=one_send(), find=named(())))
+    attempt(Job(scenario=one_send(), find=parse_names(())))
     gc.collect()
     with no_collections():
-        attempt(Job(scenario=one_send(), find=named(())))
+        attempt(Job(scenario=one_send(), find=parse_names(())))
         assert gc.collect() < 400  # without `discard` there are 675
 
 

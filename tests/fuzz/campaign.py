@@ -92,7 +92,7 @@ def _parts(kind: str, folder: Path) -> tuple[Callable[[Any], str], Any]:
         "bytes": (wire_bytes.bytes_are_met, wire_bytes.frames()),
         "saved": (
             lambda case: saved_files.file_is_met(case[0], case[1], folder),
-            strategies.damaged(saved_files.samples() if kind == "saved" else {"": b""}),
+            strategies.draw_damaged(saved_files.samples() if kind == "saved" else {"": b""}),
         ),
     }[kind]
 

@@ -16,7 +16,7 @@ from unittest import mock
 from kafkalab import lab03
 from kafkalab.cli.main import main
 from kafkalab.faults.frame import Drop
-from kafkalab.grading.challenge import open_challenge, unpacked
+from kafkalab.grading.challenge import open_challenge, unpack_token
 from kafkalab.limits import MESSAGE, QUOTE, RUN
 from kafkalab.reference.exhibits import museum
 from kafkalab.sim.cluster import Cluster
@@ -85,7 +85,7 @@ def code_is_met(kind: str, code: str) -> str:
             scenario = scenario_of_code(code)
             assert scenario_of_code(code_of(scenario)) == scenario, "something was lost"
             return run_is_met(scenario)
-        (open_challenge if kind == CHALLENGE else unpacked)(code)
+        (open_challenge if kind == CHALLENGE else unpack_token)(code)
     except ValueError as error:
         clear(error, code)
         return "refused"

@@ -18,7 +18,7 @@ from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.kept_runs import KeptRuns, key_of
 from kafkalab.cli.lab import sign_labs
 from kafkalab.explore.experiment import Job, attempt
-from kafkalab.grading.progress import Done, as_text, load
+from kafkalab.grading.progress import ExerciseRecord, as_text, load
 from kafkalab.grading.submissions import NoNotebook, code_cells
 from kafkalab.history.export import history_of
 from kafkalab.history.history import load_history
@@ -77,10 +77,10 @@ def samples() -> dict[str, bytes]:
         cluster.trace.save(folder / "trace")
         with (folder / "tap").open("w") as file:
             session = Session(Recorder("a tap", 100), file)
-            exchange = session.asked(0, "b1", struct.pack(">hhih3s", 18, 0, 1, 3, b"app"))
-            session.arrived(1, exchange)
-            session.answered(2, exchange, struct.pack(">ihi", 1, 0, 0))
-            session.arrived(3, exchange)
+            exchange = session.on_request(0, "b1", struct.pack(">hhih3s", 18, 0, 1, 3, b"app"))
+            session.on_arrival(1, exchange)
+            session.on_response(2, exchange, struct.pack(">ihi", 1, 0, 0))
+            session.on_arrival(3, exchange)
         with closing(KeptRuns(folder / "runs")) as kept:
             kept.keep(key_of(JOB), attempt(JOB))
             kept.file.commit()
@@ -88,7 +88,9 @@ def samples() -> dict[str, bytes]:
         found = {kind: (folder / kind).read_bytes() for kind in ("history", "trace", "tap", "runs")}
         found |= {name: (folder / "data" / name).read_bytes() for name in OF_A_FOLDER}
     found["notebook"] = (ROOT / "labs" / "solutions" / "03_a_full_commit.ipynb").read_bytes()
-    found["progress"] = as_text({"L3.E1": Done(solved=True, tries=2, solved_at="2026-01-01T00:00:00+00:00")}).encode()
+    found["progress"] = as_text(
+        {"L3.E1": ExerciseRecord(solved=True, tries=2, solved_at="2026-01-01T00:00:00+00:00")}
+    ).encode()
     found["capture"] = json.dumps(CAPTURED).encode()
     return found
 
@@ -104,7 +106,7 @@ def file_is_met(kind: str, data: bytes, folder: Path) -> str:
     return READERS[kind](path)
 
 
-def _refused(error: Exception) -> str:
+def _refuse(error: Exception) -> str:
     said = str(error)
     assert 0 < len(said) <= 2 * MESSAGE, said[:300]  # the path is part of it
     assert "\n" not in said, said[:300]
@@ -112,14 +114,14 @@ def _refused(error: Exception) -> str:
 
 
 def _read_by(read: Callable[[Path], object]) -> Callable[[Path], str]:
-    def met(path: Path) -> str:
+    def try_file(path: Path) -> str:
         try:
             read(path)
         except (ValueError, CommandLineError) as error:
-            return _refused(error)
+            return _refuse(error)
         return "read"
 
-    return met
+    return try_file
 
 
 def _notebook(path: Path) -> str:
@@ -135,7 +137,7 @@ def _notebook(path: Path) -> str:
     try:
         code_cells(path.read_bytes())
     except NoNotebook as error:
-        return _refused(error)
+        return _refuse(error)
     return "read"
 
 
@@ -145,12 +147,12 @@ def _progress(path: Path) -> str:
     if not found.message:
         return "read"
     assert any(p.read_bytes() == before for p in path.parent.glob("*damaged*")), "it is lost"
-    return _refused(ValueError(found.message))
+    return _refuse(ValueError(found.message))
 
 
 def _runs(path: Path) -> object:
     with closing(KeptRuns(path)) as kept:
-        return len(kept), kept.known(key_of(JOB))
+        return len(kept), kept.find_trial(key_of(JOB))
 
 
 def _folder_is_met(kind: str, data: bytes, folder: Path) -> str:
@@ -167,7 +169,7 @@ def _folder_is_met(kind: str, data: bytes, folder: Path) -> str:
     except ValueError as error:
         assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before, "it was touched"
         assert not (place / LOCK).exists()
-        return _refused(error)
+        return _refuse(error)
     return "read"
 
 

@@ -57,7 +57,7 @@ def corpus(number: int, count: int = CORPUS) -> list[bytes]:
     return found
 
 
-def sent(chance: random.Random, whole: list[bytes]) -> bytes:
+def draw_bytes(chance: random.Random, whole: list[bytes]) -> bytes:
     """Return what one client sends: one to six requests, some of them changed, the last one maybe of a wrong length."""
     parts = [chance.choice(whole) for _ in range(chance.randint(1, 6))]
     for place in range(len(parts)):
@@ -102,7 +102,7 @@ class Clients:
     def _run(self, thread: int) -> None:
         chance, case = random.Random(f"{self.number} {thread}"), 0
         while not self.ended.is_set():
-            data = sent(chance, self.whole)
+            data = draw_bytes(chance, self.whole)
             try:
                 self.counts[self._meet(chance, data)] += 1
                 if case % LOOK_EVERY == 0:
@@ -178,7 +178,7 @@ def main() -> int:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     assert server.stdout is not None
     clients = Clients(places_of(server.stdout.readline()), corpus(options.seed, options.corpus), options.seed)
-    failed = _watched(server, clients, options.minutes * 60, time.monotonic() + options.hours * 3600)
+    failed = _watch(server, clients, options.minutes * 60, time.monotonic() + options.hours * 3600)
     clients.ended.set()
     if server.poll() is None:
         server.send_signal(signal.SIGTERM)
@@ -193,7 +193,7 @@ def main() -> int:
     return int(bool(failed))
 
 
-def _watched(server: subprocess.Popen[str], clients: Clients, cpu_s: float, until_s: float) -> list[str]:
+def _watch(server: subprocess.Popen[str], clients: Clients, cpu_s: float, until_s: float) -> list[str]:
     """Wait until the server has taken this CPU time, printing each minute of it; return what went wrong."""
     minute, took_s, most = 0, 0.0, 0.0
     while took_s < cpu_s and time.monotonic() < until_s and not clients.failed and server.poll() is None:

@@ -71,7 +71,7 @@ plain = st.recursive(
 
 
 @cache
-def saved() -> tuple[str, ...]:
+def read_saved() -> tuple[str, ...]:
     """The texts of all saved scenarios of the project, each once."""
     folders = (ROOT / "data", ROOT / "tests" / "saved_before")
     return tuple(sorted({path.read_text("utf-8") for folder in folders for path in folder.rglob("*.klab")}))
@@ -84,7 +84,7 @@ def words() -> tuple[str, ...]:
 
 
 @st.composite
-def mutated(draw: st.DrawFn, data: Any) -> Any:
+def mutate(draw: st.DrawFn, data: Any) -> Any:
     """Return the data with up to four of its values replaced, removed, copied, renamed or wrapped."""
     root = [copy.deepcopy(data)]
     for _ in range(draw(st.integers(0, 4))):
@@ -112,9 +112,9 @@ def mutated(draw: st.DrawFn, data: Any) -> Any:
 @st.composite
 def files(draw: st.DrawFn) -> bytes:
     """A saved scenario, changed as data or byte by byte."""
-    text = draw(st.sampled_from(saved()))
+    text = draw(st.sampled_from(read_saved()))
     if draw(st.integers(0, 9)):
-        return json.dumps(draw(mutated(json.loads(text)))).encode()
+        return json.dumps(draw(mutate(json.loads(text)))).encode()
     content = bytearray(text.encode())
     for _ in range(draw(st.integers(1, 5))):
         at = draw(st.integers(0, len(content) - 1))
@@ -126,7 +126,7 @@ def files(draw: st.DrawFn) -> bytes:
 def code_rows() -> tuple[Any, ...]:
     """The data of codes of all kinds: of names with changes, and of whole scenarios."""
     known = json.loads((ROOT / "tests/saved_before/codes.json").read_text("utf-8"))
-    whole = [json.loads(text) for text in saved()[:20]]
+    whole = [json.loads(text) for text in read_saved()[:20]]
     rows = [["lab03", "4.x/TV2", 3, ["a"], [["Drop", "EndTxn#1"], ["Crash", "b1", 40]]], ["hanging"], ["kafka_17754"]]
     return (*rows, *whole, *([known] if isinstance(known, list) else [list(known)]))
 
@@ -136,7 +136,7 @@ def codes(draw: st.DrawFn) -> tuple[str, str]:
     """Return a kind and a code of it whose data or signs were changed."""
     kind = draw(st.sampled_from((SCENARIO, SCENARIO, CHALLENGE, ANSWER)))
     try:
-        code = encode(kind, draw(mutated(draw(st.sampled_from(code_rows())))))
+        code = encode(kind, draw(mutate(draw(st.sampled_from(code_rows())))))
     except ValueError:  # half of a surrogate pair cannot be encoded
         code = f"{kind}1-00000"
     if draw(st.integers(0, 3)) == 0:
@@ -164,7 +164,7 @@ def messages(draw: st.DrawFn) -> tuple[int, Any]:
         data = {"method": "custom", "content": content}
     msg = {"content": {"data": data}, "buffers": []}
     number = draw(st.integers(0, 10)) if draw(st.booleans()) else 0
-    return number, msg if draw(st.integers(0, 3)) else draw(mutated(msg))
+    return number, msg if draw(st.integers(0, 3)) else draw(mutate(msg))
 
 
 @st.composite
@@ -178,7 +178,7 @@ def commands(draw: st.DrawFn) -> list[str]:
     return words
 
 
-def damaged(samples: dict[str, bytes]) -> st.SearchStrategy[tuple[str, bytes]]:
+def draw_damaged(samples: dict[str, bytes]) -> st.SearchStrategy[tuple[str, bytes]]:
     """The name of a sample, and its bytes with one to four damages: cut, doubled, exchanged, or odd bytes put in."""
     odd = st.sampled_from([*HARD, b"", b"\x00", b"\xff\xfe", b"null", b"[]", b"{}", b"-1", b'"x"', b"\n", b"5"])
     place = st.floats(0, 1, exclude_max=True)

@@ -15,7 +15,7 @@ from kafkalab.wire.codec import request_bytes
 from kafkalab.wire.live import RealTime, scenario_of
 from kafkalab.wire.names import Names
 from kafkalab.wire.server import Connection, Server
-from tests.wire.messages import NAMES, OFFERED, carried, message
+from tests.wire.messages import NAMES, OFFERED, carry, message
 
 ODD = (0, 1, 0x7F, 0x80, 0xFF)
 HARD = (
@@ -73,7 +73,7 @@ def requests(draw: st.DrawFn) -> bytes:
     """Return a request that a client could send."""
     api = draw(st.sampled_from(sorted(OFFERED)))
     version = draw(st.sampled_from(OFFERED[api]))
-    body = carried(api, version, draw(message(BY_NAME[api].request)))
+    body = carry(api, version, draw(message(BY_NAME[api].request)))
     return API_VERSIONS if body is None else request_bytes(api, version, 1, "fuzz", body, NAMES)
 
 
@@ -126,16 +126,16 @@ class Lines:
 
 def bytes_are_met(parts: list[bytes]) -> str:
     """Send the parts; the server answers, waits for more, or closes the connection with one log line, and serves on."""
-    return asyncio.run(_met(parts))
+    return asyncio.run(_try_parts(parts))
 
 
-async def _met(parts: list[bytes]) -> str:
+async def _try_parts(parts: list[bytes]) -> str:
     live = RealTime(scenario_of(2, 3, {"t": 2, "other": 13}, {}))
     server, lines = Server(live), Lines()
     server.names = Names(NAMES.addresses, kafka=NAMES.kafka)
     try:
         with patch("kafkalab.wire.server.log", lines):
-            first = _connected(server)
+            first = _connect(server)
             for part in parts:
                 if not first.transport.is_closing():
                     first.data_received(part)
@@ -144,7 +144,7 @@ async def _met(parts: list[bytes]) -> str:
             live.kernel.catch_up(live.kernel.now + 60_000)
             closed = first.transport.is_closing()
             assert closed == (len([line for line in lines.lines if ": closed, " in line]) == 1), lines.lines
-            second = _connected(server)
+            second = _connect(server)
             second.data_received(API_VERSIONS)
             live.kernel.catch_up(live.kernel.now + 50)
             assert second.transport.sent[4:8] == struct.pack(">i", 1), "the next client is not served"  # type: ignore[attr-defined]
@@ -156,7 +156,7 @@ async def _met(parts: list[bytes]) -> str:
     return f"closed, {' '.join(word for word in why.split()[:5] if word.isalpha())}"
 
 
-def _connected(server: Server) -> Connection:
+def _connect(server: Server) -> Connection:
     connection = Connection(server, "b1")
     connection.connection_made(Socket())
     return connection

@@ -21,7 +21,7 @@ def code(name: str, source: str, outputs: tuple[dict[str, Any], ...] = (), **met
     }  # fmt: skip
 
 
-def shown(**data: str) -> dict[str, Any]:
+def make_output(**data: str) -> dict[str, Any]:
     named = {k.replace("__", "/"): v for k, v in data.items()}
     return {"data": named, "execution_count": 7, "metadata": {}, "output_type": "execute_result"}
 
@@ -81,7 +81,7 @@ def test_a_cell_that_is_no_python_without_its_solution_is_refused() -> None:
 
 
 def test_outputs_go_but_for_figures_and_the_solution_itself_is_not_touched() -> None:
-    figure, text = shown(image__svg_xml="<svg/>", text__plain="t"), shown(text__plain="2")
+    figure, text = make_output(image__svg_xml="<svg/>", text__plain="t"), make_output(text__plain="2")
     figure["data"][FIGURE] = figure["data"].pop("image/svg_xml")
     solution = notebook(code("a", "f", (figure, text)), code("b", "check(1)", (text,), **GRADED))
     before = copy.deepcopy(solution)

@@ -13,9 +13,9 @@ from kafkalab import lab03
 from kafkalab.cli.main import main
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.faults.node import Crash
-from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpacked
+from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpack_token
 from kafkalab.grading.exercise import WrongAnswer, WrongValue
-from kafkalab.grading.tokens import ranked
+from kafkalab.grading.tokens import rank_tokens
 from kafkalab.programs.transfers import kafka_17754
 from kafkalab.sim.codec import ANSWER, CHALLENGE, encode, fault_row
 from kafkalab.sim.scenario import Program, Scenario
@@ -36,7 +36,7 @@ def token(line: str) -> str:
     return line.splitlines()[-1].strip()
 
 
-def forged(challenge: Challenge, name: str, *faults: object) -> str:
+def forge(challenge: Challenge, name: str, *faults: object) -> str:
     presses = [fault_row(f) for f in faults]  # type: ignore[arg-type]
     return encode(ANSWER, [challenge.mark, name, presses])
 
@@ -85,14 +85,14 @@ def test_a_line_that_holds_no_challenge_is_refused(row: object) -> None:
 def test_who_finds_it_gets_a_line_to_hand_in() -> None:
     line = answer_challenge(TORN.code, " Zoë ", [LATE])
     assert line.startswith("You found torn transaction in 1 press. Hand in this line:")
-    assert unpacked(token(line)) == (TORN.mark, "Zoë", (LATE,))
+    assert unpack_token(token(line)) == (TORN.mark, "Zoë", (LATE,))
     assert repr(line).splitlines()[-1].strip() == token(line)
 
 
 def test_the_widget_in_which_one_pressed_is_an_answer() -> None:
     widget = Sequence(open_challenge(TWICE.code).scenario)
     widget.press("drop", "ProduceResponse#1")
-    assert unpacked(token(answer_challenge(TWICE.code, "Bo", widget)))[2] == (Drop("ProduceResponse#1"),)
+    assert unpack_token(token(answer_challenge(TWICE.code, "Bo", widget)))[2] == (Drop("ProduceResponse#1"),)
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def tokens(tmp_path: Path) -> Path:
     drop = Drop("ProduceResponse#1")
     lines = [
         "# Tuesday's class",
-        forged(TWICE, "Anna", drop, Drop("MetadataResponse#1")),
-        forged(TWICE, "Bo", drop),
+        forge(TWICE, "Anna", drop, Drop("MetadataResponse#1")),
+        forge(TWICE, "Bo", drop),
         "",
-        forged(TWICE, "anna", drop),
-        forged(TWICE, "Chen", Delay("Produce#1", 31_000)),
-        forged(TWICE, "Liar", Drop("MetadataResponse#1")),
-        forged(TWICE, "Unallowed", Crash("p", at_step=3)),
-        forged(TORN, "Other", drop),
+        forge(TWICE, "anna", drop),
+        forge(TWICE, "Chen", Delay("Produce#1", 31_000)),
+        forge(TWICE, "Liar", Drop("MetadataResponse#1")),
+        forge(TWICE, "Unallowed", Crash("p", at_step=3)),
+        forge(TORN, "Other", drop),
         token(answer_challenge(TWICE.code, "Dee", [drop]))[:-1] + "x",
         "hello",
     ]
@@ -138,7 +138,7 @@ def tokens(tmp_path: Path) -> Path:
 
 
 def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
-    columns, rows = ranked(tokens, TWICE.code)
+    columns, rows = rank_tokens(tokens, TWICE.code)
     assert columns == ("place", "name", "found", "presses", "which", "remark")
     assert [row[:4] for row in rows[:3]] == [[1, name, "duplicate", 1] for name in ("Bo", "anna", "Chen")]
     refused = {row[1]: str(row[5]) for row in rows if row[0] == "-"}
@@ -165,9 +165,9 @@ def test_tokens_are_replayed_and_ranked(tokens: Path) -> None:
 )
 def test_a_token_of_any_other_form_has_a_row_and_the_others_count(row: object, tmp_path: Path) -> None:
     path = tmp_path / "tokens.txt"
-    good = forged(TWICE, "Bo", Drop("ProduceResponse#1"))
+    good = forge(TWICE, "Bo", Drop("ProduceResponse#1"))
     path.write_text("\n".join([encode(ANSWER, row), good]), encoding="utf-8")
-    _, rows = ranked(path, TWICE.code)
+    _, rows = rank_tokens(path, TWICE.code)
     assert [r[1] for r in rows] == ["Bo", rows[1][1]]
     assert rows[1][5]
 
@@ -177,20 +177,20 @@ def test_an_error_nobody_thought_of_is_a_remark(tokens: Path, monkeypatch: pytes
         raise ZeroDivisionError("of a kind")
 
     monkeypatch.setattr("kafkalab.grading.tokens.replay", fails)
-    _, rows = ranked(tokens, TWICE.code)
+    _, rows = rank_tokens(tokens, TWICE.code)
     assert "it cannot be replayed: ZeroDivisionError: of a kind" in {row[5] for row in rows}
 
 
 def test_the_challenge_may_stand_in_the_file_or_in_another(tokens: Path, tmp_path: Path) -> None:
-    rows = ranked(tokens, TWICE.code)
+    rows = rank_tokens(tokens, TWICE.code)
     (tmp_path / "code.txt").write_text(TWICE.code + "\n")
-    assert ranked(tokens, str(tmp_path / "code.txt")) == rows
+    assert rank_tokens(tokens, str(tmp_path / "code.txt")) == rows
     with pytest.raises(ValueError, match="whose tokens are these"):
-        ranked(tokens)
+        rank_tokens(tokens)
     with pytest.raises(ValueError, match=r"--challenge is a code \(C1-...\), or a file"):
-        ranked(tokens, "nowhere")
+        rank_tokens(tokens, "nowhere")
     tokens.write_text(f"{TWICE.code}\n{tokens.read_text()}")
-    assert [row[1] for row in ranked(tokens)[1]][:2] == ["Bo", "anna"]
+    assert [row[1] for row in rank_tokens(tokens)[1]][:2] == ["Bo", "anna"]
 
 
 def test_the_command_prints_the_table(tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,4 +222,4 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, code: str | None) 
     os.mkfifo(pipe := tmp_path / "pipe")
     (tokens := tmp_path / "tokens.txt").write_text("ann\n", "utf-8")
     with pytest.raises(ValueError, match=r"is a device, a pipe or a socket|a file that holds one"):
-        ranked(tokens if code else pipe, str(pipe) if code else TWICE.code)
+        rank_tokens(tokens if code else pipe, str(pipe) if code else TWICE.code)

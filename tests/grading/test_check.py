@@ -20,7 +20,7 @@ from kafkalab.grading import check as checks
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType, WrongValue, cells
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import shown
+from tests.grading.told import open_counterexample
 
 E1 = {
     1: "nothing", 2: "aborted", 3: "committed", 4: "committed", 5: "aborted",
@@ -46,7 +46,7 @@ def no_hints_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_session", checks._Session())
 
 
-def told(exercise_id: str, answer: Any) -> str:
+def catch_text(exercise_id: str, answer: Any) -> str:
     """The message of the wrong answer."""
     with pytest.raises(WrongAnswer) as caught:
         check(exercise_id, answer)
@@ -72,14 +72,14 @@ def test_every_wrong_word_in_every_place_is_caught(exercise_id: str) -> None:
     right = RIGHT[exercise_id]
     for name, word in right.items():
         for wrong in [*others(exercise_id, word), ""]:
-            message = told(exercise_id, {**right, name: wrong})
+            message = catch_text(exercise_id, {**right, name: wrong})
             assert f"{len(right) - 1} of {len(right)}" in message
             assert (f'You say "{wrong}"' if wrong else "It is still blank") in message
 
 
 def test_the_first_wrong_row_is_named_with_a_run_that_shows_it() -> None:
     answer = {**E1, 4: "aborted", 8: "committed"}
-    message = told("L3.E1", answer)
+    message = catch_text("L3.E1", answer)
     assert message.startswith(
         "L3.E1: 8 of 10 rows are right. The first that is not is row 4: b3 crashes right after b3"
     )
@@ -97,7 +97,7 @@ def test_the_run_of_each_row_can_be_pasted_and_ends_as_the_row_does(number: int)
 
 
 def test_the_first_wrong_cell_is_named_and_the_rest_is_left_alone() -> None:
-    message = told("L3.E2", {**E2, "CompleteCommit": "INVALID_TXN_STATE", "CompleteAbort": "NONE"})
+    message = catch_text("L3.E2", {**E2, "CompleteCommit": "INVALID_TXN_STATE", "CompleteAbort": "NONE"})
     assert message.startswith("L3.E2: 4 of 6 cells are right. The first that is not: EndTxn(COMMIT) in CompleteCommit.")
 
 
@@ -105,7 +105,7 @@ def test_the_first_wrong_cell_is_named_and_the_rest_is_left_alone() -> None:
 def test_no_message_gives_the_answer_away(exercise_id: str) -> None:
     right = RIGHT[exercise_id]
     for name, word in right.items():
-        message = told(exercise_id, {**right, name: ""})
+        message = catch_text(exercise_id, {**right, name: ""})
         after = message.partition("It is still blank")[2]
         assert word not in after.replace("NONE of", "").split(), (name, message)
         assert f'"{word}"' not in after
@@ -117,7 +117,7 @@ def test_the_runs_that_the_questions_of_the_table_point_to_show_their_answers() 
     names = {"Sequence": lambda scenario: scenario, "lab03": lab03, "Drop": Drop}
     for state in ("PrepareCommit", "CompleteCommit"):
         code = lab03_e2.LOOK[state].splitlines()[-1].strip()
-        assert code in told("L3.E2", {**E2, state: ""})
+        assert code in catch_text("L3.E2", {**E2, state: ""})
         cluster = Cluster(eval(code, names))
         cluster.run()
         assert cluster.trace.frames["EndTxnResponse#2"].error == E2[state]
@@ -133,7 +133,7 @@ def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab03_e1.Row, "faults", lambda row, trace: ())
     monkeypatch.setattr(lab03_e1, "outcomes", lab03_e1.outcomes.__wrapped__)  # not what is remembered
     assert set(lab03_e1.outcomes(1).values()) == {"committed"}
-    assert "6 of 10" in told("L3.E1", E1)
+    assert "6 of 10" in catch_text("L3.E1", E1)
 
 
 def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,20 +142,20 @@ def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch:
     from kafkalab.protocol.transition_tables.transaction import TABLES, Ask
 
     monkeypatch.setitem(TABLES["TV1"][TxnState.EMPTY], Ask.COMMIT, Same())
-    assert "EndTxn(COMMIT) in Empty" in told("L3.E2", E2)
+    assert "EndTxn(COMMIT) in Empty" in catch_text("L3.E2", E2)
 
 
 def test_an_answer_right_for_one_of_the_two_seeds_only_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**E1, 3: "aborted"}
     monkeypatch.setattr(lab03_e1, "outcomes", lambda seed: E1 if seed == lab03_e1.LEARNER_SEED else other)
-    assert "row 3" in told("L3.E1", E1)
-    assert "row 3" in told("L3.E1", other)
+    assert "row 3" in catch_text("L3.E1", E1)
+    assert "row 3" in catch_text("L3.E1", other)
 
 
 @pytest.mark.parametrize("blank", [..., None, "", "  "])
 @pytest.mark.parametrize("exercise_id", RIGHT)
 def test_a_blank_answer_is_wrong_and_says_what_to_give(exercise_id: str, blank: Any) -> None:
-    message = told(exercise_id, dict.fromkeys(RIGHT[exercise_id], blank))
+    message = catch_text(exercise_id, dict.fromkeys(RIGHT[exercise_id], blank))
     assert "still blank" in message
     assert "a dict with" in message
 
@@ -232,7 +232,7 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
 def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
     exercise_id: str, change: dict[Any, str], words: str
 ) -> None:
-    error = told(exercise_id, {**RIGHT[exercise_id], **change})
+    error = catch_text(exercise_id, {**RIGHT[exercise_id], **change})
     assert error
     given = hint(exercise_id)
     assert given.startswith("Hint for this answer: ")
@@ -241,8 +241,8 @@ def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
 
 
 def test_the_counterexample_of_a_wrong_row_ends_as_the_row_does() -> None:
-    told("L3.E1", {**E1, 8: "committed"})
-    cluster = Cluster(shown())
+    catch_text("L3.E1", {**E1, 8: "committed"})
+    cluster = Cluster(open_counterexample())
     cluster.run()
     assert cluster.outcome().verdict == "aborted"
 
@@ -285,11 +285,11 @@ def test_cells_knows_the_nearest_name() -> None:
 
 
 def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
-    from kafkalab.course.lab05.exercise_2 import filtered
+    from kafkalab.course.lab05.exercise_2 import filter_values
     from kafkalab.protocol.partitions import partition_for
 
 
-    def hidden(text: str, partitions: int) -> int:
+    def hide(text: str, partitions: int) -> int:
         from kafkalab.protocol.partitions import partition_for as own
 
         return own(text, partitions)
@@ -297,11 +297,11 @@ def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
     code = compile("def f(a, b): return partition_for(a, b)", "cell", "exec")
     names: dict[str, Any] = {"partition_for": partition_for}
     exec(code, names)
-    for answer in (partition_for, names["f"], hidden):
+    for answer in (partition_for, names["f"], hide):
         with pytest.raises(WrongType, match=r"L2\.E1: \w+ is kafkalab's own\. Write the function in this notebook"):
             check("L2.E1", answer)
     with pytest.raises(WrongType, match=r"filtered is kafkalab's own"):
-        check("L5.E2", filtered)
+        check("L5.E2", filter_values)
 
 
 BLANKS = {"L3.E1": dict.fromkeys(E1, ""), "L0.E1": [], "L5.E1": lambda *case: ...}
@@ -312,9 +312,9 @@ BLANKS["L12.E3"] = {"sent": lambda rows, fails: ..., "once": lambda topic: ...}
 def test_a_blank_form_is_no_try(exercise_id: str, blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = tmp_path / "progress.json"
     monkeypatch.setenv("KAFKALAB_PROGRESS", str(record))
-    told(exercise_id, blank)
+    catch_text(exercise_id, blank)
     assert not record.exists()
-    told("L3.E1", {**E1, 1: "aborted"})
+    catch_text("L3.E1", {**E1, 1: "aborted"})
     assert '"tries": 1' in record.read_text()
 
 

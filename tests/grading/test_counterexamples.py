@@ -97,10 +97,10 @@ def test_a_check_of_more_than_two_seconds_says_how_far_it_is_and_leaves_nothing(
     monkeypatch.setattr(progress, "place", lambda: Path("progress.json"))
     now = iter(range(100))
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
-    assert list(progress_line.counted("abcdef", 6, "letters")) == list("abcdef")
+    assert list(progress_line.show_progress("abcdef", 6, "letters")) == list("abcdef")
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "Checking: 1 of 6 letters"
     assert display.cleared == len(said) + 1
     monkeypatch.setattr(progress, "place", lambda: None)
-    assert list(progress_line.counted("abcdef", 6, "letters")) == list("abcdef")
+    assert list(progress_line.show_progress("abcdef", 6, "letters")) == list("abcdef")
     assert capsys.readouterr().out == ""

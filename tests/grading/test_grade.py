@@ -255,7 +255,7 @@ def test_a_judge_that_comes_to_its_end_costs_one_row(root_of_labs: Path, tmp_pat
     (found,) = submissions(tmp_path, labs)
     judge = Judge(tmp_path, root_of_labs, Limits(time_s=60), 7)
     try:
-        judge._started()
+        judge._start()
         judge._process.kill()
         assert judge.story(found, labs[LAB]).end == "the grader's own process ended over it"
         assert judge.story(found, labs[LAB]).outcomes["L3.E2"].solved

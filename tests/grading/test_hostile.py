@@ -40,7 +40,7 @@ def notebook(*sources: str) -> dict[str, Any]:
     return {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def graded(root: Path, folder: Path, cells: dict[str, tuple[str, ...]], sandbox: str = "") -> dict[str, list[Row]]:
+def grade_cells(root: Path, folder: Path, cells: dict[str, tuple[str, ...]], sandbox: str = "") -> dict[str, list[Row]]:
     """The rows of each student who hands in these cells, and of the honest neighbours."""
     put(root / "labs" / "solutions", f"{LAB}.ipynb", notebook(hostile.HONEST))
     for student, sources in {**cells, **dict.fromkeys(NEIGHBOURS, (hostile.HONEST,))}.items():
@@ -86,7 +86,7 @@ def rows(
     udp, unix = listening
     talks = TALKS.format(port=udp.getsockname()[1], name=unix.getsockname())
     more = {"reads": (hostile.NOTHING, reads), "talks": (hostile.NOTHING, talks), "gives": (GIVES,)}
-    return graded(root, folder, {**hostile.CELLS, **more})
+    return grade_cells(root, folder, {**hostile.CELLS, **more})
 
 
 GIVES = hostile.GIVE.format(answers=hostile.ANSWERS)
@@ -169,7 +169,7 @@ def test_no_reason_has_a_class_of_the_grader_or_a_traceback(rows: dict[str, list
 @pytest.mark.smoke
 def test_five_kinds_get_no_point_and_their_neighbours_keep_theirs(tmp_path: Path) -> None:
     cells = {name: hostile.CELLS[name] for name in ("rows", "equal", "never returns", "colliding set", "escapes")}
-    done = graded(tmp_path / "course", tmp_path / "in", cells)
+    done = grade_cells(tmp_path / "course", tmp_path / "in", cells)
     assert {name: sum(row.points for row in found) for name, found in done.items()} == {
         **dict.fromkeys(cells, 0), **dict.fromkeys(NEIGHBOURS, ALL),
     }  # fmt: skip
@@ -179,7 +179,7 @@ def test_five_kinds_get_no_point_and_their_neighbours_keep_theirs(tmp_path: Path
 def test_where_there_is_no_bubblewrap_nothing_is_left_behind_or_passed_on_either(tmp_path: Path) -> None:
     names = list(hostile.CELLS)
     cells = {name: hostile.CELLS[name] for name in names} | {"gives": (GIVES,)}
-    done = graded(tmp_path / "course", tmp_path / "in", cells, runner.fallback())
+    done = grade_cells(tmp_path / "course", tmp_path / "in", cells, runner.fallback())
     assert {name: sum(row.points for row in found) for name, found in done.items()} == {
         **dict.fromkeys(names, 0), "gives": 6, **dict.fromkeys(NEIGHBOURS, ALL),
     }  # fmt: skip

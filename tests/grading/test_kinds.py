@@ -15,10 +15,10 @@ from kafkalab.faults.node import Crash
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue
-from kafkalab.grading.mutants import Mutant, against_mutants, judged
-from kafkalab.grading.predictions import Fact, predicted, table
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed
-from kafkalab.grading.schedules import Broken, over_schedules
+from kafkalab.grading.mutants import Mutant, against_mutants, judge_tests
+from kafkalab.grading.predictions import Fact, judge_predictions, table
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of
+from kafkalab.grading.schedules import AuditFinding, over_schedules
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.app import App
@@ -47,7 +47,7 @@ CASES = [(last, sequence) for last in (0, 3) for sequence in range(7)]
 FORM = "a function accept(last, sequence)"
 
 
-def told(act: Callable[[], Any]) -> WrongAnswer:
+def catch_error(act: Callable[[], Any]) -> WrongAnswer:
     with pytest.raises(WrongAnswer) as caught:
         act()
     return caught.value
@@ -56,13 +56,13 @@ def told(act: Callable[[], Any]) -> WrongAnswer:
 def test_the_reference_itself_is_right_and_every_mutant_is_named() -> None:
     assert against_mutants(leader, leader, MUTANTS, CASES, FORM) == "14 of 14 cases"
     for mutant in MUTANTS:
-        error = told(partial(against_mutants, mutant.function, leader, MUTANTS, CASES, FORM))
+        error = catch_error(partial(against_mutants, mutant.function, leader, MUTANTS, CASES, FORM))
         assert (error.miss, mutant.says in str(error)) == (mutant.name, True)
         assert 0 < error.part < 1
 
 
 def test_a_function_like_no_mutant_gets_no_misconception() -> None:
-    error = told(lambda: against_mutants(lambda last, s: "MAYBE", leader, MUTANTS, CASES, FORM))
+    error = catch_error(lambda: against_mutants(lambda last, s: "MAYBE", leader, MUTANTS, CASES, FORM))
     assert error.miss == ""
     assert "0 of 14 cases" in str(error)
     assert "Work this case out on paper" in str(error)
@@ -72,15 +72,15 @@ def test_the_case_shown_is_one_that_shows_the_misconception() -> None:
     def both(last: int, s: int) -> str:
         return "?" if (last, s) == (0, 0) else MUTANTS[0].function(last, s)
 
-    error = told(lambda: against_mutants(both, leader, MUTANTS, CASES, FORM))
+    error = catch_error(lambda: against_mutants(both, leader, MUTANTS, CASES, FORM))
     assert error.miss == "no gap check"
     assert "both(0, 2)" in str(error)
 
 
 def test_a_function_that_raises_is_shown_with_its_call_and_one_that_returns_nothing_is_blank() -> None:
-    error = told(lambda: against_mutants(lambda last, s: {}[s], leader, MUTANTS, CASES, FORM))
+    error = catch_error(lambda: against_mutants(lambda last, s: {}[s], leader, MUTANTS, CASES, FORM))
     assert "stops with KeyError: 0" in str(error)
-    assert "still blank" in str(told(lambda: against_mutants(lambda last, s: ..., leader, MUTANTS, CASES, FORM)))
+    assert "still blank" in str(catch_error(lambda: against_mutants(lambda last, s: ..., leader, MUTANTS, CASES, FORM)))
     with pytest.raises(WrongType, match=r"Give a function accept\(last, sequence\), not str 'NONE'"):
         against_mutants("NONE", leader, MUTANTS, CASES, FORM)
 
@@ -101,11 +101,13 @@ def test_a_test_must_find_every_mutant_and_nothing_else() -> None:
     def wrong(last: int, sequence: int, said: str) -> bool:
         return leader(last, sequence) != said
 
-    assert judged(wrong, fine, cases, "f") == "2 of 2 mutants found"
-    error = told(lambda: judged(lambda last, s, said: s > last + 1 and said == "NONE", fine, cases, "f"))
+    assert judge_tests(wrong, fine, cases, "f") == "2 of 2 mutants found"
+    error = catch_error(lambda: judge_tests(lambda last, s, said: s > last + 1 and said == "NONE", fine, cases, "f"))
     assert (error.miss, error.part) == ("no duplicates", 0.5)
-    assert "finds fault where nothing is wrong" in str(told(lambda: judged(lambda *a: True, fine, cases, "f")))
-    assert "still blank" in str(told(lambda: judged(lambda *a: None, fine, cases, "f")))
+    assert "finds fault where nothing is wrong" in str(
+        catch_error(lambda: judge_tests(lambda *a: True, fine, cases, "f"))
+    )
+    assert "still blank" in str(catch_error(lambda: judge_tests(lambda *a: None, fine, cases, "f")))
 
 
 # presses
@@ -129,27 +131,29 @@ GOAL = Goal(
 
 
 def test_presses_are_replayed_and_counted() -> None:
-    assert replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, the fewest there are"
-    error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
+    assert judge_presses([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1) == "1 press, the fewest there are"
+    error = catch_error(lambda: judge_presses([Drop("MetadataResponse#1")], NO_DEDUP, GOAL, most=2, par=1))
     assert "shows no record twice in the log yet" in str(error)
     assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
     many = [Drop("ProduceResponse#1"), Drop("MetadataResponse#1")]
-    assert "can you do it in 1?" in str(told(lambda: replayed(many, NO_DEDUP, GOAL, most=1, par=1)))
+    assert "can you do it in 1?" in str(catch_error(lambda: judge_presses(many, NO_DEDUP, GOAL, most=1, par=1)))
 
 
 def test_a_press_without_effect_or_of_another_form_is_named() -> None:
     useless = [Drop("ProduceResponse#1"), Drop("EndTxn#1")]
-    assert "nothing came of Drop(frame='EndTxn#1')" in str(told(lambda: replayed(useless, NO_DEDUP, GOAL, 2, 1)))
-    assert "still blank" in str(told(lambda: replayed([], NO_DEDUP, GOAL, most=2, par=1)))
+    assert "nothing came of Drop(frame='EndTxn#1')" in str(
+        catch_error(lambda: judge_presses(useless, NO_DEDUP, GOAL, 2, 1))
+    )
+    assert "still blank" in str(catch_error(lambda: judge_presses([], NO_DEDUP, GOAL, most=2, par=1)))
     with pytest.raises(WrongType, match="In the list stands str 'drop', which is no fault"):
-        replayed(["drop"], NO_DEDUP, GOAL, most=2, par=1)
+        judge_presses(["drop"], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongType, match="Give the presses as a list of faults"):
-        replayed(7, NO_DEDUP, GOAL, most=2, par=1)
+        judge_presses(7, NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongValue, match=r"'b9' is no node|b9"):
-        replayed([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
+        judge_presses([Crash("b9", at_step=3)], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongValue, match="may not be pressed here; there are Duplicate"):
-        replayed([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
+        judge_presses([Drop("ProduceResponse#1")], NO_DEDUP, GOAL, most=2, par=1, allowed=("Duplicate",))
 
 
 def test_the_widget_in_which_was_pressed_is_an_answer_and_that_of_another_scenario_is_not() -> None:
@@ -176,9 +180,9 @@ async def careful(app: App) -> None:
     await producer.commit_transaction()
 
 
-def written(cluster: Cluster) -> Broken | None:
+def check_written(cluster: Cluster) -> AuditFinding | None:
     found = cluster.outcome().committed["out-0"]
-    return None if found == ("a",) else Broken(says=f"The log has {found}.", miss="sent once")
+    return None if found == ("a",) else AuditFinding(says=f"The log has {found}.", miss="sent once")
 
 
 def schedules() -> list[Scenario]:
@@ -187,8 +191,8 @@ def schedules() -> list[Scenario]:
 
 
 def test_a_program_must_end_well_under_every_schedule() -> None:
-    assert over_schedules(careful, schedules(), (written,), "a program") == "6 of 6 schedules"
-    error = told(lambda: over_schedules(careless, schedules(), (written,), "a program"))
+    assert over_schedules(careful, schedules(), (check_written,), "a program") == "6 of 6 schedules"
+    error = catch_error(lambda: over_schedules(careless, schedules(), (check_written,), "a program"))
     assert "3 of 6 schedules end well" in str(error)
     assert "seed 0, Drop(frame='Produce#1')" in str(error)
     assert isinstance(error.run, Cluster)
@@ -203,8 +207,8 @@ def test_a_program_that_stops_waits_for_ever_or_is_none_is_told_so() -> None:
     async def waits(app: App) -> None:
         await app.sleep("long")  # type: ignore[arg-type]
 
-    assert "stops with KeyError: 'x'" in str(told(lambda: over_schedules(stops, schedules(), (), "f")))
-    assert "stops with TypeError" in str(told(lambda: over_schedules(waits, schedules(), (), "f")))
+    assert "stops with KeyError: 'x'" in str(catch_error(lambda: over_schedules(stops, schedules(), (), "f")))
+    assert "stops with TypeError" in str(catch_error(lambda: over_schedules(waits, schedules(), (), "f")))
     with pytest.raises(WrongType, match="with `async def`, not function"):
         over_schedules(lambda app: None, schedules(), (), "f")
 
@@ -221,22 +225,24 @@ FACTS = (
 def test_a_table_names_the_first_wrong_row_with_its_run_and_its_misconception() -> None:
     words = ("committed", "aborted", "torn")
     assert table({1: "committed", 2: "aborted"}, FACTS, words, "f") == "2 of 2 rows"
-    error = told(lambda: table({1: "torn", 2: "aborted"}, FACTS, words, "f"))
+    error = catch_error(lambda: table({1: "torn", 2: "aborted"}, FACTS, words, "f"))
     assert 'row 1: nothing happens.\nYou say "torn". Look.' in str(error)
     assert (error.miss, error.part, error.run) == ("x", 0.5, lab03())
-    assert "It is still blank." in str(told(lambda: table({1: "committed", 2: ""}, FACTS, words, "f")))
-    assert "All rows are still blank" in str(told(lambda: table({1: "", 2: ""}, FACTS, words, "f")))
+    assert "It is still blank." in str(catch_error(lambda: table({1: "committed", 2: ""}, FACTS, words, "f")))
+    assert "All rows are still blank" in str(catch_error(lambda: table({1: "", 2: ""}, FACTS, words, "f")))
 
 
 def test_predictions_may_be_a_list_or_a_function() -> None:
     facts = [Fact(name=n, says=f"{n} squared", truth=n * n) for n in range(4)]
-    assert predicted([0, 1, 4, 9], range(4), facts, "f") == "4 of 4 predictions"
-    assert predicted(lambda n: n * n, range(4), facts, "f") == "4 of 4 predictions"
-    assert "3 of 4 predictions are right" in str(told(lambda: predicted([0, 1, 4, 8], range(4), facts, "f")))
-    assert "still blank" in str(told(lambda: predicted(..., range(4), facts, "f")))
-    assert "still blank" in str(told(lambda: predicted(lambda n: None, range(4), facts, "f")))
+    assert judge_predictions([0, 1, 4, 9], range(4), facts, "f") == "4 of 4 predictions"
+    assert judge_predictions(lambda n: n * n, range(4), facts, "f") == "4 of 4 predictions"
+    assert "3 of 4 predictions are right" in str(
+        catch_error(lambda: judge_predictions([0, 1, 4, 8], range(4), facts, "f"))
+    )
+    assert "still blank" in str(catch_error(lambda: judge_predictions(..., range(4), facts, "f")))
+    assert "still blank" in str(catch_error(lambda: judge_predictions(lambda n: None, range(4), facts, "f")))
     with pytest.raises(WrongValue, match="There are 3 predictions for 4 inputs"):
-        predicted([0, 1, 4], range(4), facts, "f")
+        judge_predictions([0, 1, 4], range(4), facts, "f")
 
 
 # seeds, hints and counterexamples
@@ -267,7 +273,7 @@ def squares(monkeypatch: pytest.MonkeyPatch) -> Exercise:
         facts = [
             Fact(name=n, says="a square", truth=n * n, misses={2 * n: "doubled", n: "same"}, run=lab03) for n in numbers
         ]
-        return predicted(answer, numbers, facts, "a list")
+        return judge_predictions(answer, numbers, facts, "a list")
 
     misses: dict[str, int | str] = {"doubled": 1, "same": "Once is not enough."}
     exercise = Exercise("L99.E1", compare, ("one", "two", "three"), misses=misses, question=inputs)
@@ -319,14 +325,14 @@ def test_a_fitting_hint_is_never_the_last_of_the_ladder() -> None:
 
 
 def test_the_checks_of_histories_can_be_goals() -> None:
-    def duplicated(cluster: Cluster) -> bool:
+    def has_duplicate(cluster: Cluster) -> bool:
         read_to_the_end(cluster)
         return "duplicate" in check_all(history_of(cluster)).violated
 
-    goal = Goal(says="duplicate", reached=duplicated)
+    goal = Goal(says="duplicate", reached=has_duplicate)
     for press in (Drop("ProduceResponse#1"), Duplicate("Produce#1")):
-        assert replayed([press], NO_DEDUP, goal, most=1, par=1) == "1 press, the fewest there are"
-    error = told(lambda: replayed([Drop("MetadataResponse#1")], NO_DEDUP, goal, most=1, par=1))
+        assert judge_presses([press], NO_DEDUP, goal, most=1, par=1) == "1 press, the fewest there are"
+    error = catch_error(lambda: judge_presses([Drop("MetadataResponse#1")], NO_DEDUP, goal, most=1, par=1))
     assert "shows no duplicate yet" in str(error)
 
 
@@ -352,11 +358,15 @@ def test_the_shortest_case_is_shown_and_what_is_long_has_a_line_for_each_part() 
 def test_the_counterexample_is_the_shortest_run_that_breaks_as_the_first_one_does() -> None:
     at = {0: ("sent once", 40), 1: ("other", 3), 2: ("sent once", 20)}
 
-    def found(cluster: Cluster) -> Broken | None:
+    def find_broken(cluster: Cluster) -> AuditFinding | None:
         miss, step = at[cluster.scenario.seed]
-        return Broken(says=f"Seed {cluster.scenario.seed}.", miss=miss, step=step) if cluster.scenario.faults else None
+        return (
+            AuditFinding(says=f"Seed {cluster.scenario.seed}.", miss=miss, step=step)
+            if cluster.scenario.faults
+            else None
+        )
 
-    error = told(lambda: over_schedules(careful, schedules(), (found,), "a program"))
+    error = catch_error(lambda: over_schedules(careful, schedules(), (find_broken,), "a program"))
     assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.scenario.seed, error.step) == ("sent once", 2, 20)
     assert "The shortest that does not: seed 2, Drop" in str(error)

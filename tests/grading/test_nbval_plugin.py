@@ -37,8 +37,8 @@ def nbval(folder: Path, mode: str) -> subprocess.CompletedProcess[str]:
 SLOW = """
 import time
 from kafkalab.grading import progress
-from kafkalab.grading.progress_line import counted
-for _ in counted(range(8), 8, "schedules"):
+from kafkalab.grading.progress_line import show_progress
+for _ in show_progress(range(8), 8, "schedules"):
     time.sleep(0.5)
 progress.note("L3.E1", True)
 """

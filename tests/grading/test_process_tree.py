@@ -63,13 +63,13 @@ def until(true: Callable[[], object]) -> bool:
     return True
 
 
-def started(code: str) -> subprocess.Popen[bytes]:
+def start(code: str) -> subprocess.Popen[bytes]:
     first = "from kafkalab.grading.process_tree import adopt_orphans; adopt_orphans()\n"
     return subprocess.Popen([sys.executable, "-c", first + code], start_new_session=True)
 
 
 def test_what_left_its_parent_and_its_session_is_found_and_ended() -> None:
-    process = started(ORPHAN)
+    process = start(ORPHAN)
     try:
         seen: list[int] = []
 
@@ -92,7 +92,7 @@ def test_what_left_its_parent_and_its_session_is_found_and_ended() -> None:
 
 
 def test_a_process_of_its_own_is_no_member_of_another_tree() -> None:
-    one, other = started("import time; time.sleep(600)"), started("import time; time.sleep(600)")
+    one, other = start("import time; time.sleep(600)"), start("import time; time.sleep(600)")
     try:
         process_tree.end(one.pid)
         assert other.pid not in process_tree.members(one.pid)
@@ -104,7 +104,7 @@ def test_a_process_of_its_own_is_no_member_of_another_tree() -> None:
 
 
 def test_memory_is_that_of_the_whole_tree_and_what_is_shared_counts_once() -> None:
-    process = started("import os, time\nx = bytearray(b'1') * 100_000_000\nos.fork()\ntime.sleep(600)")
+    process = start("import os, time\nx = bytearray(b'1') * 100_000_000\nos.fork()\ntime.sleep(600)")
     try:
         assert until(lambda: bool(process_tree.members(process.pid)))
         everyone = [process.pid, *process_tree.members(process.pid)]
@@ -115,7 +115,7 @@ def test_memory_is_that_of_the_whole_tree_and_what_is_shared_counts_once() -> No
         process.wait()
 
 
-def stopped(watched: learner.Learner) -> str:
+def find_reason(watched: learner.Learner) -> str:
     """Look once; return why the process is to be stopped, "" if it is not."""
     try:
         watched._look()
@@ -128,7 +128,7 @@ def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypa
     looks = [90.0, 180.0, 90.0, 180.0, 180.0]
     said = ""
     monkeypatch.setattr(process_tree, "memory_mb", lambda pids: looks.pop(0))
-    process = started("import time\ntime.sleep(600)")
+    process = start("import time\ntime.sleep(600)")
     watched = learner.Learner.__new__(learner.Learner)
     watched.place = learner.Place(readable=(), hidden=(), time_s=60, memory_mb=100, seed=1)
     watched.sandbox, watched.process = runner.LANDLOCK, process
@@ -136,7 +136,7 @@ def test_memory_that_seems_to_be_there_twice_for_one_look_stops_nothing(monkeypa
     watched._cpu, watched._cpu_at, watched._cpu_until = 0.0, 0.0, 60.0
     try:
         while looks and not said:
-            said = stopped(watched)
+            said = find_reason(watched)
         assert not looks, "both of the last two looks were needed"
         assert "took more than 100 MB" in said
     finally:

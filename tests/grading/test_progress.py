@@ -21,7 +21,7 @@ from kafkalab.grading import progress as kept
 from kafkalab.grading.builder import execute
 from kafkalab.grading.check import check
 from kafkalab.grading.exercise import EXERCISES, WrongAnswer, WrongType
-from kafkalab.grading.progress import Done, keep, load, merge
+from kafkalab.grading.progress import ExerciseRecord, keep, load, merge
 
 RIGHT = {
     "Empty": "INVALID_TXN_STATE",
@@ -82,19 +82,19 @@ def test_nothing_is_kept_outside_of_a_notebook(tmp_path: Path, monkeypatch: pyte
         ('{"format": "other", "exercises": {}}', {}, "it is no progress of kafkalab"),
         (
             '{"format": "kafkalab-progress", "version": 9, "exercises": {"L3.E1": {"solved": true, "tries": 2}}}',
-            {"L3.E1": Done(solved=True, tries=2)},
+            {"L3.E1": ExerciseRecord(solved=True, tries=2)},
             "it is of version 9, not 1; 1 exercise was taken over",
         ),
         (
             '{"format": "kafkalab-progress", "version": 1, "exercises": '
             '{"L3.E1": {"solved": true, "tries": 2}, "L3.E2": {"solved": "x"}, "<b>": {}, "L1.E1": 3}}',
-            {"L3.E1": Done(solved=True, tries=2)},
+            {"L3.E1": ExerciseRecord(solved=True, tries=2)},
             "entries for L3.E2, <b>, L1.E1 are damaged",
         ),
     ],
 )
 def test_a_damaged_file_is_set_aside_and_what_can_be_read_stays(
-    file: Path, text: str, left: dict[str, Done], why: str
+    file: Path, text: str, left: dict[str, ExerciseRecord], why: str
 ) -> None:
     file.write_text(text)
     shown = progress()
@@ -169,7 +169,7 @@ def test_progress_from_another_machine_is_taken_over(file: Path, tmp_path: Path)
 
 
 def test_the_picture_and_its_twin_say_the_same() -> None:
-    record = {"L3.E1": Done(solved=True, tries=1), "L3.E2": Done(tries=2)}
+    record = {"L3.E1": ExerciseRecord(solved=True, tries=1), "L3.E2": ExerciseRecord(tries=2)}
     shown = CourseMap(record, {"L3.E1": "", "L3.E2": ""}, "a < b")
     assert (shown.solved, shown.total) == (1, 2)
     lines = str(shown).splitlines()
@@ -185,7 +185,7 @@ def test_the_picture_and_its_twin_say_the_same() -> None:
 
 
 def test_a_lab_is_done_when_all_of_it_is_solved() -> None:
-    record = {name: Done(solved=True, tries=1) for name in EXERCISES if name.startswith("L3.")}
+    record = {name: ExerciseRecord(solved=True, tries=1) for name in EXERCISES if name.startswith("L3.")}
     text = str(CourseMap(record, EXERCISES))
     assert [line.split()[0] for line in text.splitlines() if line.endswith("done")] == ["L3"]
 

@@ -16,14 +16,14 @@ from kafkalab import Crash, Drop, Sequence, lab03
 from kafkalab.client.exceptions import KafkaError, ProducerFencedError
 from kafkalab.client.results import GroupMetadata
 from kafkalab.faults.fault import Fault
-from kafkalab.grading.objects import ANSWERS, Foreign, described_answer, error_row, raised
+from kafkalab.grading.objects import ANSWERS, Foreign, described_answer, error_row, rebuild_error
 from kafkalab.grading.values import (
     BITS_MAX,
     DEPTH_MAX,
     PARTS_MAX,
     Reader,
     UnreadableError,
-    encoded,
+    encode,
     message_of,
     text_of,
 )
@@ -41,9 +41,9 @@ class Odd(dict[str, int]):
     __hash__ = None
 
 
-def crossed(value: Any) -> Any:
+def cross(value: Any) -> Any:
     """The value as the grader gets it."""
-    row = json.loads(json.dumps(encoded(value, described_answer)))
+    row = json.loads(json.dumps(encode(value, described_answer)))
     return Reader(ANSWERS).read(row)
 
 
@@ -69,8 +69,8 @@ ANY_PACE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @ANY_PACE
 @given(DATA)
 def test_data_comes_as_it_went(value: Any) -> None:
-    assert crossed(value) == value
-    assert repr(crossed(value)) == repr(value) or isinstance(value, (set, frozenset, dict, list, tuple))
+    assert cross(value) == value
+    assert repr(cross(value)) == repr(value) or isinstance(value, (set, frozenset, dict, list, tuple))
 
 
 @ANY_PACE
@@ -88,24 +88,24 @@ def test_a_message_is_an_object_or_refused(data: bytes) -> None:
 
 
 def test_kinds_of_data_become_pythons_own() -> None:
-    assert type(crossed(Odd(a=1))) is dict
-    assert crossed(Odd(a=1)) != {"a": 2}
-    assert crossed([Counter("aab"), OrderedDict(x=...)]) == [{"a": 2, "b": 1}, {"x": ...}]
-    assert crossed([Word.NONE, Error.NONE]) == ["NONE", "NONE"]
+    assert type(cross(Odd(a=1))) is dict
+    assert cross(Odd(a=1)) != {"a": 2}
+    assert cross([Counter("aab"), OrderedDict(x=...)]) == [{"a": 2, "b": 1}, {"x": ...}]
+    assert cross([Word.NONE, Error.NONE]) == ["NONE", "NONE"]
 
 
 def test_faults_runs_and_records_come_as_what_they_are() -> None:
     faults: list[Fault] = [Drop("EndTxn#1"), Crash("b3", at_step=84)]
-    assert crossed(faults) == faults
-    assert crossed(lab03().with_faults(*faults)) == lab03().with_faults(*faults)
+    assert cross(faults) == faults
+    assert cross(lab03().with_faults(*faults)) == lab03().with_faults(*faults)
     widget = Sequence(lab03())
     widget.press("drop", "EndTxnResponse#1")
-    assert crossed(widget) == lab03().with_faults(Drop("EndTxnResponse#1"))
-    assert crossed(GroupMetadata("g", 3, "m")) == GroupMetadata("g", 3, "m")
+    assert cross(widget) == lab03().with_faults(Drop("EndTxnResponse#1"))
+    assert cross(GroupMetadata("g", 3, "m")) == GroupMetadata("g", 3, "m")
 
 
 def test_anything_else_shows_what_it_was_and_equals_nothing() -> None:
-    found = crossed({"x": iter([1])})["x"]
+    found = cross({"x": iter([1])})["x"]
     assert isinstance(found, Foreign)
     assert type(found).__name__ == "list_iterator"
     assert repr(found).startswith("<list_iterator object")
@@ -144,17 +144,17 @@ def test_depth_is_limited_on_both_sides() -> None:
     with pytest.raises(UnreadableError, match="nested more than"):
         Reader({}).read(deep)
     with pytest.raises(UnreadableError, match="nested more than"):
-        encoded(deep, described_answer)
+        encode(deep, described_answer)
 
 
 def test_an_error_of_a_client_is_itself_and_any_other_only_has_its_name() -> None:
-    error = raised(error_row(ProducerFencedError("late", Error.PRODUCER_FENCED)))
+    error = rebuild_error(error_row(ProducerFencedError("late", Error.PRODUCER_FENCED)))
     assert (type(error), str(error), getattr(error, "error", None)) == (
         ProducerFencedError, "late", Error.PRODUCER_FENCED,
     )  # fmt: skip
-    other = raised(["WrongAnswer", "right", ""])
+    other = rebuild_error(["WrongAnswer", "right", ""])
     assert (type(other).__name__, type(other).__mro__[1], str(other)) == ("WrongAnswer", Exception, "right")
-    assert not isinstance(raised(7), KafkaError)
+    assert not isinstance(rebuild_error(7), KafkaError)
 
 
 def test_a_text_for_the_report_has_nothing_that_no_report_can_hold() -> None:

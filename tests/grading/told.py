@@ -12,7 +12,7 @@ from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.sim.scenario import Scenario
 
 
-def written(function: Any) -> Any:
+def as_learner(function: Any) -> Any:
     """The function as a learner would have written it, in a notebook: its name, and nothing of kafkalab in it."""
 
     def own(*given: Any) -> Any:
@@ -22,14 +22,14 @@ def written(function: Any) -> Any:
     return own
 
 
-def told(exercise_id: str, answer: Any) -> WrongAnswer:
+def catch_wrong_answer(exercise_id: str, answer: Any) -> WrongAnswer:
     """The error that `check` raises; the test fails if the answer passes. A function counts as the learner's own."""
     with pytest.raises(WrongAnswer) as caught:
-        check(exercise_id, written(answer) if callable(answer) and not iscoroutinefunction(answer) else answer)
+        check(exercise_id, as_learner(answer) if callable(answer) and not iscoroutinefunction(answer) else answer)
     return caught.value
 
 
-def shown() -> Scenario:
+def open_counterexample() -> Scenario:
     """The run that `counterexample()` opens."""
     run = counterexample()
     assert isinstance(run, Scenario)

@@ -46,7 +46,7 @@ class Heard(Traced):
 
 def batch(offset: int, *values: str | None, producer_id: int = -1, transactional: bool = False) -> Batch:
     records = tuple(Record(None, value) for value in values)
-    return Batch(records=records, producer_id=producer_id, transactional=transactional).placed(offset, 0)
+    return Batch(records=records, producer_id=producer_id, transactional=transactional).place(offset, 0)
 
 
 def moves(history: History) -> list[tuple[str, int, int, str]]:
@@ -130,7 +130,7 @@ def test_a_partition_without_anything_new_does_not_end_a_poll() -> None:
 
 def test_a_poll_over_a_marker_has_no_reads_and_aborted_records_are_none() -> None:
     aborted = (AbortedTxn(producer_id=1, first_offset=0, last_offset=1, last_stable_offset=2),)
-    batches = (batch(0, "x", producer_id=1, transactional=True), marker(1, 0, ControlType.ABORT, 0, 0).placed(1, 0))
+    batches = (batch(0, "x", producer_id=1, transactional=True), marker(1, 0, ControlType.ABORT, 0, 0).place(1, 0))
     heard = Heard()
     heard.fetch("c", 0, *batches, aborted_transactions=aborted)
     heard.fetch("u", 0, *batches, level="read_uncommitted")

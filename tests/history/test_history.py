@@ -12,7 +12,8 @@ from kafkalab import lab03
 from kafkalab.checks.all import check_all
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.storage import Compact
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History, load_history
 from kafkalab.history.schema import ROWS, TYPES, columns_of
@@ -126,7 +127,7 @@ def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
     assert again.read_bytes() == path.read_bytes()
 
 
-def damaged(lines: list[str], what: str) -> list[str]:
+def damage(lines: list[str], what: str) -> list[str]:
     if what == "cut off":
         return lines[:-3]
     if what == "half a line":
@@ -157,7 +158,7 @@ def damaged(lines: list[str], what: str) -> list[str]:
 def test_a_damaged_file_is_named_with_what_is_wrong(tmp_path: Path, what: str, message: str) -> None:
     path = tmp_path / "run.jsonl"
     history(lab03()).save(path)
-    path.write_text("\n".join(damaged(path.read_text().splitlines(), what)) + "\n")
+    path.write_text("\n".join(damage(path.read_text().splitlines(), what)) + "\n")
     with pytest.raises(ValueError, match=f"run.jsonl.*{message}"):
         load_history(path)
 

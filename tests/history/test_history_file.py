@@ -105,7 +105,7 @@ def test_a_value_of_another_type_is_refused(tmp_path: Path, table: str, column: 
     assert str(raised.value) == f"{path}: line {number}: {table}.{column} is {value!r}, but its type is {type_}"
 
 
-def changed(what: str) -> bytes:
+def change(what: str) -> bytes:
     lines = list(SMALL.lines())
     if what == "half a line":
         lines[1] = '{"operations":'
@@ -149,7 +149,7 @@ def changed(what: str) -> bytes:
 )
 def test_a_damaged_file_is_told_where_and_what_is_wrong(tmp_path: Path, what: str, message: str) -> None:
     path = tmp_path / "h.jsonl"
-    path.write_bytes(changed(what))
+    path.write_bytes(change(what))
     with pytest.raises(ValueError, match=r"h\.jsonl") as raised:
         load_history(path)
     assert str(raised.value) == f"{path}{message}"

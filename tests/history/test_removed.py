@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.faults.node import Crash
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.history.export import history_of
 from kafkalab.history.schema import Label, Poll, TxnEntry
 from kafkalab.protocol.group_record import GroupEntry, MemberEntry
@@ -23,7 +23,7 @@ class Logs(Traced):
 
     def append(self, epoch: int, offset: int, *nodes: str) -> None:
         """Each of the nodes appends the record of this leader epoch at this offset."""
-        batch = Batch(records=(Record(None, f"{offset}/{epoch}"),)).placed(offset, epoch)
+        batch = Batch(records=(Record(None, f"{offset}/{epoch}"),)).place(offset, epoch)
         for node in nodes:
             self.note(node, "append", "out-0", batch)
 
@@ -33,7 +33,7 @@ class Logs(Traced):
     def lead(self, node: str, epoch: int) -> None:
         self.note("controller", "state", "metadata", {"leaders": {"out-0": node}, "leader_epochs": {"out-0": epoch}})
 
-    def removed(self) -> dict[str, tuple[str, int]]:
+    def find_removed(self) -> dict[str, tuple[str, int]]:
         """By value the records that are gone: why, and at which step."""
         rows = history_of(self.trace).log
         assert all(row.value == f"{row.offset}/{row.leader_epoch}" for row in rows)
@@ -48,11 +48,13 @@ def test_what_only_a_deposed_leader_had_is_truncated_when_it_follows() -> None:
     logs.append(1, 2, "b1")
     logs.lead("b2", 2)
     logs.append(2, 1, "b2")
-    assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", -1)}, "no replica has truncated its log"
+    assert logs.find_removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", -1)}, (
+        "no replica has truncated its log"
+    )
     first = logs.truncate("b1", 2)
-    assert logs.removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", first)}
+    assert logs.find_removed() == {"1/1": ("truncated", -1), "2/1": ("truncated", first)}
     last = logs.truncate("b1", 1)
-    assert logs.removed() == {"1/1": ("truncated", last), "2/1": ("truncated", last)}
+    assert logs.find_removed() == {"1/1": ("truncated", last), "2/1": ("truncated", last)}
 
 
 def test_nothing_is_left_of_what_an_elected_leader_with_an_empty_log_never_had() -> None:
@@ -60,7 +62,7 @@ def test_nothing_is_left_of_what_an_elected_leader_with_an_empty_log_never_had()
     logs.lead("b1", 1)
     logs.append(1, 0, "b1")
     logs.lead("b2", 2)
-    assert logs.removed() == {"0/1": ("truncated", -1)}
+    assert logs.find_removed() == {"0/1": ("truncated", -1)}
 
 
 def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
@@ -69,7 +71,7 @@ def test_what_the_last_leader_has_truncated_itself_is_gone() -> None:
     for offset in range(3):
         logs.append(0, offset, "b1")
     step = logs.truncate("b1", 1)
-    assert logs.removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
+    assert logs.find_removed() == {"1/0": ("truncated", step), "2/0": ("truncated", step)}
 
 
 def test_a_replica_that_truncates_an_empty_log_changes_no_other() -> None:
@@ -77,7 +79,7 @@ def test_a_replica_that_truncates_an_empty_log_changes_no_other() -> None:
     logs.lead("b1", 0)
     logs.append(0, 0, "b1")
     logs.truncate("b3", 0)
-    assert logs.removed() == {}
+    assert logs.find_removed() == {}
 
 
 def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> None:
@@ -85,10 +87,10 @@ def test_a_partition_without_a_leader_is_as_the_node_has_it_that_appended() -> N
     logs.append(0, 0, "b1")
     logs.append(0, 1, "b1")
     step = logs.truncate("b1", 1)
-    assert logs.removed() == {"1/0": ("truncated", step)}
+    assert logs.find_removed() == {"1/0": ("truncated", step)}
     logs.lead("b1", 1)
     logs.lead("", 1)
-    assert logs.removed() == {"1/0": ("truncated", step)}
+    assert logs.find_removed() == {"1/0": ("truncated", step)}
 
 
 def test_a_record_in_whose_place_another_is_was_truncated_whatever_follows() -> None:
@@ -98,7 +100,7 @@ def test_a_record_in_whose_place_another_is_was_truncated_whatever_follows() -> 
     logs.append(1, 1, "b2", "b3")
     logs.append(2, 2, "b3")
     logs.lead("b3", 2)
-    assert logs.removed() == {"1/0": ("truncated", -1)}
+    assert logs.find_removed() == {"1/0": ("truncated", -1)}
 
 
 def test_a_record_is_no_truncated_one_if_the_leader_has_a_later_one_of_its_epoch() -> None:
@@ -107,7 +109,7 @@ def test_a_record_is_no_truncated_one_if_the_leader_has_a_later_one_of_its_epoch
         logs.append(0, offset, "b1")
     logs.append(0, 2, "b2")
     logs.lead("b2", 1)
-    assert logs.removed() == {}, "b2 has read a log that was cleaned"
+    assert logs.find_removed() == {}, "b2 has read a log that was cleaned"
 
 
 def test_a_record_is_no_truncated_one_if_the_next_epoch_began_behind_it() -> None:
@@ -116,7 +118,7 @@ def test_a_record_is_no_truncated_one_if_the_next_epoch_began_behind_it() -> Non
     logs.append(0, 1, "b1", "b3")
     logs.append(1, 2, "b3", "b2")
     logs.lead("b2", 2)
-    assert logs.removed() == {}, "b3 had it, and cleaned it away before b2 read its log"
+    assert logs.find_removed() == {}, "b3 had it, and cleaned it away before b2 read its log"
 
 
 def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
@@ -126,7 +128,7 @@ def test_a_record_is_truncated_if_the_next_epoch_began_in_its_place() -> None:
     logs.append(1, 1, "b3")
     logs.append(1, 2, "b3", "b2")
     logs.lead("b2", 2)
-    assert logs.removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
+    assert logs.find_removed() == {"1/0": ("truncated", -1)}, "b3 had another record there, and cleaned that away"
 
 
 def test_what_is_gone_from_the_log_of_a_cluster_was_deleted_below_its_start_and_compacted_behind_it() -> None:
@@ -147,7 +149,7 @@ def test_what_is_gone_from_the_log_of_a_cluster_was_deleted_below_its_start_and_
 
 def test_a_tombstone_of_the_transaction_log_is_an_entry_of_a_dead_transaction() -> None:
     logs = Logs()
-    batch = Batch(records=(Record("t", None),)).placed(7, 2)
+    batch = Batch(records=(Record("t", None),)).place(7, 2)
     logs.note("b1", "append", "__transaction_state-3", batch)
     assert history_of(logs.trace).transactions == (
         TxnEntry(
@@ -162,7 +164,7 @@ def test_a_record_names_the_frame_that_led_to_it_and_its_own_key() -> None:
     request = logs.arrive(Frame("Produce#1", "Produce", "request", "p", "b1", "transaction", None, 11, 1))
     other = logs.note("b1", "timer", "expiry", None, frame="Produce#1")
     for step, key, cause in ((2, "a/", request), (3, "b", other), (4, "c", -1)):
-        batch = Batch(records=(Record(key, "x"),)).placed(step, 0)
+        batch = Batch(records=(Record(key, "x"),)).place(step, 0)
         assert logs.note("b1", "append", "out-0", batch, cause) == step
     logs.arrive(Frame("Produce#2", "Produce", "request", "p", "b1", "transaction", None, 11, 2))
     rows = history_of(logs.trace).log
@@ -172,7 +174,7 @@ def test_a_record_names_the_frame_that_led_to_it_and_its_own_key() -> None:
 def test_the_tombstone_of_a_group_has_no_key_and_that_of_an_offset_has() -> None:
     logs = Logs()
     records = tuple(Record(key, None) for key in ("g/", "g/in-0", None))
-    logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).placed(0, 0))
+    logs.note("b1", "append", "__consumer_offsets-1", Batch(records=records).place(0, 0))
     assert [r.record_key for r in history_of(logs.trace).log] == [None, "g/in-0", None]
 
 
@@ -184,7 +186,7 @@ def test_a_group_in_the_offsets_topic_is_told_by_its_generation_and_members() ->
         members = tuple(MemberEntry(member_id=m, subscription=(), assignment=(), **member) for m in names)
         entry = GroupEntry(generation=generation, current_state_timestamp_ms=0, members=members, **same)
         batch = Batch(records=(Record("g/", entry),))
-        logs.note("b1", "append", "__consumer_offsets-1", batch.placed(generation, 0))
+        logs.note("b1", "append", "__consumer_offsets-1", batch.place(generation, 0))
     assert [(r.record_key, r.value) for r in history_of(logs.trace).log] == [
         (None, "group g, generation 3: m1, m2"),
         (None, "group g, generation 4: nobody"),
@@ -237,7 +239,7 @@ def test_a_leader_is_a_row_when_it_changes_and_a_watermark_says_who_led() -> Non
 def test_records_are_in_the_order_of_keys_then_of_appending() -> None:
     logs = Logs()
     for key, offset in (("b-0", 1), ("a-0", 5), ("a-0", 3), ("b-0", 0)):
-        logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).placed(offset, 0))
+        logs.note("b1", "append", key, Batch(records=(Record(None, "x"),)).place(offset, 0))
     assert [(r.key, r.offset) for r in history_of(logs.trace).log] == [("a-0", 5), ("a-0", 3), ("b-0", 1), ("b-0", 0)]
 
 

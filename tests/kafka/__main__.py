@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.kafka.differences import compared, report
+from tests.kafka.differences import compare, report
 from tests.kafka.lab_side import run
 from tests.kafka.script import LIKE, RECORDED, belongs, read_recording, scripts_of, text_of
 
@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     found = read_recording(options.out or RECORDED / f"{options.recording}.json")
     scripts = [s for s in scripts_of(*options.family) if belongs(s, options.recording) and options.only in s["name"]]
-    rows = compared(options.recording, scripts, found)
+    rows = compare(options.recording, scripts, found)
     print(report(rows))
     return any(not row.explained for row in rows if row.differences)
 

@@ -227,7 +227,7 @@ def compare_cleanings(recording: str, logs: int, seed: int | None, libs: Path, h
     Without a seed the logs are the next after those of all comparisons by now.
     """
     seed = first_fresh_seed(CLEANINGS) if seed is None else seed
-    batches, found = compared(recording, logs, seed, libs, home, port)
+    batches, found = compare(recording, logs, seed, libs, home, port)
     told = f"{recording}: {logs} logs of {batches} batches, each cleaned twice; {len(found)} differences"
     print(told, *found, sep="\n")
     row = {"recording": recording, "seed": seed, "next": seed + logs, "logs": logs, "batches": batches}
@@ -235,7 +235,7 @@ def compare_cleanings(recording: str, logs: int, seed: int | None, libs: Path, h
     return len(found)
 
 
-def compared(recording: str, logs: int, seed: int, libs: Path, home: Path, port: int) -> tuple[int, list[str]]:
+def compare(recording: str, logs: int, seed: int, libs: Path, home: Path, port: int) -> tuple[int, list[str]]:
     """Return how many batches were cleaned, and each difference."""
     found: list[str] = []
     with cluster_of(recording, libs, home, port, None, CLEANER) as cluster:
@@ -253,13 +253,13 @@ def compared(recording: str, logs: int, seed: int, libs: Path, home: Path, port:
             take_over(ours[name], on_disk(home / "data1" / f"{name}-0"))
         batches = sum(len(log.batches) for log in ours.values())
         set_policy(cluster, names)
-        found += cleaned(home, ours, "first", now_ms())
+        found += clean_both(home, ours, "first", now_ms())
         time.sleep(2 * RETENTION_MS / 1000)
         for writer in writers:
             writer.roll()
         for name in names:
             take_over(ours[name], on_disk(home / "data1" / f"{name}-0"))
-        found += cleaned(home, ours, "second", now_ms())
+        found += clean_both(home, ours, "second", now_ms())
     return batches, found
 
 
@@ -268,7 +268,7 @@ def configs() -> list[dict[str, str]]:
     return [{"Name": name, "Value": str(value)} for name, value in CONFIG.items()]
 
 
-def cleaned(home: Path, ours: dict[str, PartitionLog], which: str, now: int) -> list[str]:
+def clean_both(home: Path, ours: dict[str, PartitionLog], which: str, now: int) -> list[str]:
     """Clean our logs, wait until Kafka has cleaned its own, and return each difference."""
     found = []
     ends = {name: cleanable_end(log) for name, log in ours.items()}

@@ -58,7 +58,7 @@ def explanations(recording: str) -> list[dict[str, str]]:
     return [rule for rule in rules if recording.startswith(rule.get("recording", ""))]
 
 
-def compared(recording: str, scripts: list[Script], found: dict[str, Any]) -> list[Row]:
+def compare(recording: str, scripts: list[Script], found: dict[str, Any]) -> list[Row]:
     """Run the scripts on kafkalab and compare each answer with the recorded one."""
     rules, real = explanations(recording), found["answers"]
     return [row for s in scripts for row in rows_of(s["name"], real.get(s["name"], []), run(s, recording), rules)]
@@ -70,7 +70,7 @@ def rows_of(name: str, real: list[Answer], lab: list[Answer], rules: list[dict[s
     for number in range(1, max(len(real), len(lab)) + 1):
         one = real[number - 1] if number <= len(real) else {}
         two = lab[number - 1] if number <= len(lab) else {}
-        found = tuple(differences(_ordered(one), _ordered(two)))
+        found = tuple(differences(_order(one), _order(two)))
         reasons = tuple(
             next((r["why"] for r in rules if re.search(r["where"], f"{name}/{number} {d}")), None) for d in found
         )
@@ -78,7 +78,7 @@ def rows_of(name: str, real: list[Answer], lab: list[Answer], rules: list[dict[s
     return rows
 
 
-def _ordered(answer: Answer) -> Answer:
+def _order(answer: Answer) -> Answer:
     """The answer with the producers of each partition by their ids: Kafka lists them in the order of a hash.
 
     A step that could not be done is the same on both sides, whatever each says about it.
@@ -91,14 +91,14 @@ def _ordered(answer: Answer) -> Answer:
     return {**answer, "parts": rows}
 
 
-def unexplained(rows: list[Row]) -> list[Row]:
+def find_unexplained(rows: list[Row]) -> list[Row]:
     """Return the answers that differ without a reason."""
     return [row for row in rows if row.differences and not row.explained]
 
 
 def report(rows: list[Row], shown: int = 1_000_000) -> str:
     """Return the unexplained differences, the first `shown` answers of them, and how many answers there are in all."""
-    bad = unexplained(rows)
+    bad = find_unexplained(rows)
     lines = []
     for row in bad[:shown]:
         lines.append(f"{row.script}, answer {row.number} ({row.api})")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kafka.differences import explanations, report, rows_of, unexplained
+from tests.kafka.differences import explanations, find_unexplained, report, rows_of
 from tests.kafka.hunts import HUNTS, add_row, first_fresh_seed
 from tests.kafka.kafka_side import KafkaSide
 from tests.kafka.lab_side import run
@@ -64,7 +64,7 @@ class Hunt:
             self.asked |= {(step["ask"], step["version"]) for step in script["steps"] if "ask" in step}
             self.errors |= {one.error for one in side.asked}
             self.explained += sum(bool(row.differences) and row.explained for row in rows)
-            bad = unexplained(rows)
+            bad = find_unexplained(rows)
             if not bad:
                 continue
             print(time.strftime("%X"), report(rows), flush=True)
@@ -79,9 +79,9 @@ class Hunt:
 
     def _has_skipped(self, side: KafkaSide) -> bool:
         """Return whether Kafka says that it has skipped a marker of the script."""
-        return any(SKIPPED in line and side.names.prefix in line for line in self.cluster.kafka.printed())
+        return any(SKIPPED in line and side.names.prefix in line for line in self.cluster.kafka.read_printed())
 
-    def _asked(self, script: Script) -> list[Answer]:
+    def _ask(self, script: Script) -> list[Answer]:
         return recorded_now(self.cluster, [script])[script["name"]]
 
     def differs(self, script: Script) -> bool:
@@ -127,7 +127,7 @@ def whole(script: Script) -> bool:
 
 def differs(recording: str, one: list[Answer], two: list[Answer], name: str) -> bool:
     """Return whether the answers differ without a reason that explained.json names."""
-    return bool(unexplained(rows_of(name, one, two, explanations(recording))))
+    return bool(find_unexplained(rows_of(name, one, two, explanations(recording))))
 
 
 def hunt(recording: str, minutes: float, seed: int | None, libs: Path, home: Path, port: int, out: Path) -> int:
@@ -147,8 +147,8 @@ def hunt(recording: str, minutes: float, seed: int | None, libs: Path, home: Pat
             for number, whole_script in enumerate(done.found):
                 script = done.found[number] = done.shrunk(whole_script)
                 print(json.dumps(script), flush=True)  # kept even if Kafka dies afterwards
-                real, lab = done._asked(script), run(script, recording)
-                rows = unexplained(rows_of(script["name"], real, lab, explanations(recording)))
+                real, lab = done._ask(script), run(script, recording)
+                rows = find_unexplained(rows_of(script["name"], real, lab, explanations(recording)))
                 told[script["name"]] = [f"answer {row.number} ({row.api}) {d}" for row in rows for d in row.differences]
         except (OSError, RuntimeError) as error:  # the cluster is gone; what was compared before still counts
             print(f"the hunt ends early: {error!r}"[:300])

@@ -21,7 +21,7 @@ def _error(row: Fields) -> str:
     return ERRORS[row["ErrorCode"]]
 
 
-def _sorted(parts: list[Fields], *keys: str) -> Fields:
+def _sort(parts: list[Fields], *keys: str) -> Fields:
     return {"parts": sorted(parts, key=lambda p: [p[k] for k in keys or ("partition",)])}
 
 
@@ -35,7 +35,7 @@ def _identity(r: Fields, n: Names) -> Fields:
 
 def _errors_of(topics: list[Fields], n: Names) -> Fields:
     rows = [(n.partition(t, p["PartitionIndex"]), p) for t in topics for p in t["Partitions"]]
-    return _sorted([{"partition": name, "error": _error(p)} for name, p in rows])
+    return _sort([{"partition": name, "error": _error(p)} for name, p in rows])
 
 
 def added_partitions(r: Fields, n: Names) -> Fields:
@@ -47,10 +47,10 @@ def added_partitions(r: Fields, n: Names) -> Fields:
         for p in t["ResultsByPartition"]
     ]
     whole = {"error": _error(r)} if r.get("ErrorCode", 0) else {}
-    return {**whole, **(_sorted(parts, "partition", "error") if len(several) > 1 else _sorted(parts))}
+    return {**whole, **(_sort(parts, "partition", "error") if len(several) > 1 else _sort(parts))}
 
 
-def produced(r: Fields, n: Names) -> Fields:
+def read_produce(r: Fields, n: Names) -> Fields:
     parts = [
         {
             "partition": n.partition(t, p["Index"]),
@@ -62,7 +62,7 @@ def produced(r: Fields, n: Names) -> Fields:
         for t in r["Responses"]
         for p in t["PartitionResponses"]
     ]
-    return _sorted(parts)
+    return _sort(parts)
 
 
 def fetched_offsets(r: Fields, n: Names) -> Fields:
@@ -77,10 +77,10 @@ def fetched_offsets(r: Fields, n: Names) -> Fields:
         for t in group["Topics"]
         for p in t["Partitions"]
     ]
-    return {"error": ERRORS[group.get("ErrorCode", 0)], **_sorted(parts)}
+    return {"error": ERRORS[group.get("ErrorCode", 0)], **_sort(parts)}
 
 
-def fetched(r: Fields, n: Names) -> Fields:
+def read_fetch(r: Fields, n: Names) -> Fields:
     def partition(t: Fields, p: Fields) -> Fields:
         aborted = p["AbortedTransactions"]
         return {
@@ -98,7 +98,7 @@ def fetched(r: Fields, n: Names) -> Fields:
             ],
         }
 
-    return _sorted([partition(t, p) for t in r["Responses"] for p in t["Partitions"]])
+    return _sort([partition(t, p) for t in r["Responses"] for p in t["Partitions"]])
 
 
 def _diverging(p: Fields) -> Fields:
@@ -122,7 +122,7 @@ def listed_offsets(r: Fields, n: Names) -> Fields:
         for t in r["Topics"]
         for p in t["Partitions"]
     ]
-    return _sorted(parts)
+    return _sort(parts)
 
 
 def deleted_records(r: Fields, n: Names) -> Fields:
@@ -131,7 +131,7 @@ def deleted_records(r: Fields, n: Names) -> Fields:
         for t in r["Topics"]
         for p in t["Partitions"]
     ]
-    return _sorted(parts)
+    return _sort(parts)
 
 
 def described_transactions(r: Fields, n: Names) -> Fields:
@@ -163,7 +163,7 @@ def listed_transactions(r: Fields, n: Names) -> Fields:
         if t["TransactionalId"].startswith(n.prefix)
     ]
     unknown = sorted(r["UnknownStateFilters"] or [])
-    return {"error": _error(r), "unknown_state_filters": unknown, **_sorted(parts, "transactional_id")}
+    return {"error": _error(r), "unknown_state_filters": unknown, **_sort(parts, "transactional_id")}
 
 
 def described_producers(r: Fields, n: Names) -> Fields:
@@ -186,7 +186,7 @@ def described_producers(r: Fields, n: Names) -> Fields:
         for t in r["Topics"]
         for p in t["Partitions"]
     ]
-    return _sorted(parts)
+    return _sort(parts)
 
 
 def written_markers(r: Fields, n: Names) -> Fields:
@@ -200,14 +200,14 @@ def written_markers(r: Fields, n: Names) -> Fields:
         for t in m["Topics"]
         for p in t["Partitions"]
     ]
-    return _sorted(parts, "producer_id", "partition")
+    return _sort(parts, "producer_id", "partition")
 
 
 def found_coordinator(r: Fields, n: Names) -> Fields:
     return {"error": _error(r["Coordinators"][0] if "Coordinators" in r else r)}
 
 
-def joined(r: Fields, n: Names) -> Fields:
+def read_join(r: Fields, n: Names) -> Fields:
     return {
         "error": _error(r),
         "generation_id": r["GenerationId"],
@@ -219,7 +219,7 @@ def joined(r: Fields, n: Names) -> Fields:
     }
 
 
-def synced(r: Fields, n: Names) -> Fields:
+def read_sync(r: Fields, n: Names) -> Fields:
     """The assignment as the group's leader encoded it; bytes that are empty mean none."""
     reader, partitions = Reader(r["Assignment"]), []
     if r["Assignment"]:
@@ -232,12 +232,12 @@ def synced(r: Fields, n: Names) -> Fields:
     return {"error": _error(r), "assignment": partitions}
 
 
-def left(r: Fields, n: Names) -> Fields:
+def read_leave(r: Fields, n: Names) -> Fields:
     rows = [
         {"member_id": m["MemberId"] or n.back(m["GroupInstanceId"] or ""), "error": _error(m)}
         for m in r.get("Members", ())
     ]
-    return {"error": _error(r), **_sorted(rows, "error", "member_id")}
+    return {"error": _error(r), **_sort(rows, "error", "member_id")}
 
 
 def described_groups(r: Fields, n: Names) -> Fields:
@@ -270,11 +270,11 @@ ANSWERS: dict[str, Callable[[Fields, Names], Fields]] = {
     "AddPartitionsToTxn": added_partitions,
     "AddOffsetsToTxn": _plain,
     "EndTxn": _identity,
-    "Produce": produced,
+    "Produce": read_produce,
     "TxnOffsetCommit": lambda r, n: _errors_of(r["Topics"], n),
     "OffsetCommit": lambda r, n: _errors_of(r["Topics"], n),
     "OffsetFetch": fetched_offsets,
-    "Fetch": fetched,
+    "Fetch": read_fetch,
     "ListOffsets": listed_offsets,
     "DeleteRecords": deleted_records,
     "DescribeTransactions": described_transactions,
@@ -282,16 +282,16 @@ ANSWERS: dict[str, Callable[[Fields, Names], Fields]] = {
     "DescribeProducers": described_producers,
     "WriteTxnMarkers": written_markers,
     "FindCoordinator": found_coordinator,
-    "JoinGroup": joined,
-    "SyncGroup": synced,
+    "JoinGroup": read_join,
+    "SyncGroup": read_sync,
     "Heartbeat": _plain,
-    "LeaveGroup": left,
+    "LeaveGroup": read_leave,
     "DescribeGroups": described_groups,
-    "DeleteGroups": lambda r, n: _sorted(
+    "DeleteGroups": lambda r, n: _sort(
         [{"group": n.back(g["GroupId"]), "error": _error(g)} for g in r["Results"]], "group"
     ),
     "OffsetDelete": lambda r, n: {"error": _error(r), **_errors_of(r["Topics"], n)},
-    "CreateTopics": lambda r, n: _sorted(
+    "CreateTopics": lambda r, n: _sort(
         [{"topic": n.back(t["Name"]), "error": _error(t)} for t in r["Topics"]], "topic"
     ),
     "DescribeCluster": lambda r, n: {"error": _error(r), "brokers": len(r["Brokers"])},

@@ -67,7 +67,7 @@ class Names:
         """Return Kafka's list of topics; `rows` is the field that holds what `row` makes of each partition."""
         topics: dict[str, list[Any]] = {}
         for partition in partitions:
-            placed = self._placed(partition)
+            placed = self._place(partition)
             topics.setdefault(topic_of(placed), []).append((partition, index_of(placed)))
         return [
             {
@@ -78,7 +78,7 @@ class Names:
             for t, found in topics.items()
         ]
 
-    def _placed(self, partition: str) -> str:
+    def _place(self, partition: str) -> str:
         group = partition.removeprefix("offsets of ")
         if group == partition:
             return partition

@@ -12,7 +12,7 @@ from tests.kafka.kafka_requests import REQUESTS
 from tests.kafka.races import Asked
 from tests.kafka.real_cluster import RealCluster
 from tests.kafka.running_kafka import CONTROLLER
-from tests.kafka.script import OTHER, Answer, Normaliser, Script, error_of, ids_of, is_settled, resolved
+from tests.kafka.script import OTHER, Answer, Normaliser, Script, error_of, ids_of, is_settled, resolve
 
 PAUSE_S, TRIES = 0.02, 1500
 CONFIG_APPLIES_S = 0.3
@@ -134,7 +134,7 @@ class KafkaSide:
             self.cluster.kafka.start(self.gone.pop(step["start"]))
         elif "await" in step:
             connection, asked = self.under_way.pop(step["await"])
-            self._answered(asked, self._received(connection, asked["ask"]))
+            self._note_answer(asked, self._receive(connection, asked["ask"]))
             connection.close()
         else:
             self._ask(step)
@@ -172,16 +172,16 @@ class KafkaSide:
 
     def _ask(self, step: dict[str, Any]) -> None:
         api, version, self._began_s = step["ask"], step["version"], time.monotonic()
-        given = resolved(step.get("with", {}), self.named)
+        given = resolve(step.get("with", {}), self.named)
         if not step.get("wait", True):
-            connection = self._connected(self._node(step["to"]))
+            connection = self._connect(self._node(step["to"]))
             connection.send(api, version, REQUESTS[api](given, self.names, version))
             self.under_way[step["as"]] = (connection, step)
             return
         for _ in range(TRIES):
             answer = self._ask_once(api, version, step["to"], given)
             if step.get("until") in (None, error_of(answer)):
-                self._answered(step, answer)
+                self._note_answer(step, answer)
                 return
             time.sleep(PAUSE_S)
         raise RuntimeError(f"still {answer}")
@@ -191,28 +191,28 @@ class KafkaSide:
         values = REQUESTS[api](given, self.names, version)
         try:
             if node not in self.connections:
-                self.connections[node] = self._connected(node)
+                self.connections[node] = self._connect(node)
             connection = self.connections[node]
             connection.send(api, version, values)
         except OSError:
             self.connections.pop(node, None)
             return LOST
-        answer = self._received(connection, api)
+        answer = self._receive(connection, api)
         if answer is LOST:
             del self.connections[node]
         return answer
 
-    def _connected(self, node: int) -> Connection:
+    def _connect(self, node: int) -> Connection:
         return Connection(self.cluster.protocol, self.cluster.port(node), source=self.address)
 
-    def _received(self, connection: Connection, api: str) -> Answer:
+    def _receive(self, connection: Connection, api: str) -> Answer:
         try:
             return ANSWERS[api](connection.receive(), self.names)
         except OSError:
             connection.close()
             return LOST
 
-    def _answered(self, step: dict[str, Any], answer: Answer) -> None:
+    def _note_answer(self, step: dict[str, Any], answer: Answer) -> None:
         if step.get("as"):
             self.named[step["as"]] = answer
         self.producers.add(answer.get("producer_id", -1))

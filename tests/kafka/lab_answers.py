@@ -23,7 +23,7 @@ def added_partitions(r: Fields, back: Back) -> Fields:
     return {"parts": sorted(rows, key=lambda p: (p["partition"], p["error"]))}
 
 
-def produced(r: Fields, back: Back) -> Fields:
+def read_produce(r: Fields, back: Back) -> Fields:
     return {"parts": [{"partition": back(p), **row} for p, row in sorted(r["partitions"].items())]}
 
 
@@ -35,7 +35,7 @@ def fetched_offsets(r: Fields, back: Back) -> Fields:
     return {"error": r["error"], "parts": parts}
 
 
-def fetched(r: Fields, back: Back) -> Fields:
+def read_fetch(r: Fields, back: Back) -> Fields:
     def partition(name: str, row: Fields) -> Fields:
         aborted = row["aborted_transactions"]
         return {
@@ -109,13 +109,13 @@ def written_markers(r: Fields, back: Back) -> Fields:
     return {"parts": sorted(parts, key=lambda p: (p["producer_id"], p["partition"]))}
 
 
-def joined(r: Fields, back: Back) -> Fields:
+def read_join(r: Fields, back: Back) -> Fields:
     row = {k: r[k] for k in ("error", "generation_id", "protocol_name", "member_id", "leader")}
     skips = {"skip_assignment": True} if r.get("skip_assignment") else {}
     return {**row, "members": [{"member_id": m["member_id"]} for m in r["members"]], **skips}
 
 
-def left(r: Fields, back: Back) -> Fields:
+def read_leave(r: Fields, back: Back) -> Fields:
     rows = [{"member_id": m, "error": e} for m, e in r["errors"].items()]
     return {"error": r["error"], "parts": sorted(rows, key=lambda p: (p["error"], p["member_id"]))}
 
@@ -146,11 +146,11 @@ ANSWERS: dict[str, Callable[[Fields, Back], Fields]] = {
     "AddPartitionsToTxn": added_partitions,
     "AddOffsetsToTxn": _plain,
     "EndTxn": _same,
-    "Produce": produced,
+    "Produce": read_produce,
     "TxnOffsetCommit": lambda r, back: _errors_of(r["errors"], back),
     "OffsetCommit": lambda r, back: _errors_of(r["errors"], back),
     "OffsetFetch": fetched_offsets,
-    "Fetch": fetched,
+    "Fetch": read_fetch,
     "ListOffsets": listed_offsets,
     "DeleteRecords": deleted_records,
     "DescribeTransactions": described_transactions,
@@ -158,10 +158,10 @@ ANSWERS: dict[str, Callable[[Fields, Back], Fields]] = {
     "DescribeProducers": described_producers,
     "WriteTxnMarkers": written_markers,
     "FindCoordinator": _plain,
-    "JoinGroup": joined,
+    "JoinGroup": read_join,
     "SyncGroup": lambda r, back: {"error": r["error"], "assignment": r["assignment"]},
     "Heartbeat": _plain,
-    "LeaveGroup": left,
+    "LeaveGroup": read_leave,
     "DescribeGroups": described_groups,
     "DeleteGroups": lambda r, back: {"parts": [{"group": g, "error": e} for g, e in sorted(r["errors"].items())]},
     "OffsetDelete": lambda r, back: {"error": r["error"], **_errors_of(r["errors"], back)},

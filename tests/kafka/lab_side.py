@@ -76,7 +76,7 @@ class LabSide(Hand):
             self._version = step["version"]
             if "group_id" in given:
                 self.groups.add(given["group_id"])
-            await super().do({**step, "with": self._placed(given)})
+            await super().do({**step, "with": self._place(given)})
         else:
             await super().do(step)
 
@@ -112,21 +112,21 @@ class LabSide(Hand):
     def _start(self, node: str, after_ms: int) -> None:
         self.clusters[0].plan(Restart(node, at_ms=self.app.now + after_ms))
 
-    def _placed(self, value: Any) -> Any:
+    def _place(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {self._placed(k): self._placed(v) for k, v in value.items()}
+            return {self._place(k): self._place(v) for k, v in value.items()}
         if isinstance(value, list):
-            return [self._placed(v) for v in value]
+            return [self._place(v) for v in value]
         if isinstance(value, str) and value.startswith("offsets of "):
             group = value.removeprefix("offsets of ")
             self.groups.add(group)
             return offsets_partition(group)
         return value
 
-    def _answered(self, api: str, response: Any, name: str, shown: Any) -> None:
-        super()._answered(api, response, name, shown)
+    def _note_answer(self, api: str, response: Any, name: str, shown: Any) -> None:
+        super()._note_answer(api, response, name, shown)
         if isinstance(response, FetchResponse) and not {"max_bytes", "partition_max_bytes"}.isdisjoint(self.given):
-            response = within_limits(response, request_of(api, self._referred(self.given)))
+            response = within_limits(response, request_of(api, self._resolve(self.given)))
         answer = {"error": "NETWORK_EXCEPTION"} if response is None else ANSWERS[api](plain(response), self._back)
         if self._version >= BY_ID.get(api, LATEST):
             answer = self._with_ids(answer)
@@ -150,7 +150,7 @@ class LabSide(Hand):
             return super()._request(step)
         plain_ones = {p: {k: v for k, v in batch.items() if k not in ODD} for p, batch in batches.items()}
         request = super()._request({**step, "with": {**step["with"], "batches": plain_ones}})
-        found = self._referred(batches)
+        found = self._resolve(batches)
         return replace(request, batches={p: read_produced(batch_of(batch)) for p, batch in found.items()})
 
     def _back(self, partition: str) -> str:

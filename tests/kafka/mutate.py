@@ -20,10 +20,10 @@ from random import Random
 from tempfile import TemporaryDirectory
 from types import FrameType
 
-from tests.kafka.differences import compared, unexplained
+from tests.kafka.differences import compare, find_unexplained
 from tests.kafka.lab_side import run
 from tests.kafka.mutations import read_mutations
-from tests.kafka.script import HERE, belongs, recorded, scripts_of
+from tests.kafka.script import HERE, belongs, read_recorded, scripts_of
 
 ROOT = HERE.parents[1]
 PARTS = ("kafkalab/broker/handlers",)
@@ -83,7 +83,7 @@ def _lines(node: ast.AST) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def drawn(count: int, seed: int, parts: Sequence[str] = PARTS) -> list[Mutation]:
+def draw(count: int, seed: int, parts: Sequence[str] = PARTS) -> list[Mutation]:
     """Return `count` mutations by chance, at most one a line; the same ones for the same seed."""
     found = mutations(parts)
     Random(seed).shuffle(found)
@@ -96,7 +96,7 @@ def visits(recordings: Sequence[str], files: set[str]) -> dict[tuple[str, int], 
     called: set[tuple[str, int]] = set()
     wanted = {str(ROOT / file): file for file in files}
 
-    def seen(frame: FrameType, event: str, argument: object) -> None:
+    def note_call(frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
         if code.co_filename in wanted:
             called.add((wanted[code.co_filename], code.co_firstlineno))
@@ -104,7 +104,7 @@ def visits(recordings: Sequence[str], files: set[str]) -> dict[tuple[str, int], 
     for recording in recordings:
         for script in (s for s in scripts_of() if belongs(s, recording)):
             called.clear()
-            sys.settrace(seen)
+            sys.settrace(note_call)
             try:
                 run(script, recording)
             finally:
@@ -154,9 +154,9 @@ def noticed_by(mutation: Mutation, root: Path, scripts: list[tuple[str, str]]) -
 
 def _first_that_differs(scripts: list[tuple[str, str]]) -> str:
     known = {s["name"]: s for s in scripts_of()}
-    recordings = {r: recorded(r) for r, _ in scripts}
+    recordings = {r: read_recorded(r) for r, _ in scripts}
     for recording, name in scripts:
-        if unexplained(compared(recording, [known[name]], recordings[recording])):
+        if find_unexplained(compare(recording, [known[name]], recordings[recording])):
             return f"{recording} {name}"
     return ""
 
@@ -164,7 +164,7 @@ def _first_that_differs(scripts: list[tuple[str, str]]) -> str:
 def mutate(count: int, seed: int, parts: Sequence[str], recordings: Sequence[str]) -> list[dict[str, str]]:
     """Try `count` mutations one after the other in a copy, print each, and return them as rows of mutations.json."""
     reasons = {(r["file"], r["line"], r["changed"]): r["why"] for r in read_mutations() if "why" in r}
-    chosen, rows = drawn(count, seed, parts), []
+    chosen, rows = draw(count, seed, parts), []
     by_function = visits(recordings, {m.file for m in chosen})
     with TemporaryDirectory() as folder:
         root = Path(folder)

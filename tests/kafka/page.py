@@ -10,7 +10,7 @@ from kafkalab.protocol.errors import Error
 from tests.kafka.differences import explanations
 from tests.kafka.hunts import CLEANINGS, HUNTS, read_rows
 from tests.kafka.mutations import read_mutations
-from tests.kafka.script import HERE, RECORDED, families, recorded, scripts_of
+from tests.kafka.script import HERE, RECORDED, families, read_recorded, scripts_of
 
 PAGE = HERE.parents[1] / "docs" / "compared.md"
 CLIENTS = "java-4.3.1-clients"
@@ -81,7 +81,18 @@ BROKEN = """## Where Kafka itself breaks a promise
 
 def text() -> str:
     """Return the page as Markdown."""
-    parts = (HEAD, _recordings(), SECOND, _subjects(), _errors(), _left(), BROKEN, _clients(), _random(), _mutations())
+    parts = (
+        HEAD,
+        _recordings(),
+        SECOND,
+        _subjects(),
+        _errors(),
+        _list_explanations(),
+        BROKEN,
+        _clients(),
+        _random(),
+        _mutations(),
+    )
     return "\n".join(part for part in parts if part)
 
 
@@ -91,13 +102,13 @@ def _table(head: list[str], rows: list[list[Any]]) -> str:
 
 
 def _answers() -> dict[str, dict[str, list[Any]]]:
-    return {path.stem: recorded(path.stem)["answers"] for path in sorted(RECORDED.glob("[0-9]*.json"))}
+    return {path.stem: read_recorded(path.stem)["answers"] for path in sorted(RECORDED.glob("[0-9]*.json"))}
 
 
 def _recordings() -> str:
     rows = []
     for name, answers in _answers().items():
-        level = recorded(name)["features"].get("transaction.version", 0)
+        level = read_recorded(name)["features"].get("transaction.version", 0)
         nodes = 3 if name.endswith("three-nodes") else 1
         rows.append([f"`{name}`", name.partition("-")[0], level, nodes, len(answers), sum(map(len, answers.values()))])
     return _table(["recording", "Kafka", "`transaction.version`", "nodes", "scripts", "answers"], rows)
@@ -111,7 +122,7 @@ def _subjects() -> str:
     return "## Subjects\n\n" + _table(["subject", "scripts", "answers", "what is decided"], rows)
 
 
-def _left() -> str:
+def _list_explanations() -> str:
     """Each explanation, with the scripts whose answers it may excuse."""
     lines = ["## What is left, and why\n"]
     told: dict[str, list[str]] = {}

@@ -52,7 +52,7 @@ class _Writer(GroupSteps):
         for number, kind in enumerate(self.random.choices(kinds, [WEIGHTS[k] for k in kinds], k=count)):
             if number == stops_at:
                 self._settle()
-                self.steps.append({"stop": "clean" if self._deleted() else self.random.choice(("clean", "kill"))})
+                self.steps.append({"stop": "clean" if self._has_deleted() else self.random.choice(("clean", "kill"))})
             if self.held and self.random.random() < 0.1:
                 self.steps.append({"min_isr": {"t": self.random.choice((1, 2))}})
             getattr(self, f"_{kind}")()
@@ -62,7 +62,7 @@ class _Writer(GroupSteps):
         script = {"name": f"random.{self.seed}", "topics": TOPICS, "steps": self.steps}
         return {**script, "producer_epochs": self.epochs} if self.epochs else script
 
-    def _deleted(self) -> bool:
+    def _has_deleted(self) -> bool:
         """Return True if records are deleted: after a kill it is chance whether they are back."""
         return any(step.get("ask") == "DeleteRecords" for step in self.steps)
 

@@ -80,7 +80,7 @@ class RealCluster:
             if self.kafka.brokers == 3:
                 mine = internal_partition(name.rpartition(".")[0] + ".x")
                 nodes = [n for row in placed if row["PartitionIndex"] == mine for n in row["ReplicaNodes"]][::-1]
-            assigned = [{"PartitionIndex": i, "BrokerIds": _turned(nodes, i)[:copies]} for i in range(partitions)]
+            assigned = [{"PartitionIndex": i, "BrokerIds": _turn(nodes, i)[:copies]} for i in range(partitions)]
             rows.append({"Name": name, "NumPartitions": -1, "ReplicationFactor": -1, "Assignments": assigned})
         done = self.ask("CreateTopics", 5, {"Topics": rows, "timeoutMs": 30_000})
         assert all(t["ErrorCode"] == 0 for t in done["Topics"]), done
@@ -224,6 +224,6 @@ def _acl(host: str, operation: str, resource: str, permission: int) -> dict[str,
     }
 
 
-def _turned(nodes: list[int], count: int) -> list[int]:
+def _turn(nodes: list[int], count: int) -> list[int]:
     count %= len(nodes)
     return nodes[count:] + nodes[:count] if len(nodes) == 3 else nodes

@@ -58,7 +58,7 @@ def sides_of(cluster: RealCluster, scripts: list[Script]) -> list[KafkaSide]:
     cluster.preload(aged, base_ms)
     sides = [KafkaSide(cluster, f"{run}.{n}.", s, base_ms, n) for n, s in enumerate(scripts)]
     for kind in ("clean", "kill"):  # first, while there are few logs to load
-        _stopped(cluster, [s for s in sides if s.stops == kind], kind == "kill")
+        _run_with_stop(cluster, [s for s in sides if s.stops == kind], kind == "kill")
     others = [s for s in sides if not s.done]
     alone = [s for s in others if any("kill" in step for step in s.script["steps"])]
     _create(cluster, [s for s in others if s not in alone])
@@ -79,7 +79,7 @@ def _together(act: Callable[[KafkaSide], None], sides: list[KafkaSide]) -> None:
         list(pool.map(act, sides))
 
 
-def _stopped(cluster: RealCluster, sides: list[KafkaSide], kill: bool) -> None:
+def _run_with_stop(cluster: RealCluster, sides: list[KafkaSide], kill: bool) -> None:
     """Run scripts that stop the broker once, all with the same stop."""
     if sides:
         _create(cluster, sides)

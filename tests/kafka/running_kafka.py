@@ -154,7 +154,7 @@ class RunningKafka:
             time.sleep(0.5)
         raise RuntimeError(f"node {node} did not start: {out.read_text(errors='replace')[-2000:]}")
 
-    def printed(self) -> list[str]:
+    def read_printed(self) -> list[str]:
         """Return all lines that node 1 has printed, in the order of its starts."""
         files = [self.home / name for name in ("1.all", "1.out")]
         return [line for f in files if f.exists() for line in f.read_text(errors="replace").splitlines()]

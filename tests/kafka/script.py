@@ -65,12 +65,12 @@ def belongs(script: Script, recording: str) -> bool:
     return not kind or int(kind[-1]) in script.get("levels", OWN_LEVELS)
 
 
-def resolved(value: Any, named: dict[str, Answer]) -> Any:
+def resolve(value: Any, named: dict[str, Answer]) -> Any:
     """Return the value with every reference replaced by what it stands for."""
     if isinstance(value, dict):
-        return {k: resolved(v, named) for k, v in value.items()}
+        return {k: resolve(v, named) for k, v in value.items()}
     if isinstance(value, list):
-        return [resolved(v, named) for v in value]
+        return [resolve(v, named) for v in value]
     found = REFERENCE.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return value
@@ -127,7 +127,7 @@ def text_of(recording: str, features: dict[str, int], answers: dict[str, list[An
     version, _, kind = recording.partition("-")
     like = f"{LIKE[version]}-{kind}" if version in LIKE else ""
     head = json.dumps({"kafka": version, "features": features, **({"like": like} if like else {})})[:-1]
-    others = recorded(like)["answers"] if like else {}
+    others = read_recorded(like)["answers"] if like else {}
     rows = [
         f'  {json.dumps(name)}: "{_checksum(found)}"'
         if others.get(name) == found
@@ -137,7 +137,7 @@ def text_of(recording: str, features: dict[str, int], answers: dict[str, list[An
     return head + ', "answers": {\n' + ",\n".join(rows) + "\n}}\n"
 
 
-def recorded(recording: str) -> dict[str, Any]:
+def read_recorded(recording: str) -> dict[str, Any]:
     """Return a recording: "kafka", "features", and "answers" by the script's name."""
     return read_recording(RECORDED / f"{recording}.json")
 
@@ -145,7 +145,7 @@ def recorded(recording: str) -> dict[str, Any]:
 def read_recording(path: Path) -> dict[str, Any]:
     """Read a recording's file. ValueError if the recording that it is like has other answers now."""
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    others = recorded(found["like"])["answers"] if "like" in found else {}
+    others = read_recorded(found["like"])["answers"] if "like" in found else {}
     for name, answers in found["answers"].items():
         if isinstance(answers, str):
             if answers != _checksum(others.get(name, [])):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.kafka.making.__main__ import made
+from tests.kafka.making.__main__ import make_families
 from tests.kafka.script import HERE, scripts_of
 
 
 def test_the_files_are_what_the_tables_make() -> None:
-    for name, text in made().items():
+    for name, text in make_families().items():
         kept = (HERE / "scripts" / f"{name}.json").read_text()
         assert text == kept, f"scripts/{name}.json is not what its table makes: run python -m tests.kafka.making"
 

@@ -70,13 +70,13 @@ def test_a_batch_that_is_refused_because_of_another_is_missing_later() -> None:
     thrown = Asked("Produce", 12, 10.5, 12.0, "UNSUPPORTED_VERSION")
     asked = [OLD, Asked("Fetch", 12, 13.0, 14.0)]
 
-    def produced(error: str, base_offset: int) -> list[dict[str, Any]]:
+    def make_answers(error: str, base_offset: int) -> list[dict[str, Any]]:
         parts = [{"error": error, "base_offset": base_offset}]
         return [{"ask": "Produce", "parts": parts}, {"ask": "Fetch", "watermark": base_offset + 1}]
 
-    refused, appended = produced("UNSUPPORTED_VERSION", -1), produced("NONE", 4)
+    refused, appended = make_answers("UNSUPPORTED_VERSION", -1), make_answers("NONE", 4)
     mixed = rows_of("random.1", refused, appended, [])
     assert is_mixed(mixed, asked, [thrown])
     assert not is_mixed(mixed, asked, [NEW])
     assert not is_mixed(rows_of("random.1", [appended[0], refused[1]], appended, []), asked, [thrown])
-    assert not is_mixed(rows_of("random.1", produced("UNSUPPORTED_VERSION", 3), appended, []), asked, [thrown])
+    assert not is_mixed(rows_of("random.1", make_answers("UNSUPPORTED_VERSION", 3), appended, []), asked, [thrown])

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from kafkalab.protocol.errors import Error
-from tests.kafka.differences import SHOWN, compared, report, unexplained
+from tests.kafka.differences import SHOWN, compare, find_unexplained, report
 from tests.kafka.mutations import read_mutations
 from tests.kafka.page import text
-from tests.kafka.script import HERE, RECORDED, belongs, families, read_recording, recorded, scripts_of
+from tests.kafka.script import HERE, RECORDED, belongs, families, read_recorded, read_recording, scripts_of
 
 
-def asked(family: str) -> set[str]:
+def list_apis(family: str) -> set[str]:
     """Return the APIs that the scripts of a family ask."""
     return {step["ask"] for script in scripts_of(family) for step in script["steps"] if "ask" in step}
 
 
 CASES = [
-    pytest.param(path.stem, family, marks=pytest.mark.subjects(*asked(family)))
+    pytest.param(path.stem, family, marks=pytest.mark.subjects(*list_apis(family)))
     for path in sorted(RECORDED.glob("[0-9]*.json"))
     for family in families()
     if any(belongs(s, path.stem) for s in scripts_of(family))
@@ -30,13 +30,13 @@ CASES = [
 @pytest.mark.parametrize(("recording", "family"), CASES)
 def test_kafkalab_answers_as_the_recording(recording: str, family: str) -> None:
     scripts = [s for s in scripts_of(family) if belongs(s, recording)]
-    rows = compared(recording, scripts, recorded(recording))
-    assert not unexplained(rows), report(rows, SHOWN)
+    rows = compare(recording, scripts, read_recorded(recording))
+    assert not find_unexplained(rows), report(rows, SHOWN)
 
 
 @pytest.mark.parametrize("recording", [path.stem for path in sorted(RECORDED.glob("[0-9]*.json"))])
 def test_every_script_is_recorded(recording: str) -> None:
-    found = recorded(recording)["answers"]
+    found = read_recorded(recording)["answers"]
     assert list(found) == [s["name"] for s in scripts_of() if belongs(s, recording)]
     assert [name for name, answers in found.items() if any("failed" in a for a in answers)] == []
 

@@ -27,7 +27,7 @@ def run(*faults: Fault, idempotence: bool = True) -> Cluster:
     return cluster
 
 
-def written(cluster: Cluster) -> list[str]:
+def list_values(cluster: Cluster) -> list[str]:
     return [r.value for b in cluster.log_of("orders-0").batches for r in b.records]
 
 
@@ -74,7 +74,7 @@ def test_the_retry_is_answered_with_the_first_offset_and_nothing_is_appended() -
     retry, response = cluster.trace.frames["Produce#4"], cluster.trace.frames["ProduceResponse#4"]
     assert retry.body.batches["orders-0"].base_sequence == 2
     assert (response.error, response.body.partitions["orders-0"].base_offset) == ("NONE", 2)
-    assert written(cluster) == ["soup", "bread", "rice", "tea"]
+    assert list_values(cluster) == ["soup", "bread", "rice", "tea"]
 
 
 def test_without_the_rule_the_duplicate_is_forbidden() -> None:
@@ -86,7 +86,7 @@ def test_the_gap_is_refused_and_both_batches_come_in_order() -> None:
     cluster = run(Drop("Produce#2"))
     assert cluster.trace.frames["ProduceResponse#2"].error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
     assert cluster.results["shop"] == [0, 1, 2, 3]
-    assert written(cluster) == ["soup", "bread", "rice", "tea"]
+    assert list_values(cluster) == ["soup", "bread", "rice", "tea"]
 
 
 def test_only_a_leader_that_remembers_five_knows_the_retry() -> None:
@@ -102,7 +102,7 @@ def test_only_a_leader_that_remembers_five_knows_the_retry() -> None:
     newer = [f for f in frames if f.name == "Produce" and f.attempt == 1 and f.id > "Produce#2"]
     assert len(newer) == 3
     assert next(f for f in frames if f.of == retry.id).error == "OUT_OF_ORDER_SEQUENCE_NUMBER"
-    assert len(written(cluster)) == 6
+    assert len(list_values(cluster)) == 6
 
 
 @pytest.mark.parametrize(

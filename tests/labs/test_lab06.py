@@ -15,7 +15,7 @@ from kafkalab.sim.cluster import Cluster
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "06_fencing_and_zombies.ipynb")
 
 
-def shown(cell: str) -> str:
+def read_figure(cell: str) -> str:
     """The text of the figure that the cell's saved run shows."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join(found["outputs"][0]["data"]["text/plain"])
@@ -64,14 +64,14 @@ def test_the_picture_of_your_turn_stands_where_the_first_charge_is_written_and_n
 
 
 def test_the_checks_are_red_for_a_new_name_at_each_start() -> None:
-    said = "".join(shown("random-verdict"))
+    said = "".join(read_figure("random-verdict"))
     assert said.count("forbidden: offset") == 3
     assert "took effect in 2 transactions" in said
 
 
 @pytest.mark.parametrize(("cell", "state"), [("which-final", "FATAL_ERROR"), ("which-abortable", "ABORTABLE_ERROR")])
 def test_the_producer_is_in_the_state_that_the_lab_names(cell: str, state: str) -> None:
-    assert f"till-1 billing-0: {state}" in shown(cell)
+    assert f"till-1 billing-0: {state}" in read_figure(cell)
 
 
 def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused() -> None:

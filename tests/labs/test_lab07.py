@@ -19,18 +19,18 @@ OLD, NEW = "4.x/TV1", "4.x/TV2"
 SHELF = ("A top", "A bottom")
 
 
-def printed(cell: str) -> list[str]:
+def read_printed(cell: str) -> list[str]:
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join("".join(o.get("text", [])) for o in found["outputs"]).splitlines()
 
 
-def written(cell: str) -> list[str]:
+def read_figure(cell: str) -> list[str]:
     """The text twin of the cell's figure."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join(found["outputs"][0]["data"]["text/plain"]).splitlines()
 
 
-def expired(trace: Trace) -> set[str]:
+def list_expired(trace: Trace) -> set[str]:
     return {e.name for e in trace.events if "expired" in e.name}
 
 
@@ -79,7 +79,7 @@ def test_how_the_ninety_seconds_pass_is_one_of_three() -> None:
 def test_each_clock_strikes_when_it_should() -> None:
     (part,) = clocks().parts
     struck = {lane.name: lane.bars[0] for lane in part.lanes}
-    assert str(clocks()).splitlines() == written("clocks")
+    assert str(clocks()).splitlines() == read_figure("clocks")
     assert all(bar.limit_ms <= bar.end_ms <= bar.limit_ms + 11_000 for bar in struck.values())
     assert [n for n, bar in struck.items() if bar.end_ms > bar.limit_ms + 1_000] == ["transaction.timeout.ms"]
     assert [bar.end_ms for bar in struck.values()] == sorted(bar.end_ms for bar in struck.values())
@@ -91,10 +91,10 @@ def test_a_day_is_nothing_and_a_week_is_too_much(seed: int, profile: str) -> Non
     for days in (2, 6):
         cluster = ran(idle_for(days, seed, profile))
         assert cluster.results["counter"] == ["committed"]
-        assert expired(cluster.trace) == {"producer ids expired"}
+        assert list_expired(cluster.trace) == {"producer ids expired"}
     cluster = ran(idle_for(8, seed, profile))
     assert cluster.results["counter"] == ["send: InvalidPidMappingError"]
-    assert "transactional id expired" in expired(cluster.trace)
+    assert "transactional id expired" in list_expired(cluster.trace)
     assert ran(idle_for(8, seed, profile, keep_days=30)).results["counter"] == ["committed"]
 
 

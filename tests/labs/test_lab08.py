@@ -23,7 +23,7 @@ LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "08_failover.ipynb"
 TEXTS = {c["id"]: "".join(c["source"]) for c in LAB["cells"]}
 
 
-def printed(cell: str) -> str:
+def read_printed(cell: str) -> str:
     """Return what the cell's saved run printed."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in found["outputs"])
@@ -68,14 +68,14 @@ def test_the_coordinator_is_the_broker_that_the_lab_names_and_has_another_epoch_
 
 def test_whenever_the_coordinator_dies_the_transfer_is_committed_and_only_the_waiting_differs() -> None:
     lines = list(crash_points())
-    assert "accounts-0 accounts-1\n" + "\n".join(lines) + "\n" == printed("points")
+    assert "accounts-0 accounts-1\n" + "\n".join(lines) + "\n" == read_printed("points")
     assert all(" committed " in line for line in lines)
     assert [line[:8].strip() for line in lines] == ["10.4 s", "9.2 s", "0.2 s", "0.2 s"]
     assert [line[8:16].strip() for line in lines] == ["10.4 s", "9.2 s", "9.2 s", "0.2 s"]
 
 
 def test_a_marker_of_the_old_coordinator_commits_half_of_the_next_transfer_unless_it_is_refused() -> None:
-    refused, taken = printed("old-end").splitlines()
+    refused, taken = read_printed("old-end").splitlines()
     assert refused.startswith("TRANSACTION_COORDINATOR_FENCED {'accounts-0': ('-10',)")
     assert taken.startswith("NONE {'accounts-0': ('-10', '-25'), 'accounts-1': ('+10',)}")
     newer = ran(old_coordinator(profile="4.x/TV2"))
@@ -96,22 +96,22 @@ def test_only_without_the_rule_does_a_partition_without_a_leader_keep_its_transa
 
 
 def test_the_tools_name_what_hangs_and_the_abort_ends_it() -> None:
-    assert "CompleteCommit" in printed("find-coordinator")
-    (_, row) = printed("find-both").splitlines()
+    assert "CompleteCommit" in read_printed("find-coordinator")
+    (_, row) = read_printed("find-both").splitlines()
     assert row.split() == ["audit", "0", "2000", "0", "-1", "0", "1040", "16"]
-    assert "after   last stable offset 2, high watermark 2" in printed("find-abort")
+    assert "after   last stable offset 2, high watermark 2" in read_printed("find-abort")
 
 
 def test_a_late_batch_hangs_without_verification_and_is_refused_with_it_or_under_version_2() -> None:
     assert values(ran(late_batch()), "accounts-0") == ["first", "ABORT", "a"]
     for refused in (late_batch(verified=True), late_batch(profile="4.x/TV2")):
         assert values(ran(refused), "accounts-0") == ["first", "ABORT"]
-    assert printed("late-end").split()[0] == "INVALID_PRODUCER_EPOCH"
+    assert read_printed("late-end").split()[0] == "INVALID_PRODUCER_EPOCH"
 
 
 def test_an_abort_from_outside_tears_and_a_transaction_left_hanging_is_read_dirty() -> None:
     assert "torn transaction" in anomalies(ran(exercise_2.scenario(1, exercise_2.ROWS[0])))
-    assert "A promise is broken: G1a, torn transaction, zombie write" in printed("e2-verdict")
+    assert "A promise is broken: G1a, torn transaction, zombie write" in read_printed("e2-verdict")
 
 
 @pytest.mark.parametrize(("cell", "module"), [("e2-answer", exercise_2), ("e3-answer", exercise_3)])

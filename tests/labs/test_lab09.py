@@ -27,7 +27,7 @@ TORN = {"deliveries-0": ("tea",), "payments-0": ("tea", "jam")}
 TORN_FOR_REAL = {"out-0": ("first-a", "second-a"), "out-1": ("first-b",)}
 
 
-def shown(cell: str) -> str:
+def read_output(cell: str) -> str:
     """Return what the cell's saved run printed or showed."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     texts = [o.get("text") or o["data"]["text/plain"] for o in found["outputs"]]
@@ -38,7 +38,7 @@ def answer_to(run: Cluster, frame: str) -> str:
     return next(f.error for f in run.trace.frames.values() if f.of == frame)
 
 
-def torn(run: Cluster) -> bool:
+def is_torn(run: Cluster) -> bool:
     return "torn transaction" in check_all(history_of(run)).violated
 
 
@@ -66,11 +66,11 @@ def test_a_late_end_of_tea_commits_what_jam_has_written_and_nobody_gets_an_error
     assert run.outcome().committed == TORN
     assert run.results == {"shop": "booked"}
     assert answer_to(run, "EndTxn#1") == "NONE"
-    assert torn(run)
+    assert is_torn(run)
     same = ran(lab09("4.x/TV2", seed=seed, faults=LATE))
     assert same.outcome().committed == WHOLE
     assert answer_to(same, "EndTxn#1") == "PRODUCER_FENCED"
-    assert not torn(same)
+    assert not is_torn(same)
 
 
 def test_the_presses_that_the_walk_asks_for_tear_jam() -> None:
@@ -95,7 +95,7 @@ def test_the_steps_that_the_text_names_are_those_of_jam() -> None:
 
 
 def test_the_comparison_opens_where_the_late_request_is_answered() -> None:
-    (row,) = [line for line in shown("compare").splitlines() if line.startswith("> ")]
+    (row,) = [line for line in read_output("compare").splitlines() if line.startswith("> ")]
     left, right = row.split(" | ")
     assert "b2 appends shop-0: PrepareCommit" in left
     assert "b2 sends EndTxnResponse#2 to shop: PRODUCER_FENCED." in right
@@ -107,10 +107,10 @@ def test_the_brokers_have_version_2_and_verify_in_all_runs() -> None:
 
 
 def test_the_epochs_are_those_of_the_text() -> None:
-    old, new = shown("v2").split("transaction version 2")
+    old, new = read_output("v2").split("transaction version 2")
     assert old.count("batches 0, marker 0, answer -1") == 3
     assert [f"batches {n}, marker {n + 1}, answer {n + 1}" in new for n in range(3)] == [True] * 3
-    first, second, third = shown("epochs").splitlines()
+    first, second, third = read_output("epochs").splitlines()
     assert first.endswith("(1000, 32766)")
     assert second.endswith("(1001, 0)")
     assert third.startswith("(1001, 0)")
@@ -125,17 +125,17 @@ def test_a_copy_that_comes_at_once_tears_nothing(profile: str) -> None:
 
 
 def test_what_the_search_finds_is_a_late_marker_and_version_2_refuses_it() -> None:
-    assert shown("search").startswith("found (Delay(frame='WriteTxnMarkers#1', delay_ms=32112),)")
+    assert read_output("search").startswith("found (Delay(frame='WriteTxnMarkers#1', delay_ms=32112),)")
     late = (Delay("WriteTxnMarkers#1", 32_112),)
     run = ran(lab09(faults=late))
-    assert torn(run)
+    assert is_torn(run)
     ends = [f for f in run.trace.frames.values() if f.name == "EndTxn"]
     assert [f.attempt for f in ends] == [1, 1]
-    assert not torn(ran(lab09("4.x/TV2", faults=late)))
+    assert not is_torn(ran(lab09("4.x/TV2", faults=late)))
 
 
 def test_the_search_finds_nothing_under_version_2_and_says_up_to_where() -> None:
-    said = shown("none")
+    said = read_output("none")
     assert said.startswith("none: torn transaction never shows with at most 1 fault of the kinds drop, late,")
     assert "not tried" not in said
 

@@ -20,12 +20,12 @@ LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "10_consume_transfo
 TWICE = (*VALUES, *VALUES)
 
 
-def printed(cell: str) -> list[str]:
+def read_printed(cell: str) -> list[str]:
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join("".join(o.get("text", [])) for o in found["outputs"]).splitlines()
 
 
-def shown(cell: str) -> str:
+def read_figure(cell: str) -> str:
     """The text of the figure or value that the cell's saved run shows."""
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     return "".join(found["outputs"][-1]["data"]["text/plain"])
@@ -41,8 +41,8 @@ def test_its_questions_are_marked_where_they_are_answered() -> None:
 
 
 def test_two_commits_double_or_lose_the_parcels() -> None:
-    assert printed("naive-crash") == [f"after:  {TWICE}", "inside: ()"]
-    assert printed("naive-frames")[1] == "names a producer: False"
+    assert read_printed("naive-crash") == [f"after:  {TWICE}", "inside: ()"]
+    assert read_printed("naive-frames")[1] == "names a producer: False"
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -62,7 +62,7 @@ def test_kafka_1_0_packs_twice() -> None:
 
 
 def test_the_producer_that_was_refused_can_abort_and_go_on() -> None:
-    assert "anna packer-1: ABORTABLE_ERROR" in shown("abortable")
+    assert "anna packer-1: ABORTABLE_ERROR" in read_figure("abortable")
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -80,7 +80,7 @@ def test_if_the_sleeper_is_dead_the_successor_waits_for_the_transaction_s_timeou
     assert cluster.results["ben"]["packed"] == list(VALUES)
     aborted = next(e for e in cluster.trace.of("state", "transaction") if e.data["state"] == "PrepareAbort")
     assert 30_000 <= aborted.at_ms < 30_100
-    awake, dead = printed("pending-end")
+    awake, dead = read_printed("pending-end")
     assert awake.startswith("anna wakes up: ben is refused")
     assert "packed by ben: []" in awake
     assert dead.startswith("anna is dead: ben is refused")
@@ -88,7 +88,7 @@ def test_if_the_sleeper_is_dead_the_successor_waits_for_the_transaction_s_timeou
 
 
 def test_without_a_seek_the_orders_of_an_aborted_transaction_are_lost() -> None:
-    assert printed("abort-run") == [
+    assert read_printed("abort-run") == [
         "without seek: (['tea', 'salt'], [])",
         "with seek:    (['tea', 'salt'], ['tea', 'salt'])",
     ]
@@ -106,5 +106,5 @@ def test_no_crash_of_your_turn_doubles_an_order_or_says_that_it_is_done(node: st
 
 
 def test_the_search_that_the_lab_shows_finds_the_pair() -> None:
-    assert "Pause('anna'" in shown("e3-search")
-    assert "Resume('anna'" in shown("e3-search")
+    assert "Pause('anna'" in read_figure("e3-search")
+    assert "Resume('anna'" in read_figure("e3-search")

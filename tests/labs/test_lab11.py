@@ -25,7 +25,7 @@ MATRIX = {
 }
 
 
-def printed(cell: str) -> list[str]:
+def read_printed(cell: str) -> list[str]:
     (found,) = [c for c in LAB["cells"] if c["id"] == cell]
     output = found["outputs"][-1]
     return "".join(output.get("text") or output["data"]["text/plain"]).splitlines()
@@ -53,7 +53,7 @@ def test_a_pattern_or_gap_that_there_is_not_is_refused() -> None:
 
 
 def test_the_two_orders_of_commits_lose_or_double() -> None:
-    assert printed("order") == [
+    assert read_printed("order") == [
         "database first  bookings, receipts: (2, 1)",
         "Kafka first     bookings, receipts: (0, 1)",
     ]
@@ -62,9 +62,9 @@ def test_the_two_orders_of_commits_lose_or_double() -> None:
 
 def test_a_released_client_never_requests_two_phase_commit_and_a_broker_keeps_nothing_prepared() -> None:
     """Java 4.3.1 and 4.4.0 send InitProducerId 5 with their own timeout, whatever the setting says."""
-    assert printed("two-refused")[0] == "version 5 timeout 60000 2PC False"
-    assert printed("two-refused")[1].startswith("No released client can prepare a transaction.")
-    assert printed("two-keep") == ["{'keeper': 'UNSUPPORTED_VERSION'}"]
+    assert read_printed("two-refused")[0] == "version 5 timeout 60000 2PC False"
+    assert read_printed("two-refused")[1].startswith("No released client can prepare a transaction.")
+    assert read_printed("two-keep") == ["{'keeper': 'UNSUPPORTED_VERSION'}"]
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -83,10 +83,10 @@ def test_the_saved_run_of_spark_is_that_of_data_and_is_what_the_lab_prints() -> 
     data, package = ROOT / "data", ROOT / "kafkalab" / "course" / "lab11"
     assert (package / "spark.json").read_text() == (data / "spark_and_kafka.json").read_text()
     assert (package / "spark_sink.json").read_text() == (data / "spark_sink.klab").read_text()
-    seen = for_real.saved()
-    assert printed("spark") == seen["written"]
+    seen = for_real.load_seen()
+    assert read_printed("spark") == seen["written"]
     lines = [f"{step:15}  {'  '.join(seen[step])}" for step in ("default", "read_committed", "later")]
-    assert printed("spark-read") == lines
+    assert read_printed("spark-read") == lines
     assert lines[1].split() == ["read_committed", "ann", "10"]
 
 
@@ -99,7 +99,7 @@ def test_a_second_attempt_writes_with_new_sequences_of_the_same_producer_and_no_
     ]
     assert {(pid, epoch) for pid, epoch, _, _ in written} == {(0, 0)}
     assert [sequence for _, _, sequence, _ in written] == list(range(8))
-    assert sorted(value for *_, value in written) == for_real.saved()["written"]
+    assert sorted(value for *_, value in written) == for_real.load_seen()["written"]
     assert [value for *_, value in written].index("receipt 0") == 0
     assert written[5][3] == "receipt 0"
     bodies = [f.body for f in cluster.trace.frames.values() if f.name in ("InitProducerId", "Produce")]
@@ -141,7 +141,7 @@ def test_where_spark_cannot_run_the_saved_run_stands_in(
         (tmp_path / "slow").chmod(0o755)
         monkeypatch.setattr(sys, "executable", str(tmp_path / "slow"))
         monkeypatch.setattr(for_real, "MOST_S", 0.2)
-    assert for_real.spark() == for_real.saved()
+    assert for_real.spark() == for_real.load_seen()
     told = capsys.readouterr().err
     assert says in told
     assert "what a saved run has seen" in told
@@ -155,6 +155,6 @@ def test_spark_doubles_what_it_writes_and_reads_what_is_committed(
     pytest.importorskip("pyspark")
     pom = ROOT / "tests" / "wire" / "clients" / "spark" / "pom.xml"
     monkeypatch.setenv(for_real.FOLDER, str(jars_of(pom, CACHE / "spark-kafka", "spark-sql-kafka-*.jar")))
-    assert for_real.live(tmp_path / "sink.klab") == for_real.saved()
+    assert for_real.live(tmp_path / "sink.klab") == for_real.load_seen()
     assert capsys.readouterr().err == ""
     assert json.loads((tmp_path / "sink.klab").read_text())

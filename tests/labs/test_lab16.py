@@ -16,7 +16,7 @@ TEXTS = {name: "".join(cell["source"]) for name, cell in CELLS.items()}
 WORDS_MOST = 1_300
 
 
-def said(cell: str) -> str:
+def read_output(cell: str) -> str:
     """Return what the cell's saved run said in text."""
     outputs = CELLS[cell]["outputs"]
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in outputs)
@@ -24,11 +24,11 @@ def said(cell: str) -> str:
 
 def numbers(cell: str) -> list[int]:
     """The values of the bars of a cell."""
-    return [int(value.replace(",", "")) for value in re.findall(r"^  .*: ([\d,]+)$", said(cell), re.M)]
+    return [int(value.replace(",", "")) for value in re.findall(r"^  .*: ([\d,]+)$", read_output(cell), re.M)]
 
 
 def test_the_first_window_reports_far_more_gaps_than_there_are() -> None:
-    found, records = re.search(r"(\d+) gaps among (\d+) records", said("half")).groups()  # type: ignore[union-attr]
+    found, records = re.search(r"(\d+) gaps among (\d+) records", read_output("half")).groups()  # type: ignore[union-attr]
     assert int(found) > int(records) / 10
 
 
@@ -36,8 +36,8 @@ def test_one_task_of_four_reads_nine_tenths_and_counting_is_even() -> None:
     tasks = numbers("skew")
     assert len(tasks) == 4
     assert max(tasks) > 0.9 * RECORDS
-    assert "[10000, 10000, 10000, 10000]" in said("two-steps")
-    assert said("two-steps").count("HashAggregate") == 2
+    assert "[10000, 10000, 10000, 10000]" in read_output("two-steps")
+    assert read_output("two-steps").count("HashAggregate") == 2
     assert f"more than {exercise_2.MOST * 100:.0f} % of the rows" in TEXTS["e2"]
 
 

@@ -37,7 +37,7 @@ def names(tree: ast.AST, context: type[ast.expr_context]) -> set[str]:
     return found
 
 
-def needed(lab: str) -> list[ast.Module]:
+def find_needed(lab: str) -> list[ast.Module]:
     """Return the cells that make a sequence, and those whose names they use; none that calls a learner's answer."""
     kept: list[ast.Module] = []
     wanted: set[str] = set()
@@ -57,7 +57,7 @@ def needed(lab: str) -> list[ast.Module]:
     return kept[::-1]
 
 
-LABS = [path.stem for path in sorted(SOLUTIONS.glob("*.ipynb")) if needed(path.stem)]
+LABS = [path.stem for path in sorted(SOLUTIONS.glob("*.ipynb")) if find_needed(path.stem)]
 
 
 @cache
@@ -65,7 +65,7 @@ def pictures(lab: str) -> list[Sequence]:
     """Return the sequences of a lab as its cells leave them."""
     made: list[Sequence] = []
     scope: dict[str, Any] = {"__name__": "__main__", "print": lambda *_, **__: None, "display": lambda *_: None}
-    for tree in needed(lab):
+    for tree in find_needed(lab):
         last = tree.body[-1]
         if isinstance(last, ast.Expr):
             tree.body[-1] = ast.copy_location(ast.Assign([ast.Name("_shown", ast.Store())], last.value), last)

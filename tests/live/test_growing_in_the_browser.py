@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from kafkalab.live.cluster import NOT_UNDONE, LiveCluster
 from kafkalab.protocol.errors import Error
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.fault_panel import FaultPanel
 from kafkalab.widgets.views.log_tape import LogTape
@@ -42,7 +42,7 @@ def shown(page: Page, live: LiveCluster, client: Client) -> Live:
     return views
 
 
-def grown(live: LiveCluster, shown: Live) -> dict[str, Any]:
+def grow(live: LiveCluster, shown: Live) -> dict[str, Any]:
     """Return what the page is told of the run; the run may have gone on since."""
 
     def act() -> tuple[dict[str, Any], list[Any]]:
@@ -61,17 +61,17 @@ def test_parts_make_the_same_run_as_the_whole(shown: Live, live: LiveCluster, cl
     asked = client.later(lambda: client.send("b"))
     for name in ("Produce#2", "ProduceResponse#2"):
         live.let_go(live.wait_for(name))
-        grown(live, shown)
+        grow(live, shown)
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
-    payload = grown(live, shown)
+    payload = grow(live, shown)
     sequence = page.locator(".klab.sequence")
     assert len(payload["events"]) > before
     expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
     expect(sequence.locator(".now")).to_have_text("b1 crashes. Its logs stay; all else that it knew is gone.")
     step = sequence.get_attribute("data-step") or ""
     expect(page.locator(".klab.log-tape")).to_have_attribute("data-step", step)
-    text = packed(payload)
+    text = pack(payload)
     assert page.evaluate(SAME.replace("SOURCE", "window.w0"), text) == [True, True, True]
     assert page.evaluate("models.j0.get('payload').length") < len(text)
 
@@ -81,10 +81,10 @@ def test_a_browser_that_missed_a_part_asks_for_it(shown: Live, live: LiveCluster
     live.do(live.journey._grow)
     shown._told.clear()
     assert client.now(client.end) is Error.NONE
-    payload = grown(live, shown)
+    payload = grow(live, shown)
     shown.settle()
     expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
-    assert page.evaluate(SAME.replace("SOURCE", "window.w0"), packed(payload)) == [True, True, True]
+    assert page.evaluate(SAME.replace("SOURCE", "window.w0"), pack(payload)) == [True, True, True]
 
 
 @pytest.mark.parametrize("view", [".klab.sequence", ".klab.log-tape", ".klab.panel"])
@@ -92,7 +92,7 @@ def test_right_lets_the_next_frame_go(view: str, shown: Live, live: LiveCluster,
     live.hold()
     asked = client.later(lambda: client.send("b"))
     live.wait_for("Produce")
-    grown(live, shown)
+    grow(live, shown)
     page.locator(view).focus()
     for name in ("Produce#2", "ProduceResponse#2"):
         live.wait_for(name)
@@ -111,7 +111,7 @@ def test_what_has_grown_is_drawn_as_if_it_were_laid_out_anew(
     for number in (2, 3, 4):
         for name in (f"Produce#{number}", f"ProduceResponse#{number}"):
             live.let_go(live.wait_for(name))
-            grown(live, shown)
+            grow(live, shown)
     assert asked.result(CALL_S) == [Error.NONE] * 3
     page.wait_for_timeout(600)  # the ticks follow later
     before = page.evaluate(DRAWN)
@@ -128,7 +128,7 @@ def test_growth_leaves_the_cursor_where_the_learner_has_gone(
     page.keyboard.press("ArrowLeft")
     step = sequence.get_attribute("data-step") or ""
     assert client.now(lambda: client.send("b")) is Error.NONE
-    payload = grown(live, shown)
+    payload = grow(live, shown)
     expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
     expect(sequence).to_have_attribute("data-step", step)
 
@@ -175,7 +175,7 @@ def test_the_buttons_strike_the_frame_that_waits(shown: Live, live: LiveCluster,
     live.hold()
     asked = client.later(lambda: client.send("b"))
     live.wait_for("Produce")
-    grown(live, shown)
+    grow(live, shown)
     expect(drop).to_have_attribute("aria-disabled", "false")
     drop.click()
     shown.settle()
@@ -189,12 +189,12 @@ def test_a_part_is_small_also_after_5000_events(shown: Live, live: LiveCluster, 
     while live.trace.steps < 5_000:
         client.now(lambda: client.send("v"))
         client.now(client.end)
-    grown(live, shown)
+    grow(live, shown)
     sizes: list[int] = []
     live.journey.send = lambda content, buffers=None: sizes.append(len(json.dumps(content)))
     client.now(lambda: client.send("v"))
     live.do(live.journey._grow)
-    assert sum(sizes) * 10 < len(packed(live.journey.payload))
+    assert sum(sizes) * 10 < len(pack(live.journey.payload))
 
 
 def test_views_say_that_recording_has_stopped(page: Page) -> None:
@@ -206,7 +206,7 @@ def test_views_say_that_recording_has_stopped(page: Page) -> None:
             for call in (client.init, lambda: client.send("v"), client.end):
                 assert client.now(call) is Error.NONE
         for _ in range(2):
-            payload = grown(live, shown)
+            payload = grow(live, shown)
             expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
             for name in ("sequence", "log-tape", "panel", "state-chart", "cluster-map"):
                 expect(page.locator(f".klab.{name} .now")).to_have_text(STOPPED)

@@ -32,7 +32,7 @@ TIMES = ("at", "received_at")
 CAME_LATER = 2
 
 
-def untimed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def drop_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in TIMES} for row in rows]
 
 
@@ -61,8 +61,8 @@ def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, cl
     newest, whole = live.do(lambda: (grown_payload.more(live.run), payload_of(live.cluster)))
     parts.append(newest)
     assert list(grown_payload.whole["frames"]) == list(whole["frames"])
-    assert untimed(grown_payload.whole["frames"].values()) == untimed(whole["frames"].values())
-    rows, made = untimed(grown_payload.whole["events"]), untimed(whole["events"])
+    assert drop_times(grown_payload.whole["frames"].values()) == drop_times(whole["frames"].values())
+    rows, made = drop_times(grown_payload.whole["events"]), drop_times(whole["events"])
     differ = [a["step"] for a, b in zip(rows, made, strict=True) if a != b]
     assert len(differ) <= CAME_LATER  # where partitions and roles are told as soon as they are there, not before
     assert all({**a, "patch": 0} == {**b, "patch": 0} for a, b in zip(rows, made, strict=True))

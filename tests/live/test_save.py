@@ -29,7 +29,7 @@ def again(live: LiveCluster, folder: Path) -> Cluster:
     return ran(Scenario.load(folder / "session.klab"))
 
 
-def committed(client: Client, *values: str) -> None:
+def commit_values(client: Client, *values: str) -> None:
     assert client.now(client.init) is Error.NONE
     for value in values:
         assert client.now(partial(client.send, value)) is Error.NONE
@@ -37,7 +37,7 @@ def committed(client: Client, *values: str) -> None:
 
 
 def test_a_session_gives_the_same_logs_in_virtual_time(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "$9.99", "b")
+    commit_values(client, "$9.99", "b")
     run = again(live, tmp_path)
     assert run.outcome() == live.outcome()
     assert run.outcome().committed == {"out-0": ("$9.99", "b")}
@@ -45,7 +45,7 @@ def test_a_session_gives_the_same_logs_in_virtual_time(live: LiveCluster, client
 
 
 def test_it_can_be_stepped_back_and_forked(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a")
+    commit_values(client, "a")
     again(live, tmp_path)
     sequence = Sequence(Scenario.load(tmp_path / "session.klab"))
     sequence.press("end")
@@ -58,9 +58,9 @@ def test_it_can_be_stepped_back_and_forked(live: LiveCluster, client: Client, tm
 
 
 def test_a_clock_that_was_moved_is_moved_once(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a")
+    commit_values(client, "a")
     live.strike(AdvanceClock(70_000))
-    committed(client, "b")
+    commit_values(client, "b")
     run = again(live, tmp_path)
     (clock,) = run.scenario.faults
     assert isinstance(clock, AdvanceClock)
@@ -82,11 +82,11 @@ def test_records_are_as_old_as_they_were(live: LiveCluster, client: Client, tmp_
         return int(client.ask(leader, ListOffsets(partitions=("out-0",), timestamp=timestamp), 7).offsets["out-0"])
 
     before_ms = time.time_ns() // 1_000_000
-    committed(client, "a")
+    commit_values(client, "a")
     assert client.now(lambda: read(0)) == (Error.NONE, 0)
     assert (client.now(lambda: since(before_ms)), client.now(lambda: since(before_ms + 3_600_000))) == (0, -1)
     live.strike(AdvanceClock(8 * 86_400_000))
-    committed(client, "b")
+    commit_values(client, "b")
     assert client.now(lambda: read(0))[0] is Error.OFFSET_OUT_OF_RANGE
     run = again(live, tmp_path)
     offsets = [f.body.offsets["out-0"] for f in run.trace.frames.values() if f.name == "ListOffsetsResponse"]
@@ -95,7 +95,7 @@ def test_records_are_as_old_as_they_were(live: LiveCluster, client: Client, tmp_
 
 
 def test_ids_come_from_answers_so_that_a_fork_follows_them(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a", "b")
+    commit_values(client, "a", "b")
     again(live, tmp_path)
     (program,) = Scenario.load(tmp_path / "session.klab").programs
     ids = [step["with"]["producer_id"] for step in program.args["steps"] if step.get("ask") == "EndTxn"]
@@ -103,7 +103,7 @@ def test_ids_come_from_answers_so_that_a_fork_follows_them(live: LiveCluster, cl
 
 
 def test_a_frame_that_was_late_is_held_and_released(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a")
+    commit_values(client, "a")
     client.now(lambda: client.send("b"))
     live.hold("EndTxn#2")
     asked = client.later(client.end)
@@ -153,7 +153,7 @@ def test_a_dropped_answer_and_a_jump_of_the_clock_are_the_scenarios_faults(
     with pytest.raises(ConnectionError):
         client.now(client.init)
     client.disconnect()
-    committed(client, "a")
+    commit_values(client, "a")
     client.now(lambda: client.send("b"))
     live.strike(AdvanceClock(120_000))
     run = again(live, tmp_path)
@@ -163,7 +163,7 @@ def test_a_dropped_answer_and_a_jump_of_the_clock_are_the_scenarios_faults(
 
 
 def test_an_answer_that_depends_on_real_time_is_named(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a")
+    commit_values(client, "a")
     client.now(lambda: client.send("b"))
     live.hold("EndTxn#2")
     asked = client.later(client.end)
@@ -177,7 +177,7 @@ def test_an_answer_that_depends_on_real_time_is_named(live: LiveCluster, client:
 
 
 def test_a_crash_and_a_restart_strike_at_their_time(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a")
+    commit_values(client, "a")
     idle = next(b for b in ("b1", "b2", "b3") if b != client.coordinator)
     live.crash(idle)
     client.now(lambda: client.send("b")) if live.cluster.controller.metadata.leader("out-0") != idle else None
@@ -187,7 +187,7 @@ def test_a_crash_and_a_restart_strike_at_their_time(live: LiveCluster, client: C
 
 
 def test_what_still_waits_never_arrives(live: LiveCluster, client: Client, tmp_path: Path) -> None:
-    committed(client, "a")
+    commit_values(client, "a")
     live.hold("EndTxn")
     client.now(lambda: client.send("b"))
     client.later(client.end)

@@ -10,7 +10,7 @@ from kafkalab.protocol.records import Batch
 def duplicate_of(producers: ProducerStates, batch: Batch) -> CachedBatch | None:
     """Return the remembered batch with the same epoch and sequences, or None."""
     entry = producers.entries.get(batch.producer_id)
-    return None if entry is None else entry.cached(batch)
+    return None if entry is None else entry.find_duplicate(batch)
 
 
 def first_undecided_offset(producers: ProducerStates) -> int | None:

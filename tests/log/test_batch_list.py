@@ -155,7 +155,7 @@ def test_the_size_of_a_segment_is_known_without_its_batches(long_log: tuple[Part
 
 def test_a_log_read_back_has_the_same_batches(long_log: tuple[PartitionLog, Memory]) -> None:
     log, spill_file = long_log
-    again: Any = log.reloaded()
+    again: Any = log.reload()
     assert [b.base_offset for b in again.batches] == list(range(1_000))
     count = spill_file.count
     for number in range(1_000, 1_500):

@@ -178,7 +178,7 @@ def test_a_cleaning_says_from_where_to_where_it_went() -> None:
 
 def test_a_rewritten_batch_keeps_all_but_its_records() -> None:
     w = Written()
-    w.log.append(replaced("a", "b"), 4)
+    w.log.append(make_replacement("a", "b"), 4)
     w.data(1, "a")
     w.end("ABORT", 1)
     w.data(-1, "b")
@@ -191,7 +191,7 @@ def test_a_rewritten_batch_keeps_all_but_its_records() -> None:
     assert (after.timestamp_ms, after.producer_id) == (before.timestamp_ms, -1)
 
 
-def replaced(*keys: str) -> Batch:
+def make_replacement(*keys: str) -> Batch:
     """A batch without a producer id."""
     other = Written()
     other.data(-1, *keys)
@@ -265,7 +265,7 @@ def test_a_merged_segment_keeps_the_newest_file_time_even_if_it_is_not_the_last(
 def test_segments_whose_snapshots_a_restart_has_deleted_are_merged() -> None:
     w = segments_of_one_record(3)
     w.log.raise_log_start(1)
-    w.log = w.log.reloaded()
+    w.log = w.log.reload()
     assert sorted(w.log.producers.snapshots) == [2, 3]
     w.clean(roll=False)
     assert (w.log.segments, sorted(w.log.producers.snapshots)) == ([0, 3], [3])

@@ -21,7 +21,7 @@ def batch(producer_id: int, transactional: bool) -> Batch:
     )  # fmt: skip
 
 
-def ended(producer_id: int, records: tuple[Record, ...] | None = None) -> Batch:
+def make_marker(producer_id: int, records: tuple[Record, ...] | None = None) -> Batch:
     """The marker that commits the producer's transaction; cleaning leaves it without its record."""
     end = marker(producer_id, 0, ControlType.COMMIT, coordinator_epoch=0, now_ms=9)
     return end if records is None else replace(end, records=records)
@@ -39,14 +39,14 @@ PLAIN, OPEN, OF_NOBODY = batch(0, False), batch(0, True), batch(-1, False)
         ([OPEN], [OPEN], Error.NONE),
         ([OPEN], [OF_NOBODY, batch(1, False)], Error.NONE),
         ([OPEN], [OF_NOBODY, PLAIN], Error.INVALID_TXN_STATE),
-        ([OPEN], [ended(0), PLAIN], Error.NONE),
-        ([OPEN], [ended(1), PLAIN], Error.INVALID_TXN_STATE),
-        ([OPEN], [ended(0, ()), PLAIN], Error.INVALID_TXN_STATE),
-        ([OPEN, ended(0)], [PLAIN], Error.NONE),
+        ([OPEN], [make_marker(0), PLAIN], Error.NONE),
+        ([OPEN], [make_marker(1), PLAIN], Error.INVALID_TXN_STATE),
+        ([OPEN], [make_marker(0, ()), PLAIN], Error.INVALID_TXN_STATE),
+        ([OPEN, make_marker(0)], [PLAIN], Error.NONE),
         ([], [OPEN, PLAIN], Error.INVALID_TXN_STATE),
         ([], [OPEN, batch(1, False)], Error.NONE),
-        ([], [OPEN, ended(0), PLAIN], Error.NONE),
-        ([], [OPEN, ended(0), OPEN, PLAIN], Error.INVALID_TXN_STATE),
+        ([], [OPEN, make_marker(0), PLAIN], Error.NONE),
+        ([], [OPEN, make_marker(0), OPEN, PLAIN], Error.INVALID_TXN_STATE),
     ],
 )
 def test_plain_data_in_an_open_transaction_is_refused(

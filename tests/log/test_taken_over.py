@@ -47,10 +47,10 @@ def test_taking_over_is_replicating_each_batch(off: tuple[str, ...], held: int, 
     leader.advance(min(watermark, leader.log_end_offset))
     one_by_one.advance(leader.high_watermark)
     by_copy.take_over(leader)
-    assert told(by_copy) == told(one_by_one) == told(leader)
-    before = told(by_copy)
+    assert describe_replica(by_copy) == describe_replica(one_by_one) == describe_replica(leader)
+    before = describe_replica(by_copy)
     leader.append(batch(1, 1, 1), 3)
-    assert told(by_copy) == before, "the leader's entries are its own"
+    assert describe_replica(by_copy) == before, "the leader's entries are its own"
 
 
 def test_a_replica_that_verified_as_a_leader_uses_its_verifications_up() -> None:
@@ -62,7 +62,7 @@ def test_a_replica_that_verified_as_a_leader_uses_its_verifications_up() -> None
     leader.append(batch(2, 0, 1), 0)
     leader.advance(2)
     follower.take_over(leader)
-    assert told(follower) == told(leader)
+    assert describe_replica(follower) == describe_replica(leader)
     assert list(follower.producers.verifications) == [3]
 
 
@@ -75,7 +75,7 @@ def test_where_there_is_nothing_to_take_over_what_was_forgotten_stays_so() -> No
     assert (follower.producers.entries, follower.high_watermark) == ({}, 1)
 
 
-def told(log: PartitionLog) -> dict[str, object]:
+def describe_replica(log: PartitionLog) -> dict[str, object]:
     """All that a replica knows of its batches and of their producers."""
     states = log.producers
     return {

@@ -103,14 +103,14 @@ def test_between_two_batches_the_later_one_is_read() -> None:
 
 def test_only_the_batches_of_the_range_are_replaced() -> None:
     log = of_epochs(0, 0, 0, 0)
-    other = batch("cleaned").placed(1, 0)
+    other = batch("cleaned").place(1, 0)
     log.replace_batches(1, 3, [other])
     assert log.batches[1] is other
     assert [b.base_offset for b in log.batches] == [0, 1, 3]
     assert [b.base_offset for b in log.read(1, 4)] == [1, 3]
 
 
-def aborted() -> PartitionLog:
+def make_aborted() -> PartitionLog:
     """An aborted transaction of producer 1 in [0, 1], and an idempotent batch of producer 2 at 2; rolled at 3."""
     log = PartitionLog("p-0", Rules("4.x/TV1"), 777)
     log.append(batch("a", producer_id=1, sequence=0, transactional=True), 4)
@@ -122,7 +122,7 @@ def aborted() -> PartitionLog:
 
 
 def test_a_log_that_begins_anew_has_nothing_of_the_old_one() -> None:
-    log = aborted()
+    log = make_aborted()
     log.start_at(9)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_stable_offset) == (9, 9, 9, 9)
     assert (list(log.batches), list(log.transaction_index.entries)) == ([], [])
@@ -135,8 +135,8 @@ def test_a_log_that_begins_anew_has_nothing_of_the_old_one() -> None:
 
 
 def test_a_restarted_log_knows_all_that_was_written_down() -> None:
-    old = aborted()
-    log = old.reloaded()
+    old = make_aborted()
+    log = old.reload()
     assert (log.partition, log.batches, log.segments, log.checkpoint) == ("p-0", old.batches, [0, 3], old.checkpoint)
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_epoch) == (0, 3, 3, 4)
     assert log.transaction_index.entries == old.transaction_index.entries
@@ -153,8 +153,8 @@ def test_reading_back_forgets_no_producer_unless_a_time_is_given(restarts: bool)
     log.close()
     log.append(batch("b"), 0)
     if restarts:
-        assert list(log.reloaded().producers.entries) == [1]
-        assert list(log.reloaded(1).producers.entries) == []
+        assert list(log.reload().producers.entries) == [1]
+        assert list(log.reload(1).producers.entries) == []
     else:
         log.truncate(1)
         assert list(log.producers.entries) == [1]
@@ -165,8 +165,8 @@ def test_a_restarted_log_forgets_producers_after_its_own_time() -> None:
     log.append(batch("a", producer_id=1, sequence=0), 0)
     log.close()
     log.append(batch("b"), 0)
-    assert list(log.reloaded(9 * EXPIRATION_MS).producers.entries) == [1]
-    assert list(log.reloaded(10 * EXPIRATION_MS).producers.entries) == []
+    assert list(log.reload(9 * EXPIRATION_MS).producers.entries) == [1]
+    assert list(log.reload(10 * EXPIRATION_MS).producers.entries) == []
 
 
 def test_a_restarted_log_reads_its_batches_under_its_own_rules() -> None:
@@ -174,7 +174,7 @@ def test_a_restarted_log_reads_its_batches_under_its_own_rules() -> None:
     log.append(replace(batch("a", producer_id=1, sequence=0, transactional=True), timestamp_ms=5), 0)
     log.append(marker(1, 0, ControlType.COMMIT, 0, 9), 0)
     assert [entry.last_timestamp_ms for entry in log.producers.entries.values()] == [5]
-    assert repr(log.reloaded().producers.entries) == repr(log.producers.entries)
+    assert repr(log.reload().producers.entries) == repr(log.producers.entries)
 
 
 # segments

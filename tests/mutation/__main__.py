@@ -68,7 +68,7 @@ def parts() -> dict[str, Any]:
     return found
 
 
-def listed(part: str) -> dict[Mutant, str]:
+def read_listed(part: str) -> dict[Mutant, str]:
     """The survivors that survivors.toml names for the part, each with its reason."""
     entries = tomllib.loads(SURVIVORS.read_text("utf-8")).get(part, [])
     return {Mutant(e["function"], e["line"], e["changed"]): e["why"] for e in entries}
@@ -227,7 +227,7 @@ def check(name: str, part: dict[str, Any], jobs: int, count: int, seed: int) -> 
     folder, files = prepare(name, part), part["mutate"]
     mutmut(folder, jobs, *(sample(folder, files, count, seed) if count else []))
     modules = tuple(f.removeprefix("kafkalab/").removesuffix(".py").replace("/", ".") + "." for f in files)
-    known = {m: why for m, why in listed(name).items() if m.function.startswith(modules)}
+    known = {m: why for m, why in read_listed(name).items() if m.function.startswith(modules)}
     found = verdicts(folder, files, part["tests"], known)
     unlisted = sorted(m for m in found.survivors if m not in known)
     stale = sorted(m for m in known if m not in found.survivors) if found.run == found.total else []

@@ -15,10 +15,10 @@ from tests.mutation.__main__ import (
     SURVIVORS,
     environment,
     find_part,
-    listed,
     part_of_the_day,
     parts,
     prepare,
+    read_listed,
     with_plain_properties,
 )
 
@@ -70,7 +70,7 @@ def test_every_survivor_belongs_to_a_part_and_stands_in_its_files_with_a_reason(
     assert set(tomllib.loads(SURVIVORS.read_text("utf-8"))) <= set(parts())
     for name, part in parts().items():
         text = " ".join(" ".join((root / f).read_text("utf-8").split()) for f in part["mutate"])
-        for mutant, why in listed(name).items():
+        for mutant, why in read_listed(name).items():
             assert " ".join(mutant.line.split()) in text, mutant
             assert why.endswith("."), mutant
 

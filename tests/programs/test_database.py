@@ -29,18 +29,18 @@ async def writes_a_row(app: App, value: str, commits: bool, at_ms: int = 0) -> A
     return await db.execute("SELECT payment FROM bookings")
 
 
-def written(*programs: tuple[str, dict[str, Any]], faults: tuple[Any, ...] = ()) -> Cluster:
+def write_rows(*programs: tuple[str, dict[str, Any]], faults: tuple[Any, ...] = ()) -> Cluster:
     listed = tuple(Program(node, writes_a_row, args) for node, args in programs)
     return ran(Scenario(title="rows", brokers=1, topics={"t": 1}, programs=listed, faults=faults))
 
 
 def test_what_is_committed_stays_and_the_rest_is_gone() -> None:
-    cluster = written(("a", {"value": "one", "commits": True}), ("b", {"value": "two", "commits": False}))
+    cluster = write_rows(("a", {"value": "one", "commits": True}), ("b", {"value": "two", "commits": False}))
     assert rows(cluster, "SELECT payment FROM bookings") == [("one",)]
 
 
 def test_one_transaction_at_a_time() -> None:
-    cluster = written(("a", {"value": "one", "commits": True}), ("b", {"value": "two", "commits": True}))
+    cluster = write_rows(("a", {"value": "one", "commits": True}), ("b", {"value": "two", "commits": True}))
     says = [event.data["does"] for event in cluster.trace.of("state", "database")]
     assert says == [
         "INSERT INTO bookings VALUES ('one')",
@@ -51,7 +51,7 @@ def test_one_transaction_at_a_time() -> None:
 
 
 def test_the_next_process_finds_a_dead_ones_rows_rolled_back() -> None:
-    cluster = written(
+    cluster = write_rows(
         ("a", {"value": "one", "commits": True}),
         ("b", {"value": "two", "commits": True, "at_ms": 1_000}),
         faults=(Crash("a", at_ms=50),),
@@ -70,7 +70,7 @@ def test_the_next_process_finds_a_dead_ones_rows_rolled_back() -> None:
 
 
 def test_two_runs_have_two_databases_and_one_digest() -> None:
-    one, other = (written(("a", {"value": "one", "commits": True})) for _ in range(2))
+    one, other = (write_rows(("a", {"value": "one", "commits": True})) for _ in range(2))
     assert rows(one, "SELECT count(*) FROM bookings") == rows(other, "SELECT count(*) FROM bookings") == [(1,)]
     assert one.trace.digest() == other.trace.digest()
 
@@ -100,7 +100,7 @@ def test_a_commit_needs_a_transaction() -> None:
 
 
 def test_the_picture_shows_rows_and_what_of_them_is_committed() -> None:
-    cluster = written(
+    cluster = write_rows(
         ("a", {"value": "one", "commits": True}),
         ("b", {"value": "two", "commits": False, "at_ms": 1_000}),
     )

@@ -42,14 +42,14 @@ def run(
     return cluster
 
 
-def broken(cluster: Cluster) -> list[Any]:
+def find_broken(cluster: Cluster) -> list[Any]:
     """Return what is lost, doubled or out of order; empty if all is right."""
     outcome = cluster.outcome()
     found: list[Any] = [(p, outcome.committed[p]) for p, values in WANTED.items() if outcome.committed[p] != values]
     return found + ([outcome.offsets] if outcome.offsets != {"in-0": 3, "in-1": 2} else [])
 
 
-def ended(cluster: Cluster, node: str = "app") -> tuple[str, bool, bool]:
+def describe_end(cluster: Cluster, node: str = "app") -> tuple[str, bool, bool]:
     """Return how it ended, whether it aborted anything, whether it made new producers."""
     result = cluster.results[node]
     return result["end"], result["aborted"] > 0, result["rebuilt"] > 0
@@ -58,8 +58,8 @@ def ended(cluster: Cluster, node: str = "app") -> tuple[str, bool, bool]:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_without_faults_every_record_is_processed_once(profile: str) -> None:
     cluster = run(profile=profile)
-    assert broken(cluster) == []
-    assert ended(cluster) == ("done", False, False)
+    assert find_broken(cluster) == []
+    assert describe_end(cluster) == ("done", False, False)
 
 
 @pytest.mark.campaign
@@ -70,7 +70,7 @@ def test_no_lost_late_or_doubled_frame_loses_or_doubles_an_effect(profile: str, 
     for frame in frames[seed - 1 :: 8]:  # four seeds, each with other frames
         for fault in (Drop(frame), Duplicate(frame), Delay(frame, 700), Delay(frame, 31_000)):
             cluster = run(fault, profile=profile, seed=seed)
-            assert (broken(cluster), ended(cluster)[0]) == ([], "done"), fault
+            assert (find_broken(cluster), describe_end(cluster)[0]) == ([], "done"), fault
 
 
 @pytest.mark.campaign
@@ -84,7 +84,7 @@ def test_no_crash_or_pause_of_a_broker_loses_or_doubles_an_effect(profile: str, 
             (Pause(node, at_ms=at_ms), Resume(node, at_ms=at_ms + 20_000)),
         ):
             cluster = run(*faults, profile=profile, seed=at_ms)
-            assert (broken(cluster), ended(cluster)[0]) == ([], "done"), faults
+            assert (find_broken(cluster), describe_end(cluster)[0]) == ([], "done"), faults
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -92,7 +92,7 @@ def test_a_processor_that_sleeps_past_its_transactions_time_out_processes_again(
     for at_ms in range(5, 480, 25):
         faults = (Pause("app", at_ms=at_ms), Resume("app", at_ms=at_ms + 90_000))
         cluster = run(*faults, profile=profile)
-        assert (broken(cluster), ended(cluster)[0]) == ([], "done"), faults
+        assert (find_broken(cluster), describe_end(cluster)[0]) == ([], "done"), faults
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -100,8 +100,8 @@ def test_a_processor_that_sleeps_past_its_transactions_time_out_processes_again(
 def test_a_successor_goes_on_where_a_crashed_one_stopped(profile: str, at_ms: int) -> None:
     programs = (processor(), processor("app2", start_after_ms=3_000))
     cluster = run(Crash("app", at_ms=at_ms), profile=profile, programs=programs)
-    assert broken(cluster) == []
-    assert ended(cluster, "app2")[0] == "done"
+    assert find_broken(cluster) == []
+    assert describe_end(cluster, "app2")[0] == "done"
 
 
 @pytest.mark.parametrize("profile", TODAY)
@@ -109,9 +109,9 @@ def test_a_successor_goes_on_where_a_crashed_one_stopped(profile: str, at_ms: in
 def test_a_zombie_is_fenced_and_gives_up(profile: str, at_ms: int) -> None:
     programs = (processor(), processor("app2", start_after_ms=3_000))
     cluster = run(Pause("app", at_ms=at_ms), Resume("app", at_ms=20_000), profile=profile, programs=programs)
-    assert broken(cluster) == []
-    assert ended(cluster, "app2")[0] == "done"
-    assert ended(cluster)[0] in ("fenced", "done")  # done: it had read no more than was processed already
+    assert find_broken(cluster) == []
+    assert describe_end(cluster, "app2")[0] == "done"
+    assert describe_end(cluster)[0] in ("fenced", "done")  # done: it had read no more than was processed already
 
 
 SHORT = {"transaction_timeout_ms": 5_000}
@@ -128,17 +128,17 @@ SHORT = {"transaction_timeout_ms": 5_000}
 def test_a_transaction_that_timed_out(profile: str, alone: bool, end: tuple[str, bool, bool]) -> None:
     programs = (processor(settings=SHORT, alone=alone),)
     cluster = run(Delay("Produce#1", 20_000), profile=profile, programs=programs)
-    assert ended(cluster) == end
-    assert (broken(cluster) == []) is (end[0] == "done")
+    assert describe_end(cluster) == end
+    assert (find_broken(cluster) == []) is (end[0] == "done")
 
 
 def test_a_commit_that_times_out_is_called_again() -> None:
     programs = (processor(settings={"max_block_ms": 1_000}),)
     cluster = run(Drop("EndTxnResponse#1"), programs=programs)
-    assert broken(cluster) == []
+    assert find_broken(cluster) == []
     calls = [e.data for e in cluster.trace.events if (e.kind, e.name) == ("complete", "commit_transaction")]
     assert [c["outcome"] for c in calls][:2] == ["info", "info"]
-    assert ended(cluster)[0] == "done"
+    assert describe_end(cluster)[0] == "done"
 
 
 async def commit_wrongly(app: App, offsets: dict[str, int]) -> None:

@@ -18,8 +18,9 @@ from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.frame import Reorder
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import DeleteSegment, ElectLeader
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.registry import TYPES
+from kafkalab.faults.storage import DeleteSegment
 from kafkalab.history.export import history_of
 from kafkalab.programs.moments import DECIDED, OPEN, REBALANCE, dry_run, moments_of
 from kafkalab.programs.random_cluster import SETTINGS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafkalab.programs.raw_requests import StepError, raw_requests, request_of
-from kafkalab.programs.steps import add, answered, commit, init, later, produce, sleep
+from kafkalab.programs.steps import add, await_answer, commit, init, later, produce, sleep
 from kafkalab.protocol.messages.create_topics import CreateTopics, NewTopic
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
@@ -48,7 +48,7 @@ def test_a_wrong_sequence_and_a_foreign_epoch_get_their_errors() -> None:
 
 
 def test_a_request_can_be_left_under_way_and_awaited_later() -> None:
-    found = answers(INIT, ADD, later(PRODUCE, "p"), sleep(100), answered("p"))
+    found = answers(INIT, ADD, later(PRODUCE, "p"), sleep(100), await_answer("p"))
     assert found[-1] == ["Produce", "NONE"]
 
 

@@ -80,11 +80,11 @@ def note(rows: list[dict[str, Any]], before: str, here: dict[str, list[range]]) 
     """Note the versions of fields, and of those inside them."""
     for row in rows:
         for name in (row["name"], f"{before}{row['name']}"):
-            here[name].append(parsed(row["versions"]))
+            here[name].append(parse_range(row["versions"]))
         note(row.get("fields", []), f"{before}{row['name']}.", here)
 
 
-def parsed(versions: str) -> range:
+def parse_range(versions: str) -> range:
     """`range` of "3+", "0-3" or "0"."""
     first, open_end, last = re.fullmatch(r"(\d+)(?:(\+)|-(\d+))?", versions).groups()  # type: ignore[union-attr]
     return range(int(first), 1000 if open_end else int(last or first) + 1)
@@ -145,21 +145,21 @@ def test_each_version_carries_what_kafkas_carries(api: Api, side: str, message: 
     )
 
 
-def made(annotation: Any) -> Any:
+def make_value(annotation: Any) -> Any:
     """A value of this type that no field has as its default."""
     inside = get_args(annotation)
     if isinstance(annotation, UnionType):
-        return made(inside[0])
+        return make_value(inside[0])
     if get_origin(annotation) is tuple:
-        return tuple(made(part) for part in inside if part is not ...)
+        return tuple(make_value(part) for part in inside if part is not ...)
     if get_origin(annotation) is dict:
-        return {made(inside[0]): made(inside[1])}
+        return {make_value(inside[0]): make_value(inside[1])}
     if is_dataclass(annotation):
         hints = get_type_hints(annotation)
         nested = {one.name for one in fields(annotation) if annotation in get_args(hints[one.name])}
         own = [one.name for one in fields(annotation) if one.init]
         create: Any = annotation
-        return create(**{name: () if name in nested else made(hints[name]) for name in own})
+        return create(**{name: () if name in nested else make_value(hints[name]) for name in own})
     return {int: 77, str: "seventy-seven", bool: True, Error: Error.INVALID_REQUEST}.get(annotation)
 
 
@@ -182,7 +182,7 @@ def test_a_handler_sees_of_a_request_what_its_version_carries(
         return ApiVersionsResponse()
 
     monkeypatch.setitem(HANDLERS, api.request, note)
-    sent = made(api.request)
+    sent = make_value(api.request)
     OneBroker().ask(sent, version)
     (request,) = seen
     for one in fields(api.request):

@@ -15,7 +15,7 @@ from kafkalab.protocol import lazy_dataclass
 from kafkalab.protocol.messages.registry import ALL
 
 
-def written(dataclass: Any, kw_only: bool) -> Any:
+def make_row(dataclass: Any, kw_only: bool) -> Any:
     @dataclass(frozen=True, slots=True, kw_only=kw_only)
     class Row:
         name: str
@@ -25,7 +25,7 @@ def written(dataclass: Any, kw_only: bool) -> Any:
     return Row
 
 
-LATE, USUAL = ({kw: written(m.dataclass, kw) for kw in (True, False)} for m in (lazy_dataclass, dataclasses))
+LATE, USUAL = ({kw: make_row(m.dataclass, kw) for kw in (True, False)} for m in (lazy_dataclass, dataclasses))
 
 ACTS: dict[str, Callable[[Any], Any]] = {
     "repr": lambda row: repr(row(name="a")).partition(".")[2],
@@ -60,7 +60,7 @@ def outcome(act: Callable[[Any], Any], row: Any) -> Any:
 @pytest.mark.parametrize("kw_only", [True, False])
 @pytest.mark.parametrize("name", ACTS)
 def test_it_does_what_the_standard_one_does(name: str, kw_only: bool) -> None:
-    late = written(lazy_dataclass.dataclass, kw_only)  # nothing of it is compiled yet
+    late = make_row(lazy_dataclass.dataclass, kw_only)  # nothing of it is compiled yet
     expected = outcome(ACTS[name], USUAL[kw_only])
     assert outcome(ACTS[name], late) == expected
     assert outcome(ACTS[name], late) == expected
@@ -80,7 +80,7 @@ def _has_default(one: dataclasses.Field[Any]) -> bool:
 
 
 def test_only_what_is_made_is_compiled() -> None:
-    late = written(lazy_dataclass.dataclass, True)
+    late = make_row(lazy_dataclass.dataclass, True)
     assert late.__init__ is lazy_dataclass._init
     first = object.__new__(late)
     first.__setstate__(["a", 3, {}])

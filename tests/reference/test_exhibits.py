@@ -17,7 +17,7 @@ from kafkalab.reference import gallery
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING
 from kafkalab.reference.exhibits import bug_exhibits, error_exhibits, rule_exhibits
-from kafkalab.reference.gallery import stacked
+from kafkalab.reference.gallery import stack
 from kafkalab.reference.rule_matrix import EXPECTED
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.sequence import Sequence
@@ -88,7 +88,7 @@ def test_without_a_kernel_both_parts_are_one_picture(make: Any) -> None:
     assert data["text/plain"] == shown.text() == str(shown)
     assert shown.picture.text() in shown.text()
     with pytest.raises(ValueError, match="viewBox"):
-        stacked(["<svg></svg>"])
+        stack(["<svg></svg>"])
 
 
 def test_without_the_stored_runs_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from kafkalab.faults.node import Crash, Pause
 from kafkalab.history.export import history_of
 from kafkalab.run.again import ENDLESS, agreement, read_again, run_scenario
 from kafkalab.run.run import Run
-from kafkalab.run.source import Source, finish, run_of
+from kafkalab.run.source import Source, finish_run, run_of
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program, Scenario
 
@@ -44,7 +44,7 @@ def test_a_run_is_taken_as_it_is_and_a_recording_is_asked_for() -> None:
         def recording(self) -> Run:
             return run
 
-    assert run_of(run) is run_of(Tap()) is finish(Tap()) is run
+    assert run_of(run) is run_of(Tap()) is finish_run(Tap()) is run
 
 
 def test_what_has_no_run_is_refused() -> None:
@@ -56,7 +56,7 @@ def test_what_has_no_run_is_refused() -> None:
 def test_a_cluster_is_run_to_its_end_only_if_it_is_asked_for() -> None:
     cluster = Cluster(lab03())
     assert run_of(cluster).trace.steps == cluster.start + 1
-    assert finish(cluster).trace.steps > 100
+    assert finish_run(cluster).trace.steps > 100
     assert cluster.results == {"app": "committed"}
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
-from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpacked
-from kafkalab.grading.tokens import ranked
+from kafkalab.grading.challenge import Challenge, answer_challenge, open_challenge, unpack_token
+from kafkalab.grading.tokens import rank_tokens
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.sim.scenario import Program, Scenario
@@ -54,10 +54,10 @@ ANSWERS = {"torn": ("Zoë", Delay("EndTxn#1", 31_500)), "twice": ("Bo", Drop("Pr
 def outcome(path: Path) -> tuple[object, str]:
     """Return what became of the saved run."""
     cluster = Cluster(Scenario.load(path))
-    return type(_ended(cluster)), cluster.trace.digest()
+    return type(_run(cluster)), cluster.trace.digest()
 
 
-def _ended(cluster: Cluster) -> object:
+def _run(cluster: Cluster) -> object:
     try:
         return cluster.run()
     except RuntimeError as error:
@@ -103,7 +103,7 @@ def test_a_challenge_and_the_answer_to_it_are_read(name: str) -> None:
     line, answer = GIVEN["challenges"][name], GIVEN["answers"][name]
     opened = open_challenge(line)
     assert opened == CHALLENGES[name]
-    mark, *given = unpacked(answer)
+    mark, *given = unpack_token(answer)
     assert given == [ANSWERS[name][0], ANSWERS[name][1:]]
     assert opened.is_answered_by(mark)
     assert not CHALLENGES["twice" if name == "torn" else "torn"].is_answered_by(mark)
@@ -114,6 +114,6 @@ def test_answers_of_both_formats_to_a_challenge_of_the_first_are_counted(tmp_pat
     new = answer_challenge(line, "Anna", [Drop("ProduceResponse#1")]).splitlines()[-1].strip()
     assert new.startswith("T1-")
     (tmp_path / "answers.txt").write_text("\n".join([line, GIVEN["answers"]["twice"], new, GIVEN["answers"]["torn"]]))
-    rows = ranked(tmp_path / "answers.txt")[1]
+    rows = rank_tokens(tmp_path / "answers.txt")[1]
     assert [row[:4] for row in rows[:2]] == [[1, "Bo", "duplicate", 1], [1, "Anna", "duplicate", 1]]
     assert rows[2][5] == "it answers another challenge"

@@ -68,7 +68,7 @@ def test_only_a_fault_is_a_fault(base: Cluster) -> None:
         base.fork(20, "drop EndTxn")  # type: ignore[arg-type]
 
 
-def broken(change: Callable[[dict[str, Any]], Any]) -> str:
+def break_row(change: Callable[[dict[str, Any]], Any]) -> str:
     row = lab03().to_json()
     changed = change(row)
     return json.dumps(row if changed is None else changed)
@@ -79,15 +79,15 @@ def broken(change: Callable[[dict[str, Any]], Any]) -> str:
     [
         ("{", "it is no JSON"),
         ("[1]", "is not a scenario that kafkalab saved"),
-        (broken(lambda r: r.update(version=2)), "a scenario of version 2; this kafkalab reads version 1"),
-        (broken(lambda r: r.update(colour="red")), "has fields that no scenario has: colour"),
-        (broken(lambda r: r.update(profile="9.x")), "no profile '9.x'; there are 0.11, 1.0, 4.x/TV1, 4.x/TV2"),
-        (broken(lambda r: r.update(faults=[{"fault": "Explode"}])), "is not a fault; there are"),
-        (broken(lambda r: r.update(faults=[{"fault": "Drop", "frame": 3}])), "no frame is called 3"),
-        (broken(lambda r: r.update(programs=[{"node": "app"}])), "is damaged"),
-        (broken(lambda r: r.update(seed="one")), "seed is a whole number"),
-        (broken(lambda r: r.update(records={"nowhere-0": ["1"]})), "records for 'nowhere-0', but the topics are"),
-        (broken(lambda r: r.update(rules_off=["gravity"])), "no rule 'gravity'"),
+        (break_row(lambda r: r.update(version=2)), "a scenario of version 2; this kafkalab reads version 1"),
+        (break_row(lambda r: r.update(colour="red")), "has fields that no scenario has: colour"),
+        (break_row(lambda r: r.update(profile="9.x")), "no profile '9.x'; there are 0.11, 1.0, 4.x/TV1, 4.x/TV2"),
+        (break_row(lambda r: r.update(faults=[{"fault": "Explode"}])), "is not a fault; there are"),
+        (break_row(lambda r: r.update(faults=[{"fault": "Drop", "frame": 3}])), "no frame is called 3"),
+        (break_row(lambda r: r.update(programs=[{"node": "app"}])), "is damaged"),
+        (break_row(lambda r: r.update(seed="one")), "seed is a whole number"),
+        (break_row(lambda r: r.update(records={"nowhere-0": ["1"]})), "records for 'nowhere-0', but the topics are"),
+        (break_row(lambda r: r.update(rules_off=["gravity"])), "no rule 'gravity'"),
     ],
 )
 def test_a_scenario_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:

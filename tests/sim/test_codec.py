@@ -15,7 +15,8 @@ from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
 from kafkalab.faults.link import Cut
 from kafkalab.faults.node import Crash
-from kafkalab.faults.partition import ElectLeader, Roll
+from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.storage import Roll
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.protocol.rules import DEDUPLICATION
 from kafkalab.sim.cluster import Cluster

@@ -15,8 +15,9 @@ from kafkalab.faults.fault import Fault, TimedFault
 from kafkalab.faults.frame import Hold, Release, Reorder
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.faults.partition import Compact, DeleteSegment, ElectLeader, Roll
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.protocol.cluster_metadata import PartitionInfo
 from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.protocol.transaction_metadata import Txn
@@ -384,7 +385,7 @@ def test_the_transaction_log_is_never_led_uncleanly(partition: str, leader: str)
     controller = Cluster(Scenario(topics={"out": 1}, rules_off=(CLEAN_ELECTION.name,))).controller
     info = PartitionInfo(leader="b1", leader_epoch=4, replicas=("b1", "b2", "b3"), isr=("b1",))
     controller.metadata = controller.metadata.with_partitions({partition: info}, ("b1", "b2", "b3"))
-    controller.lost("b1", -1)
+    controller.fence_broker("b1", -1)
     after = controller.metadata.partitions[partition]
     assert (after.leader, after.leader_epoch, after.isr) == (leader, 5, (leader or "b1",))
     assert controller.can_lead(partition, "b3") == (partition == "out-0")

@@ -30,7 +30,7 @@ async def two_and_one_more(app: App, more: bool) -> list[int]:
     return offsets
 
 
-def bounced(more: bool, off: tuple[str, ...]) -> tuple[Cluster, str, str]:
+def bounce(more: bool, off: tuple[str, ...]) -> tuple[Cluster, str, str]:
     """Two replicas. The follower has both values, but knows of one only that it is replicated. It leads for a moment,
     follows again, and then its leader crashes; it comes back after half a minute.
     """
@@ -53,13 +53,13 @@ def values(cluster: Cluster, broker: str) -> list[str]:
 
 
 def test_with_leader_epochs_what_was_acknowledged_survives_the_bounce() -> None:
-    cluster, old, other = bounced(True, ())
+    cluster, old, other = bounce(True, ())
     assert cluster.results["app"] == [0, 1, 2]
     assert values(cluster, old) == values(cluster, other) == ["a", "b", "c"]
 
 
 def test_before_kip_101_an_acknowledged_record_was_lost() -> None:
-    cluster, old, other = bounced(False, (LEADER_EPOCH.name,))
+    cluster, old, other = bounce(False, (LEADER_EPOCH.name,))
     assert cluster.results["app"] == [0, 1]
     assert values(cluster, old) == values(cluster, other) == ["a"]
     cuts = [(e.node, e.data["offset"]) for e in cluster.trace.of("truncate", "out-0")]
@@ -67,7 +67,7 @@ def test_before_kip_101_an_acknowledged_record_was_lost() -> None:
 
 
 def test_before_kip_101_replicas_could_differ_for_ever() -> None:
-    cluster, old, other = bounced(True, (LEADER_EPOCH.name,))
+    cluster, old, other = bounce(True, (LEADER_EPOCH.name,))
     assert cluster.results["app"] == [0, 1, 1]
     assert (values(cluster, other), values(cluster, old)) == (["a", "c"], ["a", "b"])
 

@@ -16,7 +16,7 @@ from kafkalab.faults.frame import Delay
 from kafkalab.faults.link import Cut
 from kafkalab.faults.node import Crash
 from kafkalab.faults.registry import fault_from_json
-from kafkalab.limits import LIMITS, MESSAGE, NAMES, QUOTE, RUN, listed, quoted, truncated, whole_number
+from kafkalab.limits import LIMITS, MESSAGE, NAMES, QUOTE, RUN, list_names, quote, truncate, whole_number
 from kafkalab.programs.steps import init, produce
 from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.sim.cluster import Cluster
@@ -83,7 +83,7 @@ def raw(**step: Any) -> dict[str, Any]:
     return program("raw_requests", steps=[{**init("a"), **step}])
 
 
-def produced(**batch: Any) -> dict[str, Any]:
+def make_produce(**batch: Any) -> dict[str, Any]:
     step = produce("a", "out-0", 0, "x")
     step["with"]["batches"]["out-0"].update(batch)
     return program("raw_requests", steps=[init("a"), step])
@@ -117,8 +117,8 @@ WRONG_TYPES = {
     "to": (text_of(**raw(to=5)), '"to" is "b1", "leader of out-0"'),
     "leader": (text_of(**raw(to="leader of out")), "'out' is no partition"),
     "version": (text_of(**raw(version="x")), "version is a number from"),
-    "values": (text_of(**produced(values=[1])), "it has values, a list of texts"),
-    "batch": (text_of(**produced(base_sequence="x")), "base_sequence is a whole number, not 'x'"),
+    "values": (text_of(**make_produce(values=[1])), "it has values, a list of texts"),
+    "batch": (text_of(**make_produce(base_sequence="x")), "base_sequence is a whole number, not 'x'"),
     "sleep": (text_of(**program("raw_requests", steps=[{"sleep": -1}])), "sleep is a number from 0 to"),
 }  # fmt: skip
 
@@ -168,12 +168,12 @@ def test_a_code_of_wrong_types_is_refused(row: Any) -> None:
 
 def test_messages_are_short_and_quote_little() -> None:
     for value in ("x" * 10**6, 10**5_000, [[[[[[["x" * 100] * 100]]]]]], {"a" * 1_000: "b" * 1_000}, object()):
-        assert len(quoted(value)) <= QUOTE
-    assert len(truncated("x" * 10**6)) == MESSAGE
-    assert truncated("one\ntwo") == "one"
-    assert listed(["a", "b"]) == "a, b"
-    assert listed(range(1_000)).endswith(" more")
-    assert len(listed(["x" * 300] * 9)) < NAMES + 20
+        assert len(quote(value)) <= QUOTE
+    assert len(truncate("x" * 10**6)) == MESSAGE
+    assert truncate("one\ntwo") == "one"
+    assert list_names(["a", "b"]) == "a, b"
+    assert list_names(range(1_000)).endswith(" more")
+    assert len(list_names(["x" * 300] * 9)) < NAMES + 20
     for making in (
         lambda: Scenario(profile="x" * 10**5),
         lambda: Scenario(rules_off=("gravity" * 1_000,)),

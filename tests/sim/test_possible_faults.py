@@ -13,10 +13,11 @@ import pytest
 from kafkalab import lab03
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release, Reorder
-from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.link import Cut, Heal, Throttle
 from kafkalab.faults.node import Crash, NodeFault, Pause, Restart
-from kafkalab.faults.partition import Compact, ElectLeader
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.registry import FAULTS, Possible, links_of, possible_faults, possible_faults_on
+from kafkalab.faults.storage import Compact
 from kafkalab.log.cleaned_transactions import CleanedTransactions
 from kafkalab.log.cleaner import would_clean
 from kafkalab.programs.groups import two_members
@@ -27,7 +28,8 @@ from kafkalab.sim.scenario import Scenario
 from tests.conformance.cleaning import Written
 
 DATA = Path(__file__).parents[2] / "data"
-HELD = lab03().with_faults(Hold("Produce#1"), Pause("b1", at_step=150), Crash("b2", at_step=160), Cut("b1", "b3", 140))
+SLOW_AND_CUT = Throttle("b1", "b2", 3, at_step=130), Cut("b1", "b3", 140)
+HELD = lab03().with_faults(Hold("Produce#1"), Pause("b1", at_step=150), Crash("b2", at_step=160), *SLOW_AND_CUT)
 SCENARIOS = {
     "lab 03": lab03(),
     "a group": two_members(),
@@ -48,7 +50,7 @@ def run(scenario: Scenario, watch: object = None, limit: int = 5_000) -> Cluster
     return cluster
 
 
-def watched(scenario: Scenario, steps: list[int]) -> tuple[dict[int, Possible], Cluster]:
+def watch_steps(scenario: Scenario, steps: list[int]) -> tuple[dict[int, Possible], Cluster]:
     """Return what was possible at each of these steps, and the cluster after its run."""
     noted: dict[int, Possible] = {}
 
@@ -69,7 +71,7 @@ def test_a_possible_fault_makes_another_run_and_no_other_does(name: str) -> None
     scenario, random = SCENARIOS[name], Random(name)
     whole = run(scenario)
     steps = [whole.start, *random.sample(range(whole.start + 1, min(whole.trace.steps, 500)), 5)]
-    noted, same = watched(scenario, steps)
+    noted, same = watch_steps(scenario, steps)
     assert same.trace.digest() == whole.trace.digest()
     for step in steps:
         timed = [f for f in noted[step] if isinstance(f, TimedFault) and "cleanly" not in noted[step][f]]
@@ -85,7 +87,7 @@ def test_a_possible_fault_makes_another_run_and_no_other_does(name: str) -> None
 def test_every_kind_of_fault_is_possible_somewhere_and_impossible_somewhere() -> None:
     seen: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
     for scenario in SCENARIOS.values():
-        for found in watched(scenario, list(range(0, 1_000, 29)))[0].values():
+        for found in watch_steps(scenario, list(range(0, 1_000, 29)))[0].values():
             for fault, reason in found.items():
                 seen[bool(reason)][type(fault).__name__] += 1
     kinds = {kind.__name__ for kind in FAULTS} - {"AdvanceClock"}
@@ -137,7 +139,7 @@ def test_a_reason_says_what_is_so_already(faults: tuple[Fault, ...], asked: Faul
 
 def test_a_fault_that_is_planned_for_this_step_is_not_possible_a_second_time() -> None:
     whole = run(lab03())
-    noted, _ = watched(lab03().with_faults(Crash("b1", at_step=150), Crash("b2", at_step=0)), [whole.start, 150])
+    noted, _ = watch_steps(lab03().with_faults(Crash("b1", at_step=150), Crash("b2", at_step=0)), [whole.start, 150])
     assert noted[150][Crash("b1")] == "this happens right after this step already"
     assert noted[whole.start][Crash("b2")] == "this happens right after this step already"
     assert noted[whole.start][Crash("b3")] == ""
@@ -174,11 +176,11 @@ def test_whether_a_log_would_be_compacted_is_found_at_the_first_record_that_woul
         w.data(1, "same key", txn=False)
     read = CleanedTransactions.data_read
 
-    def noted(self: CleanedTransactions, batch: Batch) -> bool:
+    def note_and_read(self: CleanedTransactions, batch: Batch) -> bool:
         seen.append(batch)
         return read(self, batch)
 
-    monkeypatch.setattr(CleanedTransactions, "data_read", noted)
+    monkeypatch.setattr(CleanedTransactions, "data_read", note_and_read)
     assert would_clean(w.log, w.now)
     assert len(seen) == 2
     other = Written()

@@ -32,7 +32,7 @@ PROCESSES = {
 }
 
 
-def printed(code: str) -> str:
+def print_of(code: str) -> str:
     """Return what a fresh process prints."""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -41,16 +41,16 @@ def printed(code: str) -> str:
 
 @pytest.mark.parametrize("who", PROCESSES)
 def test_a_fresh_process_finds_the_programs_that_come_with_kafkalab(who: str) -> None:
-    assert printed(PROCESSES[who]) == f"{Cluster(Scenario.load(SAVED)).run().digest()}\n"
+    assert print_of(PROCESSES[who]) == f"{Cluster(Scenario.load(SAVED)).run().digest()}\n"
 
 
 def test_the_command_line_runs_a_saved_scenario() -> None:
-    assert "committed" in printed(f"from kafkalab.cli.main import main; main(['run', {str(SAVED)!r}])")
+    assert "committed" in print_of(f"from kafkalab.cli.main import main; main(['run', {str(SAVED)!r}])")
 
 
 def test_importing_kafkalab_loads_nothing_else() -> None:
     code = "import sys, kafkalab; print(sorted(m for m in sys.modules if m.split('.')[0] == 'kafkalab'))"
-    assert printed(code) == "['kafkalab']\n"
+    assert print_of(code) == "['kafkalab']\n"
 
 
 def test_importing_the_simulator_loads_no_program() -> None:
@@ -58,7 +58,7 @@ def test_importing_the_simulator_loads_no_program() -> None:
         "import sys, kafkalab.sim.cluster, kafkalab.sim.scenario; "
         "print([m for m in sys.modules if m.startswith('kafkalab.programs')])"
     )
-    assert printed(code) == "[]\n"
+    assert print_of(code) == "[]\n"
 
 
 def test_the_simulator_imports_nothing_by_a_name_of_its_own() -> None:

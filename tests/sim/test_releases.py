@@ -14,7 +14,7 @@ from kafkalab.sim.scenario import Program, Scenario
 OF_OFFSETS = ("Metadata", "AddOffsetsToTxn", "TxnOffsetCommit")
 
 
-def sent(cluster: Cluster, *names: str) -> list[tuple[str, int]]:
+def list_sent(cluster: Cluster, *names: str) -> list[tuple[str, int]]:
     """Return the names and versions of the requests of these names, in order, without retries."""
     frames = cluster.trace.frames.values()
     return [(f.name, f.version) for f in frames if f.kind == "request" and f.name in names and f.attempt < 2]
@@ -51,13 +51,13 @@ def run(profile: str, *faults: Drop) -> Cluster:
 )
 def test_offsets_go_by_topic_id_after_one_metadata_request(profile: str, expected: list[tuple[str, int]]) -> None:
     """KIP-1319: the producer asks once for the topics of the offsets, whatever the version of TxnOffsetCommit."""
-    assert sent(run(profile), *OF_OFFSETS)[1:] == expected, "the first one is the Metadata request of the start"
+    assert list_sent(run(profile), *OF_OFFSETS)[1:] == expected, "the first one is the Metadata request of the start"
 
 
 def test_a_producer_waits_for_topic_ids_no_longer_than_max_block_ms() -> None:
     cluster = run("4.4/TV2", Drop("Metadata#2"))
     assert cluster.results["app"] == "Failed to update metadata after 5000 ms. 5000 ms passed"
-    assert sent(cluster, "TxnOffsetCommit") == []
+    assert list_sent(cluster, "TxnOffsetCommit") == []
 
 
 def test_a_topic_that_the_producer_has_sent_to_is_known() -> None:
@@ -69,4 +69,4 @@ def test_a_topic_that_the_producer_has_sent_to_is_known() -> None:
         await producer.send_offsets_to_transaction({"out-0": 1}, GroupMetadata("g"))
 
     cluster = ran(Scenario(topics={"out": 1}, profile="4.4/TV2", programs=(Program("app", same),)))
-    assert sent(cluster, *OF_OFFSETS)[1:] == [("TxnOffsetCommit", 6)]
+    assert list_sent(cluster, *OF_OFFSETS)[1:] == [("TxnOffsetCommit", 6)]

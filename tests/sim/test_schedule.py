@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafkalab.sim.kernel.schedule import Schedule
 
 
-def planned(*entries: tuple[int, str] | tuple[int, str, bool]) -> tuple[Schedule, list[str]]:
+def plan(*entries: tuple[int, str] | tuple[int, str, bool]) -> tuple[Schedule, list[str]]:
     """A schedule of (time, name, background); the list gets the names as they are done."""
     schedule, done = Schedule(), []
     for at_ms, name, *background in entries:
@@ -23,20 +23,20 @@ def run(schedule: Schedule) -> list[tuple[int, int]]:
 
 
 def test_entries_come_by_time_and_those_of_one_time_as_they_were_planned() -> None:
-    schedule, done = planned((5, "c"), (2, "a"), (5, "d"), (2, "b"), (9, "e"))
+    schedule, done = plan((5, "c"), (2, "a"), (5, "d"), (2, "b"), (9, "e"))
     assert (len(schedule), schedule.foreground, schedule.now) == (5, 5, 0)
     assert run(schedule) == [(2, 4), (2, 3), (5, 2), (5, 1), (9, 0)]
     assert done == ["a", "b", "c", "d", "e"]
 
 
 def test_an_entry_says_what_it_is() -> None:
-    schedule, _ = planned((5, "node", True))
+    schedule, _ = plan((5, "node", True))
     background, node, incarnation, _ = schedule.pop()
     assert (background, node, incarnation) == (True, "node", 3)
 
 
 def test_only_the_foreground_counts_as_work() -> None:
-    schedule, _ = planned((2, "a"), (4, "b", True), (6, "c"), (8, "d", True))
+    schedule, _ = plan((2, "a"), (4, "b", True), (6, "c"), (8, "d", True))
     assert (schedule.foreground, schedule.worked_ms) == (2, 0)
     found = []
     while len(schedule):
@@ -46,7 +46,7 @@ def test_only_the_foreground_counts_as_work() -> None:
 
 
 def test_the_last_entry_that_keeps_a_run_going() -> None:
-    schedule, _ = planned((2, "a"), (6, "b", True), (6, "c"), (9, "d", True))
+    schedule, _ = plan((2, "a"), (6, "b", True), (6, "c"), (9, "d", True))
     assert schedule.last_foreground_ms == 6
     for _ in range(3):
         schedule.pop()
@@ -55,7 +55,7 @@ def test_the_last_entry_that_keeps_a_run_going() -> None:
 
 
 def test_the_past_is_now_and_a_jump_of_the_clock_makes_all_due() -> None:
-    schedule, done = planned((2, "a"), (7, "b"))
+    schedule, done = plan((2, "a"), (7, "b"))
     schedule.advance(5)
     assert schedule.now == 5
     schedule.advance(5)
@@ -68,7 +68,7 @@ def test_the_past_is_now_and_a_jump_of_the_clock_makes_all_due() -> None:
 
 
 def test_a_time_that_is_used_up_can_be_planned_again() -> None:
-    schedule, done = planned((2, "a"))
+    schedule, done = plan((2, "a"))
     run(schedule)
     schedule.at(2, "b", 0, lambda: done.append("b"))
     schedule.at(3, "c", 0, lambda: done.append("c"))
@@ -77,7 +77,7 @@ def test_a_time_that_is_used_up_can_be_planned_again() -> None:
 
 
 def test_the_time_of_the_next_entry_is_known_without_taking_it() -> None:
-    schedule, done = planned((9, "b"), (5, "a"))
+    schedule, done = plan((9, "b"), (5, "a"))
     assert (schedule.next_ms, len(schedule), done) == (5, 2, [])
     schedule.pop()
     assert schedule.next_ms == 9

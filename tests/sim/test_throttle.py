@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kafkalab import Cluster, Heal, Journey, Throttle, lab03
-from kafkalab.explore.event_words import described
+from kafkalab.explore.event_words import describe_event
 from kafkalab.explore.fault_sequence import KINDS, kinds_named
 from kafkalab.faults.registry import fault_from_json, fault_to_json
 from kafkalab.run.source import run_of
@@ -65,7 +65,7 @@ def test_an_explanation_tells_of_it() -> None:
     cluster = slowed(1_700)
     (event,) = (event for event in cluster.trace.events if event.name == "Throttle")
     words = f"from 1 ms on one frame in 1,700 ms passes between {CLIENT} and b1 and {CLIENT} and b2 and {CLIENT} and b3"
-    assert described(event, run_of(cluster)) == words
+    assert describe_event(event, run_of(cluster)) == words
 
 
 def test_a_search_tries_it_where_it_is_asked_to() -> None:

@@ -12,7 +12,7 @@ from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from tests.conformance.scripted_port import ScriptedPort, begun
+from tests.conformance.scripted_port import ScriptedPort, begin
 
 
 async def three(app: App, end: str = "commit") -> list[tuple[str, int]]:
@@ -40,7 +40,7 @@ def run(*faults: Upgrade, level: int = 1, **args: Any) -> Cluster:
     return cluster
 
 
-def asked(cluster: Cluster, *names: str) -> list[tuple[str, int]]:
+def list_requests(cluster: Cluster, *names: str) -> list[tuple[str, int]]:
     """The requests of these APIs that the client has sent, each with its version."""
     frames = cluster.trace.frames.values()
     return [(f.name, f.version) for f in frames if f.sender == "app" and f.kind == "request" and f.name in names]
@@ -49,8 +49,8 @@ def asked(cluster: Cluster, *names: str) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_client_speaks_version_2_only_to_a_cluster_that_does(level: int) -> None:
     cluster = run(level=level)
-    assert {v for _, v in asked(cluster, "Produce")} == {11}
-    assert asked(cluster, "EndTxn") == [("EndTxn", 4)] * 3
+    assert {v for _, v in list_requests(cluster, "Produce")} == {11}
+    assert list_requests(cluster, "EndTxn") == [("EndTxn", 4)] * 3
     assert cluster.outcome().verdict == "committed"
     assert cluster.results["app"] == [("READY", 0)] * 3
 
@@ -60,7 +60,7 @@ def test_a_client_speaks_version_2_only_to_a_cluster_that_does(level: int) -> No
 def test_the_open_transaction_ends_as_it_began_and_the_next_one_has_a_new_epoch(end: str, level: int) -> None:
     cluster = run(Upgrade(at_ms=300), level=level, end=end)
     assert cluster.unused_faults == ()
-    assert asked(cluster, "InitProducerId", "AddPartitionsToTxn", "EndTxn") == [
+    assert list_requests(cluster, "InitProducerId", "AddPartitionsToTxn", "EndTxn") == [
         ("InitProducerId", 5),
         ("AddPartitionsToTxn", 3),
         *([("AddPartitionsToTxn", 3)] if end == "commit" else []),  # an abort forgets the second partition
@@ -102,7 +102,7 @@ def test_the_call_that_ends_the_transaction_waits_for_the_new_epoch(commits: boo
     port = ScriptedPort(1)
 
     async def program() -> list[Any]:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "v", partition=0))
         port.transaction_version = 2
         await producer.send("t", "w", partition=0)

@@ -18,8 +18,8 @@ from kafkalab.grading.sheet import sheet
 from kafkalab.site.build import SITE
 from kafkalab.site.notebooks import NEEDS_MORE
 from tests.browser.conftest import CHROMIUM_ARGS
-from tests.programs_found import found
-from tests.site.lite import ROOT, Way, differences, lab, solved
+from tests.programs_found import find_program
+from tests.site.lite import ROOT, Way, differences, lab, serve_solutions
 
 NAMES = [p.stem for p in sorted((ROOT / SOLUTIONS).glob("[0-9]*.ipynb")) if p.stem not in NEEDS_MORE]
 """The labs that run in a browser."""
@@ -51,7 +51,7 @@ def row(browser: Browser, address: str, name: str, way: Way = "link") -> tuple[s
         code = [cell for cell in opened.save()["cells"] if cell["cell_type"] == "code"]
         ran = sum(bool(cell["execution_count"]) for cell in code)
         failed = sum(output["output_type"] == "error" for cell in code for output in cell["outputs"])
-        passed = opened.solved() if checks else set()
+        passed = opened.read_solved() if checks else set()
         found = differences(opened.cells, code)
         differ = {cell for cell, (want, got) in found.items() if not _as_said(name, cell, want, got)}
         times = f"{opened.shown_s:.1f} | {opened.ready_s:.1f} | {took:.1f}"
@@ -64,8 +64,8 @@ def row(browser: Browser, address: str, name: str, way: Way = "link") -> tuple[s
 
 def rows(beginnings: list[str], way: Way) -> Iterator[tuple[str, bool]]:
     """Yield what `row` returns for each lab whose name begins so; for all of them where nothing is named."""
-    with solved(ROOT / SITE) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+    with serve_solutions(ROOT / SITE) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_program("browser"), args=CHROMIUM_ARGS)
         for name in NAMES:
             if not beginnings or name.startswith(tuple(beginnings)):
                 try:

@@ -12,10 +12,10 @@ import pytest
 
 from kafkalab.site.build import build
 from kafkalab.site.runtime import CACHE, CannotBuildError, download, node
-from kafkalab.site.serve import served
+from kafkalab.site.serve import serve_folder
 from tests.browser.conftest import browser, console_errors, page  # noqa: F401 (fixtures)
 from tests.programs_found import give_up
-from tests.site.lite import solved
+from tests.site.lite import serve_solutions
 
 
 @contextmanager
@@ -57,12 +57,12 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """Return where the site is served, as it is."""
-    with served(site) as address:
+    with serve_folder(site) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def with_answers(site: Path) -> Iterator[str]:
     """Return where the site is served with the solutions in the places of the learners' notebooks."""
-    with solved(site) as address:
+    with serve_solutions(site) as address:
         yield address

@@ -68,7 +68,7 @@ class WithSolutions(Handler):
 
 
 @contextmanager
-def solved(site: Path) -> Iterator[str]:
+def serve_solutions(site: Path) -> Iterator[str]:
     """Serve the site with the solutions in it; yield its address."""
     with ThreadingHTTPServer((HOST, 0), partial(WithSolutions, directory=str(site))) as running:
         thread = Thread(target=running.serve_forever, daemon=True)
@@ -144,7 +144,7 @@ class LiteLab:
             self.page.keyboard.press("Control+s")
         return self.read_saved(f"labs/{self.name}.ipynb")
 
-    def solved(self) -> set[str]:
+    def read_solved(self) -> set[str]:
         """Return the exercises that the progress in the browser's storage says are solved."""
         kept = self.page.evaluate(KEPT)
         if "labs/progress.json" not in kept:

@@ -166,15 +166,15 @@ def test_the_picture_of_readme_is_of_the_run_that_it_says() -> None:
     assert f"]({SHOWN_FIRST.as_posix()})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def unpacked(page: str) -> str:
+def unpack(page: str) -> str:
     """Return a recording with its modules and values as text: zlib's versions compress differently."""
     return PACKED.sub(lambda packed: zlib.decompress(b64decode(packed[0])).decode(), page)
 
 
 def test_the_committed_recording_is_what_its_command_writes_today() -> None:
-    committed = unpacked((ROOT / SHOWN_FIRST).read_text(encoding="utf-8"))
+    committed = unpack((ROOT / SHOWN_FIRST).read_text(encoding="utf-8"))
     assert '"payload"' in committed
-    assert committed == unpacked(recorded_page(lost_answer().journey, ABOUT)), "run `python -m kafkalab.site.book.runs`"
+    assert committed == unpack(recorded_page(lost_answer().journey, ABOUT)), "run `python -m kafkalab.site.book.runs`"
 
 
 @pytest.mark.smoke
@@ -187,7 +187,7 @@ def test_the_committed_recording_opens_and_is_stepped_by_keys(page: Page, consol
     assert console_errors == []
 
 
-def loaded(site: Path, address: str, page: Page, name: str) -> dict[str, int]:
+def load_page(site: Path, address: str, page: Page, name: str) -> dict[str, int]:
     """Open a page and return what it asks for, and the bytes of each as a host sends them. Nobody else is asked."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -204,10 +204,10 @@ def loaded(site: Path, address: str, page: Page, name: str) -> dict[str, int]:
 @pytest.mark.site
 @pytest.mark.browser
 def test_pages_are_light_and_ask_nobody_else(site: Path, address: str, page: Page, console_errors: list[str]) -> None:
-    first = loaded(site, address, page, "index.html")
+    first = load_page(site, address, page, "index.html")
     assert sum(first.values()) < FIRST_KB * 1000
     for name in NAMES[:15]:
-        more = loaded(site, address, page, f"labs/{name}.html")
+        more = load_page(site, address, page, f"labs/{name}.html")
         assert sum(size for place, size in more.items() if place not in first) < ARTICLE_KB * 1000, name
     assert console_errors == []
 

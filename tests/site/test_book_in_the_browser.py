@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect, sync_playwright
 
 from kafkalab import lab03
-from kafkalab.site.serve import served
+from kafkalab.site.serve import serve_folder
 from kafkalab.widgets.model.journey import Journey
 from tests.browser.conftest import CHROMIUM_ARGS, console_errors, empty_page
 from tests.browser.firefox import firefox
@@ -40,7 +40,7 @@ look();
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """Serve the site and yield its address: below a folder, as on a code host's pages."""
-    with served(site.parent) as address:
+    with serve_folder(site.parent) as address:
         yield f"{address}{site.name}/"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from kafkalab.site.serve import served
+from kafkalab.site.serve import serve_folder
 from tests.browser.conftest import browser, console_errors, page
 from tests.javascript.tools import TOOLS, node
 from tests.site.test_book import pages
@@ -31,7 +31,7 @@ WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...do
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The book's address."""
-    with served(site) as address:
+    with serve_folder(site) as address:
         yield address
 
 

@@ -26,7 +26,7 @@ from kafkalab.site.book.links import Links
 from kafkalab.site.book.notebooks import article_of
 from kafkalab.site.notebooks import NEEDS_MORE
 from kafkalab.widgets.views.predict import mix
-from tests.grading.told import told
+from tests.grading.told import catch_wrong_answer
 
 ROOT = Path(__file__).parents[2]
 IN_PAGE = [name for name in EXERCISES if isinstance(find(name).check, (Form, Order))]
@@ -35,7 +35,7 @@ RUN = "a run that shows it"
 
 
 @cache
-def solved() -> dict[str, Any]:
+def collect_answers() -> dict[str, Any]:
     """Return the solutions' answers to the exercises that have a form, as their own cells make them."""
     found = {}
     for path in sources(ROOT):
@@ -62,7 +62,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Any:
             with pytest.MonkeyPatch.context() as patch:
                 table = Table(title=RUN, columns=(), rows=())
                 patch.setattr(form_recorder, "picture", lambda *shown: table)
-                described = form_recorder.describe_form(find(name), solved()[name])
+                described = form_recorder.describe_form(find(name), collect_answers()[name])
             element = write_form(site, described, str)
             made[name] = (site / FOLDER / f"{name}.json").read_text(encoding="utf-8"), element
         return made[name]
@@ -81,7 +81,7 @@ def unseal(form: dict[str, Any], part: Any) -> dict[str, str] | None:
 
 def parts_of(name: str) -> list[Any]:
     """Return the parts of the right answer, as a page makes them."""
-    check, answer = find(name).check, solved()[name]
+    check, answer = find(name).check, collect_answers()[name]
     if isinstance(check, Form):
         words = check.flat(answer)
         return [[place, words[blank.name]] for place, blank in enumerate(check.blanks())]
@@ -93,7 +93,7 @@ def wrong_parts(name: str, form: dict[str, Any]) -> list[Any]:
     if "rows" in form:
         right = dict(parts_of(name))
         return [[n, word] for n, row in enumerate(form["rows"]) for word in row["words"] if word != right[n]]
-    place = {one: n for n, one in enumerate(solved()[name])}
+    place = {one: n for n, one in enumerate(collect_answers()[name])}
     return [[one, other] for one in place for other in place if place[one] > place[other]]
 
 
@@ -103,7 +103,7 @@ def test_the_solutions_answer_is_accepted_and_no_part_of_it_is_refused(name: str
     exercise, parts = find(name), parts_of(name)
     text = unseal(form, parts)
     assert text is not None
-    assert text["says"] == as_html(f"✓ {exercise.check(solved()[name])}")
+    assert text["says"] == as_html(f"✓ {exercise.check(collect_answers()[name])}")
     assert text["more"] == as_html(exercise.afterwards) != ""
     assert [part for part in parts if unseal(form, part)] == []
 
@@ -130,7 +130,7 @@ def test_each_wrong_part_is_refused_and_each_known_misconception_has_its_hint(na
 @pytest.mark.parametrize("name", IN_PAGE)
 def test_nothing_of_the_answer_is_in_clear(name: str, forms: Any) -> None:
     file, element = forms(name)
-    form, answer = json.loads(file), solved()[name]
+    form, answer = json.loads(file), collect_answers()[name]
     assert set(form) - {"rows", "names"} == {"id", "salt", "rounds", "sealed"}
     assert list(form["sealed"]) == sorted(form["sealed"])
     for text in (RUN, as_html(find(name).afterwards), canonical(parts_of(name))[1:-1]):
@@ -146,7 +146,7 @@ def test_nothing_of_the_answer_is_in_clear(name: str, forms: Any) -> None:
 
 def test_a_refusal_is_what_a_notebook_says_and_names_its_run(forms: Any) -> None:
     text = unseal(json.loads(forms("L0.E3")[0]), [2, "once"])
-    error = told("L0.E3", {**solved()["L0.E3"], 3: "once"})
+    error = catch_wrong_answer("L0.E3", {**collect_answers()["L0.E3"], 3: "once"})
     assert text is not None
     assert as_html(str(error).partition("are right. ")[2]).startswith(text["says"])
     assert "Produce#1 arrives twice" in text["says"]

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import SHOW_WITHIN_MS, console_errors
 from tests.site.test_book_in_the_browser import address, browser, page, playwright
-from tests.site.test_exercises import solved
+from tests.site.test_exercises import collect_answers
 
 __all__ = ["address", "browser", "console_errors", "page", "playwright"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
@@ -47,7 +47,7 @@ def tap(word: Locator) -> None:
 
 def test_a_table_is_judged_row_by_row_and_a_wrong_one_shows_its_run(article: str, page: Page) -> None:
     page.goto(article)
-    table, right = form(page, "L2.E3"), solved()["L2.E3"]
+    table, right = form(page, "L2.E3"), collect_answers()["L2.E3"]
     table.get_by_role("button", name="Check").click()
     expect(table.locator(".said")).to_contain_text("Row 1 is still blank")
     fill(table, {**right, 4: "NOT_COORDINATOR", 9: "NONE"})
@@ -71,7 +71,7 @@ def test_a_table_is_judged_row_by_row_and_a_wrong_one_shows_its_run(article: str
 
 def test_an_order_is_made_with_the_keyboard_and_keeps_the_focus(article: str, page: Page) -> None:
     page.goto(article)
-    order, right = form(page, "L2.E2"), solved()["L2.E2"]
+    order, right = form(page, "L2.E2"), collect_answers()["L2.E2"]
     given = order.locator(".item > span").all_inner_texts()
     assert sorted(given) == sorted(right)
     order.get_by_role("button", name="Check").click()
@@ -100,7 +100,7 @@ def test_without_storage_and_https_an_answer_is_judged_and_nothing_fails(
     page.goto(article)
     table = form(page, "L2.E3")
     console_errors.clear()  # the theme's own
-    fill(table, solved()["L2.E3"])
+    fill(table, collect_answers()["L2.E3"])
     table.get_by_role("button", name="Check").click()
     expect(table.locator(".solved")).to_be_visible()
 
@@ -110,7 +110,7 @@ def test_without_scripts_the_rows_hints_and_the_way_to_the_notebook_are_there(ar
     page = context.new_page()
     page.goto(article)
     box = page.locator(".exercise", has=page.locator("kafka-exercise[name='L2.E3']"))
-    assert box.locator("kafka-exercise > ol > li").count() == len(solved()["L2.E3"])
+    assert box.locator("kafka-exercise > ol > li").count() == len(collect_answers()["L2.E3"])
     first, second = box.locator("summary", has_text="Hint 1 of 3"), box.locator("summary", has_text="Hint 2 of 3")
     expect(second).to_be_hidden()
     first.click()

@@ -20,15 +20,15 @@ from kafkalab.site.book.links import Links, dead_links
 from kafkalab.site.kernel.build import write_kernel
 from kafkalab.site.notebooks import write_notebooks
 from kafkalab.site.runtime import CannotBuildError, download
-from kafkalab.site.serve import served
-from kafkalab.site.wheels import PURE, locked, pack
+from kafkalab.site.serve import serve_folder
+from kafkalab.site.wheels import PURE, pack, read_lock
 
 
 def test_the_same_sources_make_the_same_wheel(root: Path, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     first, again = pack(root / "kafkalab", "0.1.0", tmp_path), pack(root / "kafkalab", "0.1.0", tmp_path / "again")
     assert first.read_bytes() == again.read_bytes()
-    entry = locked([first])["kafkalab"]
+    entry = read_lock([first])["kafkalab"]
     assert (entry["imports"], entry["depends"]) == (["kafkalab"], [])
 
 
@@ -159,7 +159,7 @@ def test_files_are_served_with_the_types_that_browsers_insist_on(tmp_path: Path)
     kinds = {"a.mjs": "text/javascript", "a.wasm": "application/wasm", "a.ipynb": "application/json"}
     for name in kinds:
         (tmp_path / name).write_text("")
-    with served(tmp_path) as address:
+    with serve_folder(tmp_path) as address:
         assert address.startswith("http://127.0.0.1:")
         for name, kind in kinds.items():
             with urllib.request.urlopen(address + name, timeout=10) as answer:
@@ -168,7 +168,7 @@ def test_files_are_served_with_the_types_that_browsers_insist_on(tmp_path: Path)
 
 def test_an_address_without_a_file_is_answered_with_the_sites_own_page(tmp_path: Path) -> None:
     (tmp_path / "404.html").write_text("no such page")
-    with served(tmp_path) as address, pytest.raises(HTTPError) as error:
+    with serve_folder(tmp_path) as address, pytest.raises(HTTPError) as error:
         urllib.request.urlopen(f"{address}labs/gone.html", timeout=10)
     assert (error.value.code, error.value.read()) == (404, b"no such page")
 

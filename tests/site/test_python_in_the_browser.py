@@ -16,7 +16,7 @@ from kafkalab import Challenge, Cluster, Crash, Drop, Journey, Scenario, lab00, 
 from kafkalab.course.labs import names
 from kafkalab.sim.codec import code_of
 from kafkalab.site.lite import PYTHON
-from kafkalab.site.serve import served
+from kafkalab.site.serve import serve_folder
 from tests.browser.conftest import browser, console_errors, page
 
 __all__ = ["browser", "console_errors", "page"]
@@ -31,7 +31,7 @@ BAR = ".klab-python"
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The book's address."""
-    with served(site) as address:
+    with serve_folder(site) as address:
         yield address
 
 

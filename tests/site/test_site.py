@@ -86,9 +86,9 @@ def test_a_wrong_answer_is_told_and_a_right_one_passes(lab3: LiteLab) -> None:
     desk = Desk(lab3.page, NAME, "Light")
     (answer, check), *_ = desk.exercises()
     desk.write(answer, WRONG["L3.E1"].answer)
-    assert WRONG["L3.E1"].says in desk.checked(check)
+    assert WRONG["L3.E1"].says in desk.run_check(check)
     desk.write(answer, desk.source(answer))
-    assert "10 of 10" in desk.checked(check)
+    assert "10 of 10" in desk.run_check(check)
 
 
 def test_what_was_solved_survives_a_reload_and_can_be_downloaded(lab3: LiteLab) -> None:
@@ -182,7 +182,7 @@ def test_when_the_storage_is_full_it_is_said_and_what_was_saved_is_kept(browser:
         assert len(start.read_saved("labs/00_start.ipynb")["cells"]) == len(before["cells"])
 
 
-def packed(site: Path) -> dict[str, bytes]:
+def read_packed(site: Path) -> dict[str, bytes]:
     """Return what the site's archive of packages lays into a kernel's file system, by the path within it."""
     whole = gzip.decompress((site / PYTHON / "packages.packed").read_bytes())
     at = 4 + int.from_bytes(whole[:4], "little")
@@ -194,7 +194,7 @@ def packed(site: Path) -> dict[str, bytes]:
 
 
 def test_what_a_kernel_imports_at_its_start_is_compiled_and_its_source_is_there(site: Path) -> None:
-    files = packed(site)
+    files = read_packed(site)
     for module in ("IPython/core/interactiveshell", "kafkalab/sim/cluster", "kafkalab/course/lab13/scenario"):
         folder, name = module.rsplit("/", 1)
         assert {f"{module}.py", f"{folder}/__pycache__/{name}.cpython-314.pyc"} <= set(files), module

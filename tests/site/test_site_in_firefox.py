@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from kafkalab import lab03
-from kafkalab.site.serve import served
+from kafkalab.site.serve import serve_folder
 from tests.browser.conftest import SHOW_WITHIN_MS, console_errors, page
 from tests.browser.firefox import firefox
 from tests.site.test_book import test_a_run_opens_at_the_step_that_decides
@@ -78,7 +78,7 @@ def browser(playwright: Playwright, program_there: str) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The address of the site."""
-    with served(site) as server:
+    with serve_folder(site) as server:
         yield server
 
 

@@ -63,7 +63,7 @@ class Talk:
 
     def open(self, journey: Journey) -> dict[str, Any]:
         """Let the session take the place of a recorded journey, which is called "j"; return what was recorded."""
-        shown = recorded(Sequence(journey))
+        shown = describe_journey(Sequence(journey))
         assert self.say(kind="journey", id="j", codes=shown["codes"], values=shown["values"]) == []
         return shown
 
@@ -84,7 +84,7 @@ def talk(root: Path) -> Iterator[Talk]:
     one.process.communicate()
 
 
-def recorded(picture: Picture) -> dict[str, Any]:
+def describe_journey(picture: Picture) -> dict[str, Any]:
     """Return what is recorded of the picture's journey, with the parts of its pictures."""
     models = describe_picture(picture)["models"].values()
     return next({**model, "parts": {picture.part, "share"}} for model in models if "codes" in model)
@@ -113,11 +113,11 @@ def test_node_compiles_by_a_script_of_the_package(tmp_path: Path, monkeypatch: p
             (Path(place) / name).write_text(name)
 
     monkeypatch.setattr(build, "compile_by_node", compile_by_node)
-    packed = build._compiled(Path("pyodide"), tmp_path, ["node"])
+    packed = build._compile(Path("pyodide"), tmp_path, ["node"])
     assert [gzip.decompress(data) for data in packed] == [b"python_stdlib.zip", b"kafkalab.zip"]
 
 
-def patched(before: str, parts: list[Any]) -> str:
+def patch(before: str, parts: list[Any]) -> str:
     """Return the text of which `parts` is the difference from `before`."""
     after, ahead = "", 0
     for text, distance, length in zip(parts[::3], [*parts[1::3], 0], [*parts[2::3], 0], strict=True):
@@ -127,7 +127,7 @@ def patched(before: str, parts: list[Any]) -> str:
     return after
 
 
-def pressed() -> Journey:
+def press_twice() -> Journey:
     """Return a journey with a tree of runs, of which the second is shown."""
     journey = Journey(lab03())
     journey.press("drop", "EndTxn#1")
@@ -138,7 +138,7 @@ def pressed() -> Journey:
 
 
 def test_it_makes_the_runs_of_a_recorded_tree_and_says_nothing(talk: Talk) -> None:
-    here = pressed()
+    here = press_twice()
     talk.open(here)
     said = talk.press(action="undo", step=here.step)
     here.press("undo")
@@ -149,7 +149,7 @@ def test_it_makes_the_runs_of_a_recorded_tree_and_says_nothing(talk: Talk) -> No
 
 
 def test_a_press_makes_the_run_that_a_notebook_makes_and_its_code(talk: Talk) -> None:
-    here = pressed()
+    here = press_twice()
     talk.open(here)
     said = talk.press(action="drop", target="EndTxn#2", step=here.step)
     here.press("drop", "EndTxn#2")
@@ -160,7 +160,7 @@ def test_a_press_makes_the_run_that_a_notebook_makes_and_its_code(talk: Talk) ->
 
 
 def test_the_cursor_and_what_is_hidden_are_those_of_the_page(talk: Talk) -> None:
-    shown = recorded(Sequence(lab03()))
+    shown = describe_journey(Sequence(lab03()))
     values = {**shown["values"], "step": 100, "hidden": ["b2", "gone"], "groups": ["transaction", "replication"]}
     talk.say(kind="journey", id="j", codes=shown["codes"], values=values)
     here = Journey(lab03(), groups=values["groups"], step=100)
@@ -201,7 +201,7 @@ def test_the_four_machines_are_pressed_without_a_run(talk: Talk) -> None:
     assert said[0]["state"] == json.loads(json.dumps(here.get_state(["panels", "pressed"])))
 
 
-@pytest.mark.parametrize("make", [lab00, lab03, pressed])
+@pytest.mark.parametrize("make", [lab00, lab03, press_twice])
 def test_a_stored_future_is_what_python_answers_to_the_same_press(
     talk: Talk, make: Callable[[], Scenario | Journey]
 ) -> None:
@@ -218,7 +218,7 @@ def test_a_stored_future_is_what_python_answers_to_the_same_press(
             step = int(rest[0][1:]) if rest else 0
             said = talk.press(action=action, target=target, step=step)
         state, future = said[0]["state"], futures[key]
-        assert patched(shown["values"]["payload"], future["payload"]) == state["payload"]
+        assert patch(shown["values"]["payload"], future["payload"]) == state["payload"]
         talk.say(kind="view", id="h", part="share", journey="j", values={})
         verdict = talk.ask("j", kind="check")[0]["state"]["verdict"]
         assert {**future["verdict"], "place": state["place"]} == verdict
@@ -248,7 +248,7 @@ def test_a_run_that_the_article_shows_beside_is_one_press_away() -> None:
 
 
 def test_a_journey_whose_codes_make_another_run_has_no_futures() -> None:
-    shown = recorded(Sequence(lab03()))
+    shown = describe_journey(Sequence(lab03()))
     assert futures_of({**shown, "codes": [code_of(lab00())]}, [], []) is None
     assert futures_of({**shown, "parts": {"log_tape"}}, [], []) == {}
 
@@ -257,7 +257,7 @@ def test_a_run_that_no_code_makes_is_recorded_without_codes() -> None:
     cluster = Cluster(lab00())
     cluster.run()
     cluster.record("shop", "invoke", "again", -1, {})
-    assert recorded(Sequence(cluster))["codes"] == []
+    assert describe_journey(Sequence(cluster))["codes"] == []
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -269,10 +269,10 @@ def test_a_difference_gives_the_text_back_and_is_short_for_texts_alike(seed: int
         words[draw.randrange(2000) :] = words[draw.randrange(1500) :]
         words[draw.randrange(len(words))] = "ü" * draw.randrange(9)
         parts = difference.of(",".join(words))
-        assert patched(before, parts) == ",".join(words)
+        assert patch(before, parts) == ",".join(words)
     assert len(json.dumps(parts)) < len(before) / 20
-    assert patched(before, difference.of("")) == ""
-    assert patched("", Difference("").of("ab,c")) == "ab,c"
+    assert patch(before, difference.of("")) == ""
+    assert patch("", Difference("").of("ab,c")) == "ab,c"
 
 
 def test_the_stand_in_and_the_pictures_have_no_name_in_common_by_accident(root: Path) -> None:

@@ -14,7 +14,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.client_pass.client_pass import (
     INPUTS,
     NAMES,
-    Handed,
+    SplitTables,
     hand_on,
     rows_of_inputs,
     rows_of_split,
@@ -25,7 +25,7 @@ from kafkalab.spark.client_pass.split import Split
 from kafkalab.spark.per_key_audits.files import FEW_TEXTS, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover
 from kafkalab.spark.per_key_audits.key_pass import ONE_KEY, bucket_rows
-from kafkalab.spark.per_key_audits.splits import NAMED, joined, links_in
+from kafkalab.spark.per_key_audits.splits import NAMED, join_links, links_in
 from kafkalab.spark.storage.bucket_writer import parts_by_key
 from kafkalab.spark.storage.history_files import BY_KEY
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch
@@ -33,7 +33,7 @@ from kafkalab.spark.storage.schemas import TABLES, arrow_batch
 Row = dict[str, Any]
 
 
-def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int = 3) -> list[Row]:
+def run_passes(histories: list[History], folder: Path, buckets: int = 3, splits: int = 3) -> list[Row]:
     """Return the findings and counts of the passes over these histories, each a run."""
     runs = list(enumerate(histories))
     batches = {name: arrow_batch(name, runs) for name in TABLES}
@@ -48,7 +48,7 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
         files[name] = str(folder / f"{name}.parquet")
         pq.write_table(whole[name], files[name])
     links = [row for name in NAMED for row in links_in(name, files[name], folder, 0).to_pylist()]
-    found = joined(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
+    found = join_links(((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in links), splits)
     into = Handover(folder, found)
     labels = {run: history.labels for run, history in runs}
     into.write_entries(files["transactions"], 0)
@@ -60,12 +60,12 @@ def passed(histories: list[History], folder: Path, buckets: int = 3, splits: int
         for batch in bucket_rows(tables, labels, ONE_KEY, elsewhere, into, number):
             rows += batch.to_pylist()
     for number in range(found.count):
-        split = Split(Handed(folder, number), elsewhere, labels)
+        split = Split(SplitTables(folder, number), elsewhere, labels)
         rows += [*rows_of_split(split, NAMES), *with_edges(split, into, number)]
         hand_on(split, into, number)
     for number in range(found.count):
-        rows += rows_of_inputs(Handed(folder, number), labels, INPUTS)
-    handed = Handed(folder, 0)
+        rows += rows_of_inputs(SplitTables(folder, number), labels, INPUTS)
+    handed = SplitTables(folder, 0)
     for name in SEARCHES:
         for run, one in cycles_in(handed["edges"], name):
             fields = ("anomaly", "policy", "keys", "offsets", "steps", "text")
@@ -89,7 +89,7 @@ def findings(rows: list[Row]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(tuple(c) if isinstance(c, list) else c for c in map(row.get, columns)) for row in found)
 
 
-def examined(rows: list[Row]) -> Counter[tuple[int, str]]:
+def count_examined(rows: list[Row]) -> Counter[tuple[int, str]]:
     """Return how many things each audit has examined in each run."""
     total: Counter[tuple[int, str]] = Counter()
     for row in rows:

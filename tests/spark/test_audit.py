@@ -23,7 +23,7 @@ from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from tests.checks import equal_records
 from tests.checks.needs_page import without
 from tests.spark.audits.mutants import mutant
-from tests.spark.audits.simulated import by_chance, by_hand, stored
+from tests.spark.audits.simulated import by_chance, by_hand, simulate_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +92,7 @@ def everything(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     from kafkalab.spark.synthetic.generator import synthetic
     from kafkalab.spark.synthetic.injected_anomalies import SCENES
 
-    real = by_hand() + stored() + equal_records.histories() + by_chance(CHANCES)
+    real = by_hand() + simulate_stored() + equal_records.histories() + by_chance(CHANCES)
     made = [*real, *(mutant(history, seed) for seed, history in enumerate(real[-MUTANTS:]))]
     assert len(real) >= 200
     injected = synthetic(spark, records=10_000, inject=dict.fromkeys(SCENES, 1e-3), seed=INJECTED)
@@ -275,7 +275,7 @@ def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_name
     from kafkalab.spark.storage.frames import Histories
     from kafkalab.spark.storage.history_files import write_histories
 
-    made = [equal_records.histories()[0], without(stored()[0], "operations")]
+    made = [equal_records.histories()[0], without(simulate_stored()[0], "operations")]
     histories = Histories.of(spark, list(enumerate(made)))
     write_histories(histories, tmp_path / "h")
     for way, files in itertools.product(WAYS, (None, tmp_path / "h")):

@@ -57,7 +57,7 @@ def rows(frame: Any) -> Counter[str]:
     return Counter(map(str, frame.toArrow().to_pylist()))
 
 
-def refused(folder: Path) -> str:
+def catch_refusal(folder: Path) -> str:
     """Return what is said of the folder, without its path."""
     with pytest.raises(HistoryError) as caught:
         files_of(folder)
@@ -119,12 +119,12 @@ def _together(row: dict[str, str]) -> str:
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    assert refused(tmp_path / "nowhere") == f"there is no folder {tmp_path / 'nowhere'}"
+    assert catch_refusal(tmp_path / "nowhere") == f"there is no folder {tmp_path / 'nowhere'}"
 
 
 def test_a_folder_without_the_list(copy: Path) -> None:
     (copy / INDEX).unlink()
-    assert "has no history.json: it is no history, or writing it did not come to its end" in refused(copy)
+    assert "has no history.json: it is no history, or writing it did not come to its end" in catch_refusal(copy)
 
 
 @pytest.mark.parametrize(
@@ -140,42 +140,44 @@ def test_a_folder_without_the_list(copy: Path) -> None:
 def test_a_list_that_is_wrong(copy: Path, change: Callable[[str], str], said: str) -> None:
     index = copy / INDEX
     index.write_text(change(index.read_text()))
-    assert said in refused(copy)
+    assert said in catch_refusal(copy)
 
 
 def test_a_file_that_is_missing(copy: Path) -> None:
     path = first(copy, "reads")
     (copy / path).unlink()
-    assert refused(copy).startswith(f"{path} is missing: history.json lists it with ")
+    assert catch_refusal(copy).startswith(f"{path} is missing: history.json lists it with ")
 
 
 def test_a_file_that_is_cut_off(copy: Path) -> None:
     path = first(copy, "log")
     size = (copy / path).stat().st_size
     (copy / path).write_bytes((copy / path).read_bytes()[:-100])
-    assert refused(copy) == f"{path} has {size - 100} bytes, not {size}: it is cut off or was changed"
+    assert catch_refusal(copy) == f"{path} has {size - 100} bytes, not {size}: it is cut off or was changed"
 
 
 def test_a_file_with_other_bytes(copy: Path) -> None:
     path = first(copy, "log")
     size = (copy / path).stat().st_size
     (copy / path).write_bytes(b"\0" * size)
-    assert refused(copy).startswith(f"{path} is no Parquet file any more (")
+    assert catch_refusal(copy).startswith(f"{path} is no Parquet file any more (")
 
 
 def test_a_file_that_is_there_twice(copy: Path) -> None:
     path = first(copy, "polls")
     again = path.replace("part-", "part-9")
     shutil.copy(copy / path, copy / again)
-    assert refused(copy) == f"{again} is there twice: it is a copy of {path}; remove it"
+    assert catch_refusal(copy) == f"{again} is there twice: it is a copy of {path}; remove it"
 
 
 def test_a_file_of_another_history(copy: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), copy / "leaders" / "other.parquet")
-    assert refused(copy) == "leaders/other.parquet is not of this history: history.json does not list it; remove it"
+    assert (
+        catch_refusal(copy) == "leaders/other.parquet is not of this history: history.json does not list it; remove it"
+    )
 
 
-def changed(folder: Path, table: str, rows: pa.Table, **options: Any) -> str:
+def change_file(folder: Path, table: str, rows: pa.Table, **options: Any) -> str:
     """Another table in the place of a file, with the list made to fit."""
     path = first(folder, table)
     index = json.loads((folder / INDEX).read_text())
@@ -189,18 +191,18 @@ def changed(folder: Path, table: str, rows: pa.Table, **options: Any) -> str:
 
 
 def test_a_file_without_a_column(copy: Path) -> None:
-    path = changed(copy, "labels", pa.table({"run": [1], "name": ["x"]}))
-    assert refused(copy) == f"{path} is not of the table labels: it has no column value"
+    path = change_file(copy, "labels", pa.table({"run": [1], "name": ["x"]}))
+    assert catch_refusal(copy) == f"{path} is not of the table labels: it has no column value"
 
 
 def test_a_file_with_a_column_of_another_type(copy: Path) -> None:
-    path = changed(copy, "labels", pa.table({"run": ["1"], "name": ["x"], "value": ["y"]}))
-    assert refused(copy) == f"{path} is not of the table labels: run is string, not int64"
+    path = change_file(copy, "labels", pa.table({"run": ["1"], "name": ["x"], "value": ["y"]}))
+    assert catch_refusal(copy) == f"{path} is not of the table labels: run is string, not int64"
 
 
 def test_a_file_with_a_column_more(copy: Path) -> None:
-    path = changed(copy, "labels", pa.table({"run": [1], "name": ["x"], "value": ["y"], "z": [1]}))
-    assert refused(copy) == f"{path} is not of the table labels: it has a column z"
+    path = change_file(copy, "labels", pa.table({"run": [1], "name": ["x"], "value": ["y"], "z": [1]}))
+    assert catch_refusal(copy) == f"{path} is not of the table labels: it has a column z"
 
 
 @pytest.mark.parametrize("statistics", [True, False])
@@ -212,8 +214,10 @@ def test_nulls_where_none_may_be(copy: Path, table: str, column: str, statistics
     at = rows.schema.get_field_index(column)
     cells = [None, *rows.column(column).to_pylist()[1:]]
     rows = rows.set_column(at, pa.field(column, rows.schema.field(column).type), [cells])
-    path = changed(copy, table, rows, write_statistics=statistics)
-    assert refused(copy) == f"{path} has nulls in the column {column}, which may have none: make the history again"
+    path = change_file(copy, table, rows, write_statistics=statistics)
+    assert (
+        catch_refusal(copy) == f"{path} has nulls in the column {column}, which may have none: make the history again"
+    )
 
 
 def test_columns_that_may_have_nulls_have_some(copy: Path) -> None:
@@ -232,14 +236,14 @@ def test_nulls_are_refused_before_they_are_written_or_judged(histories: Historie
 
 
 def test_a_file_with_other_rows_of_the_same_size_in_the_list(copy: Path) -> None:
-    path = changed(copy, "labels", arrow_schema("labels").empty_table())
+    path = change_file(copy, "labels", arrow_schema("labels").empty_table())
     index = json.loads((copy / INDEX).read_text())
     for file in index["files"]:
         if file["path"] == path:
             file["rows"] = 5
             index["rows"]["labels"] += 5
     (copy / INDEX).write_text(json.dumps(index))
-    assert refused(copy) == f"{path} has 0 rows, not 5: it was changed"
+    assert catch_refusal(copy) == f"{path} has 0 rows, not 5: it was changed"
 
 
 def test_reading_refuses_what_the_list_refuses(spark: SparkSession, tmp_path: Path) -> None:

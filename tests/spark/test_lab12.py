@@ -11,15 +11,15 @@ import pytest
 from kafkalab.course.lab12 import exercise_0 as lab12_e0
 from kafkalab.course.lab12 import exercise_1 as lab12_e1
 from kafkalab.course.lab12 import exercise_3 as lab12_e3
-from kafkalab.course.lab12.configurations import CONFIGURATIONS, copied
+from kafkalab.course.lab12.configurations import CONFIGURATIONS, simulate_copies
 from kafkalab.course.lab12.guarantee import open_doubled, tables_of
 from kafkalab.course.lab12.rates import rates
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongValue
-from tests.course.test_lab12 import blank, solution, told
-from tests.grading.told import written
+from tests.course.test_lab12 import blank, catch_text, solution
+from tests.grading.told import as_learner
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +50,7 @@ def test_executors_make_the_tables_that_the_grader_makes(spark: SparkSession) ->
 
     options: dict[str, dict[str, Any]] = {**CONFIGURATIONS}
     workloads = {name: Histories.simulated(spark, "2-4", **some) for name, some in options.items()}
-    graded: tuple[Any, ...] = copied("2-4")
+    graded: tuple[Any, ...] = simulate_copies("2-4")
     for frame, rows in zip(tables_of(workloads), graded, strict=True):
         assert sorted(tuple(row) for row in frame.select(*rows[0]._fields).collect()) == sorted(map(tuple, rows))
 
@@ -71,11 +71,11 @@ def test_a_wrong_count_of_fates_is_shown_beside_the_true_one_and_gets_the_hint_t
     def never_unfinished(inputs: DataFrame, reads: DataFrame, positions: DataFrame) -> DataFrame:
         return right(inputs, reads, positions.withColumn("committed", lit(100)))
 
-    message = told("L12.E0", never_unfinished)
+    message = catch_text("L12.E0", never_unfinished)
     assert re.match(r"L12.E0: In \d+ runs of each configuration, made anew: ", message)
     assert hint("L12.E0") == f"Hint for this answer: {lab12_e0.EXERCISE.misses['never unfinished']}"
-    assert "still blank" in told("L12.E0", blank)
-    assert "the column isolation_level is missing" in told("L12.E0", lambda inputs, reads, positions: inputs)
+    assert "still blank" in catch_text("L12.E0", blank)
+    assert "the column isolation_level is missing" in catch_text("L12.E0", lambda inputs, reads, positions: inputs)
     with pytest.raises(WrongValue, match=r"fates\(inputs, reads, positions\) fails: .*colour"):
         check("L12.E0", lambda inputs, reads, positions: inputs.select("colour"))
 
@@ -106,13 +106,13 @@ def test_every_plausible_wrong_query_gets_the_hint_that_fits(spark: SparkSession
     right = solution("e1-answer")["e1"]
     for name, mistakes in lab12_e1.MISTAKES.items():
         for miss, query in mistakes.items():
-            message = told("L12.E1", {**right, name: query})
+            message = catch_text("L12.E1", {**right, name: query})
             assert message.startswith(f"L12.E1: {name}: "), message
             assert hint("L12.E1") == f"Hint for this answer: {lab12_e1.EXERCISE.misses[f'{name}: {miss}']}"
     with pytest.raises(WrongValue, match=r"The query for G1a does not run: .*\bnowhere\b") as caught:
         check("L12.E1", {**right, "G1a": "SELECT * FROM nowhere"})
     assert "\n" not in str(caught.value)
-    assert "The query for G1a is still blank" in told("L12.E1", {**right, "G1a": ""})
+    assert "The query for G1a is still blank" in catch_text("L12.E1", {**right, "G1a": ""})
 
 
 @pytest.mark.spark
@@ -131,12 +131,12 @@ def test_a_wrong_search_for_the_torn_transaction_gets_the_hint_that_fits(spark: 
     def nothing(log: DataFrame) -> DataFrame:
         return log.where("false")
 
-    told("L12.E2", any_epoch)
+    catch_text("L12.E2", any_epoch)
     assert "What names one transaction, besides the producer id?" in hint("L12.E2")
-    assert "Missing: producer_id" in told("L12.E2", nothing)
+    assert "Missing: producer_id" in catch_text("L12.E2", nothing)
     assert "Only the markers matter" in hint("L12.E2")
-    assert "the column producer_epoch is missing" in told("L12.E2", lambda log: log.select("producer_id"))
-    assert "still blank" in told("L12.E2", blank)
+    assert "the column producer_epoch is missing" in catch_text("L12.E2", lambda log: log.select("producer_id"))
+    assert "still blank" in catch_text("L12.E2", blank)
     with pytest.raises(WrongValue, match=r"torn\(log\) fails: .*colour"):
         check("L12.E2", lambda log: log.select("colour"))
 
@@ -162,6 +162,6 @@ def test_every_row_is_there_once(spark: SparkSession) -> None:
 def test_a_wrong_way_to_once_gets_the_hint_that_fits(
     spark: SparkSession, once: Callable[[DataFrame], DataFrame], said: str
 ) -> None:
-    message = told("L12.E3", {"sent": written(lab12_e3.sent), "once": once})
+    message = catch_text("L12.E3", {"sent": as_learner(lab12_e3.count_sent), "once": once})
     assert message.startswith("L12.E3: sent is right. once is not yet, on a topic made anew:")
     assert said in hint("L12.E3")

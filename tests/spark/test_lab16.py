@@ -70,7 +70,7 @@ def test_the_notebook_runs_in_a_sandbox_and_gets_all_points(root: Path, program:
     assert [(r.exercise, r.result, r.notebook) for r in rows] == [(n, "right", "it ran to the end") for n in RIGHT]
 
 
-def told(name: str, answer: Any) -> tuple[WrongAnswer, str]:
+def catch_error(name: str, answer: Any) -> tuple[WrongAnswer, str]:
     """The error, and the hint after it."""
     with pytest.raises(WrongAnswer) as caught:
         check(name, answer)
@@ -87,12 +87,12 @@ def by_producer(log: DataFrame, sends: DataFrame) -> DataFrame:
 
 
 def test_wrong_windows_get_the_hint_that_fits(spark: SparkSession) -> None:
-    error, said = told("L16.E1", by_producer)
+    error, said = catch_error("L16.E1", by_producer)
     assert error.miss == "jumps forward"
     assert "First keep each sequence" in said
     assert ": producer 10" in str(error.run)
     assert "acknowledged" not in str(error)
-    assert "still blank" in str(told("L16.E1", lambda log, sends: ...)[0])
+    assert "still blank" in str(catch_error("L16.E1", lambda log, sends: ...)[0])
     with pytest.raises(WrongValue, match=r"gaps\(log, sends\) fails: .*colour"):
         check("L16.E1", lambda log, sends: log.select("colour"))
 
@@ -101,9 +101,11 @@ def test_a_wrong_column_acknowledged_is_looked_at_once_the_gaps_are_right(spark:
     from pyspark.sql import functions as F
 
     right = names()["gaps"]
-    error, said = told("L16.E1", lambda log, sends: right(log, sends).withColumn("acknowledged", F.col("missing")))
+    error, said = catch_error(
+        "L16.E1", lambda log, sends: right(log, sends).withColumn("acknowledged", F.col("missing"))
+    )
     assert error.miss == "all acknowledged"
-    error, said = told("L16.E1", lambda log, sends: right(log, sends).where("acknowledged > 0"))
+    error, said = catch_error("L16.E1", lambda log, sends: right(log, sends).where("acknowledged > 0"))
     assert error.miss == "inner join"
     assert "Which kind of join keeps them?" in said
 
@@ -111,11 +113,11 @@ def test_a_wrong_column_acknowledged_is_looked_at_once_the_gaps_are_right(spark:
 def test_rows_that_the_driver_has_made_are_no_plan(spark: SparkSession) -> None:
     right = names()["newest"]
 
-    def collected(updates: DataFrame, owners: DataFrame) -> DataFrame:
+    def collect(updates: DataFrame, owners: DataFrame) -> DataFrame:
         rows = right(updates, owners).select("account", "value", "owner").collect()
         return spark.createDataFrame(rows, "account string, value long, owner string")
 
-    assert told("L16.E2", collected)[0].miss == "driver"
+    assert catch_error("L16.E2", collect)[0].miss == "driver"
 
 
 def over(updates: DataFrame, owners: DataFrame) -> DataFrame:
@@ -156,12 +158,12 @@ def test_a_salted_window_is_even_enough(spark: SparkSession) -> None:
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    def salted(updates: DataFrame, owners: DataFrame) -> DataFrame:
+    def salt(updates: DataFrame, owners: DataFrame) -> DataFrame:
         largest = F.max("offset").over(Window.partitionBy("account", "salt"))
         parts = updates.withColumn("salt", F.col("offset") % 64).withColumn("top", largest).where("offset = top")
         return over(parts.drop("salt", "top"), owners)
 
-    assert check("L16.E2", salted).startswith("L16.E2 ✓")
+    assert check("L16.E2", salt).startswith("L16.E2 ✓")
 
 
 def append(frame: DataFrame, batch_id: int, folder: str) -> None:
@@ -205,7 +207,7 @@ def by_minute(frame: DataFrame, batch_id: int, folder: str) -> None:
     ],
 )
 def test_a_wrong_sink_gets_the_hint_that_fits(spark: SparkSession, write: Callable[..., Any], miss: str) -> None:
-    error, said = told("L16.E3", lambda frame, batch_id, folder: write(frame, batch_id, folder))
+    error, said = catch_error("L16.E3", lambda frame, batch_id, folder: write(frame, batch_id, folder))
     assert error.miss == miss
     assert said.startswith("Hint for this answer: ")
 
@@ -237,10 +239,10 @@ def test_what_a_sink_remembers_is_gone_with_its_process(spark: SparkSession) -> 
         "        done.add(batch_id)\n",
         space,
     )
-    assert told("L16.E3", space["remembering"])[0].miss == "append"
+    assert catch_error("L16.E3", space["remembering"])[0].miss == "append"
     with pytest.raises(WrongValue, match=r"write_batch\(frame, batch_id, folder\) fails: AttributeError"):
         check("L16.E3", lambda frame, batch_id, folder: frame.write.parket(folder))
-    assert "still blank" in str(told("L16.E3", lambda frame, batch_id, folder: ...)[0])
+    assert "still blank" in str(catch_error("L16.E3", lambda frame, batch_id, folder: ...)[0])
 
 
 @pytest.mark.parametrize(
@@ -249,11 +251,11 @@ def test_what_a_sink_remembers_is_gone_with_its_process(spark: SparkSession) -> 
 )
 def test_a_wrong_query_gets_the_hint_that_fits(spark: SparkSession, query: str, miss: str) -> None:
     shown = CELLS["sql-half"].split("'''")[1]
-    error, said = told("L16.E4", shown if query == "half" else query)
+    error, said = catch_error("L16.E4", shown if query == "half" else query)
     assert error.miss == miss
     assert ("Under version 1 all transactions" in said) is bool(miss)
     spark.sql("SELECT 7 AS mine").createOrReplaceTempView("log")
-    told("L16.E4", shown)
+    catch_error("L16.E4", shown)
     assert spark.table("log").columns == ["mine"]
     spark.catalog.dropTempView("log")
 

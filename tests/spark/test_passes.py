@@ -15,7 +15,7 @@ from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, by_hand
-from tests.spark.passes import examined, findings, passed
+from tests.spark.passes import count_examined, findings, run_passes
 from tests.spark.whole import history_of
 
 ODD: dict[str, dict[str, Any]] = {
@@ -44,7 +44,7 @@ def shape_of(name: str, seed: int) -> Shape:
 
 def compare(histories: list[History], folder: Path) -> None:
     reports = [check_all(history) for history in histories]
-    rows = passed(histories, folder)
+    rows = run_passes(histories, folder)
     wanted = Counter(
         (run, f.anomaly, f.policy, f.keys, f.offsets, f.steps, f.text)
         for run, report in enumerate(reports)
@@ -54,7 +54,7 @@ def compare(histories: list[History], folder: Path) -> None:
     assert findings(rows) == wanted
     assert wanted
     looked_at = {(run, name): report[name].examined for run, report in enumerate(reports) for name in BY_NAME}
-    assert examined(rows) == {at: many for at, many in looked_at.items() if many}
+    assert count_examined(rows) == {at: many for at, many in looked_at.items() if many}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

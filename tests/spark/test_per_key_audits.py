@@ -31,13 +31,13 @@ from tests.checks import equal_records
 from tests.checks.made import Made
 from tests.checks.test_checks_of_reads import CASES
 from tests.spark.audits.mutants import mutant
-from tests.spark.audits.simulated import by_chance, stored
+from tests.spark.audits.simulated import by_chance, simulate_stored
 from tests.spark.whole import history_of
 
 
 @pytest.fixture(scope="module")
 def made() -> list[History]:
-    real = stored() + equal_records.histories() + by_hand() + by_chance(12)
+    real = simulate_stored() + equal_records.histories() + by_hand() + by_chance(12)
     shape = Shape(records=2000, block=500, producers=12, inject=tuple(dict.fromkeys(SCENES, 2e-3).items()), seed=4)
     return [*real, *(mutant(history, seed) for seed, history in enumerate(real)), history_of(shape)]
 
@@ -114,10 +114,10 @@ def test_it_looks_at_as_much_as_the_checks(made: list[History]) -> None:
 
 @pytest.mark.parametrize("name", ONE_KEY)
 def test_an_audit_alone_needs_no_more_columns_than_it_says(made: list[History], name: str) -> None:
-    def told(given: list[dict[str, object]]) -> Counter[str]:
+    def count_rows(given: list[dict[str, object]]) -> Counter[str]:
         return Counter(repr(row) for row in given if row["anomaly"] == name)
 
-    assert told(rows(made, names=(name,))) == told(rows(made))
+    assert count_rows(rows(made, names=(name,))) == count_rows(rows(made))
 
 
 def test_a_bucket_is_read_table_by_table_and_of_operations_only_the_sends(tmp_path: Path, made: list[History]) -> None:

@@ -58,12 +58,12 @@ def test_a_workload_that_fails_or_is_stopped_leaves_nothing(
     left.mkdir()
     (left / LOCK).touch()
 
-    def stopped(*_: Any, **__: Any) -> None:
+    def stop(*_: Any, **__: Any) -> None:
         assert [path.name[:18] for path in tmp_path.iterdir()] == [".night-unfinished-"]
         assert not left.exists()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr("kafkalab.cli.workload.spark_for", stopped)
+    monkeypatch.setattr("kafkalab.cli.workload.spark_for", stop)
     status, _, err = typed("workload", "synthetic", "--out", "night", "--records", "100")
     assert (status, err.splitlines()[-1]) == (130, "kafkalab workload: stopped")
     assert list(tmp_path.iterdir()) == []

@@ -42,7 +42,7 @@ def store(java: str) -> Iterator[Store]:
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, java: str) -> list[Row]:
     """Return what the audits find in the same history in a folder."""
-    rows = without_scratch(audited(LOCAL, str(tmp_path_factory.mktemp("here") / "night"), records=RECORDS))
+    rows = without_scratch(run_audit(LOCAL, str(tmp_path_factory.mktemp("here") / "night"), records=RECORDS))
     for way in WAYS:
         assert set(PLANTED) <= {row[3] for row in rows if row[:2] == [way, "found"]}
     return rows
@@ -52,7 +52,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory, java: str) -> list[Row]:
 def night(store: Store, expected: list[Row]) -> str:
     """The history in the server, written by executors on this machine, and found to be the same there."""
     place = store.uri("made/night")
-    done = audited(LOCAL, place, env=CREDENTIALS, records=RECORDS)
+    done = run_audit(LOCAL, place, env=CREDENTIALS, records=RECORDS)
     assert without_scratch(done) == expected
     assert scratch(done) == [tempfile.gettempdir()]
     return place
@@ -70,7 +70,7 @@ def run(*words: str, env: Mapping[str, str] = {}, **more: Any) -> subprocess.Com
     )  # fmt: skip
 
 
-def audited(
+def run_audit(
     master: str, place: str, settings: Mapping[str, str] = {}, env: Mapping[str, str] = {}, records: int = 0
 ) -> list[Row]:
     """Return what a driver of its own prints."""
@@ -86,7 +86,7 @@ def test_a_cluster_writes_and_finds_the_same_and_leaves_nothing(store: Store, ex
     place = store.uri(f"{folder}/night")
     with standalone(workers=2, memory="600m") as here:
         settings = here.settings | {f"spark_executorEnv_{name}": value for name, value in CREDENTIALS.items()}
-        done = audited(here.master, place, settings, CREDENTIALS, RECORDS)
+        done = run_audit(here.master, place, settings, CREDENTIALS, RECORDS)
     assert without_scratch(done) == expected
     assert scratch(done) == [f"s3://{BUCKET}/{folder}"]
     assert store.names(f"{folder}/kafkalab-audit") == []
@@ -98,7 +98,7 @@ def test_spark_connect_finds_the_same_and_leaves_nothing(
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
     with connect_server(memory="600m") as address:
-        done = audited(address, night)
+        done = run_audit(address, night)
     assert without_scratch(done) == expected
     assert scratch(done) == [f"s3://{BUCKET}/made"]
     assert store.names("made/kafkalab-audit") == []
@@ -113,7 +113,7 @@ def scratch(rows: list[Row]) -> list[str]:
     return sorted({row[2] for row in rows if row[1] == "scratch"})
 
 
-def begun(store: Store, name: str) -> subprocess.Popen[bytes]:
+def begin(store: Store, name: str) -> subprocess.Popen[bytes]:
     """A workload that goes to the server, stopped while its first files are there and its list is not."""
     words = f"kafkalab workload synthetic --records 400000 --quiet --out {store.uri(name)}".split()
     process = subprocess.Popen(
@@ -129,7 +129,7 @@ def begun(store: Store, name: str) -> subprocess.Popen[bytes]:
 
 def test_a_workload_that_is_killed_leaves_no_history_and_one_that_is_stopped_leaves_nothing(store: Store) -> None:
     killed, stopped = new("killed"), new("stopped")
-    process = begun(store, killed)
+    process = begin(store, killed)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=MINUTES)
     done = run("kafkalab", "audit", store.uri(killed), env=CREDENTIALS)
@@ -138,7 +138,7 @@ def test_a_workload_that_is_killed_leaves_no_history_and_one_that_is_stopped_lea
     again = run("kafkalab", "workload", "synthetic", "--out", store.uri(killed), env=CREDENTIALS)
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "is there already; give --out a new folder, or remove it" in again.stderr
-    process = begun(store, stopped)
+    process = begin(store, stopped)
     process.terminate()
     assert process.wait(timeout=4 * MINUTES) != 0  # 130, or 2 where the signal came to a call of Java
     assert store.names(f"{stopped}/") == []

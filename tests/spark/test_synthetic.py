@@ -12,7 +12,7 @@ from kafkalab.spark.storage.schemas import TABLES, spark_schema
 from kafkalab.spark.synthetic.generator import Synthetic, synthetic
 from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
-from tests.spark.whole import expected, found
+from tests.spark.whole import count_found, expect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,9 +53,9 @@ def test_another_seed_gives_other_rows(spark: SparkSession, injected: Synthetic)
 def test_what_checks_find_in_the_collected_history_is_the_truth(injected: Synthetic) -> None:
     (run, history), *others = injected.collect().items()
     assert (run, others) == (3, [])
-    truth = expected(Shape(records=4000, block=1000, inject=tuple(INJECT.items()), seed=3))
+    truth = expect(Shape(records=4000, block=1000, inject=tuple(INJECT.items()), seed=3))
     assert sum(truth.values()) == injected.truth.count()
-    assert found(check_all(history)) == truth
+    assert count_found(check_all(history)) == truth
 
 
 def test_labels_say_how_the_history_was_made(injected: Synthetic) -> None:

@@ -13,7 +13,7 @@ from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
 from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.relocation import windows_of
 from kafkalab.spark.synthetic.shape import Shape
-from tests.spark.whole import expected, found, history_of
+from tests.spark.whole import count_found, expect, history_of
 
 PROFILES = ("4.x/TV1", "4.x/TV2")
 
@@ -30,17 +30,17 @@ def test_every_check_has_an_anomaly_to_inject() -> None:
 @pytest.mark.parametrize("anomaly", SCENES)
 def test_what_is_injected_is_what_the_checks_find(anomaly: str, profile: str) -> None:
     shape = small(profile, ((anomaly, 6e-3),))
-    truth = expected(shape)
+    truth = expect(shape)
     assert sum(row[0] == anomaly for row in truth.elements()) >= 6
-    assert found(check_all(history_of(shape))) == truth
+    assert count_found(check_all(history_of(shape))) == truth
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_all_anomalies_together_are_found_each_where_it_was_injected(profile: str) -> None:
     shape = Shape(records=3000, block=1500, profile=profile, inject=tuple((name, 1e-3) for name in SCENES), seed=5)
-    truth = expected(shape)
+    truth = expect(shape)
     assert {row[0] for row in truth} == set(SCENES)
-    assert found(check_all(history_of(shape))) == truth
+    assert count_found(check_all(history_of(shape))) == truth
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -93,7 +93,7 @@ def test_with_all_rules_on_a_scene_does_not_show_its_anomaly(anomaly: str, numbe
 
 
 def test_stories_of_an_anomaly_take_turns() -> None:
-    truth = expected(small(inject=(("duplicate", 6e-3),)))
+    truth = expect(small(inject=(("duplicate", 6e-3),)))
     assert Counter((row[0], row[1]) for row in truth.elements()) == {
         ("duplicate", "forbidden"): 4,
         ("duplicate", "allowed"): 2,

@@ -29,7 +29,7 @@ def history_of(shape: Shape) -> History:
     return History(**{name: tuple(rows) for name, rows in tables.items()}, labels=labels)
 
 
-def expected(shape: Shape) -> Counter[Found]:
+def expect(shape: Shape) -> Counter[Found]:
     """The truth, as findings."""
     rows = [row for cell in range(shape.cells) for row in truth_of(shape, cell).to_pylist()]
     return Counter(
@@ -38,6 +38,6 @@ def expected(shape: Shape) -> Counter[Found]:
     )
 
 
-def found(report: Report) -> Counter[Found]:
+def count_found(report: Report) -> Counter[Found]:
     """Return what checks found."""
     return Counter((f.anomaly, f.policy, f.keys, f.offsets, f.steps) for f in report.findings)

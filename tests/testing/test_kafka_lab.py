@@ -24,7 +24,7 @@ from tests.live.conftest import Client
 Connect = Callable[..., Client]
 
 
-def committed(client: Client, *values: str, partition: str = "out-0") -> None:
+def commit_values(client: Client, *values: str, partition: str = "out-0") -> None:
     for value in values:
         assert client.send(value, partition) is Error.NONE
     assert client.end() is Error.NONE
@@ -33,7 +33,7 @@ def committed(client: Client, *values: str, partition: str = "out-0") -> None:
 def test_records_are_those_that_a_consumer_is_given(lab: KafkaLab, connect: Connect) -> None:
     client = connect()
     client.init()
-    committed(client, "a")
+    commit_values(client, "a")
     client.send("aborted")
     client.end(committed=False)
     client.send("open")
@@ -99,14 +99,14 @@ def test_a_paused_broker_answers_when_it_is_resumed(lab: KafkaLab, connect: Conn
     assert asked.result(30) is Error.NONE
 
 
-def produced(lab: KafkaLab, client: Client, *values: str) -> None:
+def produce_inputs(lab: KafkaLab, client: Client, *values: str) -> None:
     """The inputs, in a transaction of their own."""
     client.init()
-    committed(client, *values, partition="in-0")
+    commit_values(client, *values, partition="in-0")
 
 
 def test_exactly_once_follows_from_a_declared_pipeline(lab: KafkaLab, connect: Connect) -> None:
-    produced(lab, connect("feed", "feeder"), "1")
+    produce_inputs(lab, connect("feed", "feeder"), "1")
     client = connect()
     client.init()
     with pytest.raises(AnomalyError, match=r'exactly-once: cannot be judged, .* kafka_lab.pipeline\("orders"'):
@@ -114,10 +114,10 @@ def test_exactly_once_follows_from_a_declared_pipeline(lab: KafkaLab, connect: C
     lab.pipeline("in", "out")
     with pytest.raises(AnomalyError, match="the fate of no input is certain yet"):
         lab.check("exactly-once")
-    committed(client, "paid")
+    commit_values(client, "paid")
     assert lab.check("exactly-once")["exactly-once"].examined == 1
     lab.check()
-    committed(client, "paid again")
+    commit_values(client, "paid again")
     with pytest.raises(AnomalyError, match="'1' at offset 0 of in-0 is duplicated") as caught:
         lab.check("exactly-once")
     assert caught.value.anomalies == ("exactly-once",)
@@ -129,18 +129,18 @@ def test_exactly_once_follows_from_a_declared_pipeline(lab: KafkaLab, connect: C
 
 
 def test_an_aborted_attempt_is_no_second_effect(lab: KafkaLab, connect: Connect) -> None:
-    produced(lab, connect("feed", "feeder"), "1")
+    produce_inputs(lab, connect("feed", "feeder"), "1")
     client = connect()
     client.init()
     client.send("paid")
     client.end(committed=False)
-    committed(client, "paid")
+    commit_values(client, "paid")
     lab.pipeline("in", "out")
     lab.check("exactly-once")
 
 
 def test_inputs_without_any_output_are_lost_when_their_offsets_are_committed(lab: KafkaLab, connect: Connect) -> None:
-    produced(lab, connect("feed", "feeder"), "1")
+    produce_inputs(lab, connect("feed", "feeder"), "1")
     lab.pipeline("in", "out")
     asked = OffsetCommit(group_id="readers", offsets={"in-0": 1})
     assert connect("", "reader").ask(lab.coordinator_of(group="readers"), asked, 7).errors == {"in-0": Error.NONE}
@@ -155,7 +155,7 @@ def test_an_output_of_an_aborted_input_is_found(lab: KafkaLab, connect: Connect)
     feed.send("1", "in-0")
     feed.end(committed=False)
     client.init()
-    committed(client, "paid")
+    commit_values(client, "paid")
     lab.pipeline("in", "out")
     with pytest.raises(AnomalyError, match="was made of in-0@0, whose transaction aborted") as caught:
         lab.check()
@@ -163,10 +163,10 @@ def test_an_output_of_an_aborted_input_is_found(lab: KafkaLab, connect: Connect)
 
 
 def test_a_pipeline_that_names_no_input_is_an_error(lab: KafkaLab, connect: Connect) -> None:
-    produced(lab, connect("feed", "feeder"), "1", "2")
+    produce_inputs(lab, connect("feed", "feeder"), "1", "2")
     client = connect()
     client.init()
-    committed(client, "paid 1")
+    commit_values(client, "paid 1")
     lab.pipeline("in", "out", source_id=lambda r: r.value, target_id=lambda r: r.value)
     with pytest.raises(ValueError, match="out-0@0 has the identity b'paid 1', which no record of in has"):
         lab.check()
@@ -205,10 +205,10 @@ def ends_with(record: TopicRecord) -> bytes:
 def test_a_pipeline_says_how_many_effects_an_input_should_have(
     lab: KafkaLab, connect: Connect, outputs: list[str], declared: dict[str, Any], said: str
 ) -> None:
-    produced(lab, connect("feed", "feeder"), "1", "2")
+    produce_inputs(lab, connect("feed", "feeder"), "1", "2")
     client = connect()
     client.init()
-    committed(client, *outputs)
+    commit_values(client, *outputs)
     lab.pipeline("in", "out", ends_with, **{"target_id": ends_with, **declared}, positions={"in-0": 2})
     if not said:
         assert lab.check("exactly-once")["exactly-once"].examined == 2
@@ -229,14 +229,14 @@ def test_a_pipeline_says_how_many_effects_an_input_should_have(
 def test_what_a_pipeline_cannot_expect_is_an_error(
     lab: KafkaLab, connect: Connect, declared: dict[str, Any], why: str
 ) -> None:
-    produced(lab, connect("feed", "feeder"), "1")
+    produce_inputs(lab, connect("feed", "feeder"), "1")
     lab.pipeline("in", "out", **declared)
     with pytest.raises(ValueError, match=re.escape(why)):
         lab.check()
 
 
 def test_two_pipelines_cannot_expect_different_effects_of_an_input(lab: KafkaLab, connect: Connect) -> None:
-    produced(lab, connect("feed", "feeder"), "1")
+    produce_inputs(lab, connect("feed", "feeder"), "1")
     lab.pipeline("in", "out")
     lab.pipeline("in", "out", effects=2)
     with pytest.raises(ValueError, match="another pipeline expects 1 effects of in-0@0, this one 2"):
@@ -250,7 +250,7 @@ def test_checks_are_named_as_the_labs(lab: KafkaLab, connect: Connect) -> None:
         lab.check("exactly once")
     client = connect()
     client.init()
-    committed(client, "a", "a")
+    commit_values(client, "a", "a")
     assert [r.name for r in lab.check().results] == list(BY_NAME)  # sent twice: that is allowed
     with pytest.raises(AnomalyError, match="duplicate: 'a' lies at the offsets 0, 1 of out-0"):
         lab.check("duplicate")
@@ -263,7 +263,7 @@ def test_what_clients_fetch_is_read_without_aborted_records(lab: KafkaLab, conne
     client.init()
     client.send("aborted")
     client.end(committed=False)
-    committed(client, "a")
+    commit_values(client, "a")
 
     def fetch(level: str, position: int) -> Any:
         return reader.ask(lab.leader_of("out-0"), Fetch(isolation_level=level, positions={"out-0": position}), 12)
@@ -284,7 +284,7 @@ def test_what_clients_fetch_is_read_without_aborted_records(lab: KafkaLab, conne
 def test_a_read_belongs_to_no_producer_if_one_commits_offsets_of_an_unknown_member(
     lab: KafkaLab, connect: Connect
 ) -> None:
-    produced(lab, connect("feed", "feeder"), "1")
+    produce_inputs(lab, connect("feed", "feeder"), "1")
     client, reader = connect(), connect("", "reader")
     reader.ask(lab.leader_of("in-0"), Fetch(isolation_level="read_committed", positions={"in-0": 0}), 12)
     assert {read.process for read in lab.history().reads} == {"reader", "kafka_lab"}
@@ -316,7 +316,7 @@ def test_no_verdict_is_given_of_what_is_recorded_in_part_only() -> None:
     with KafkaLab(topics={"out": 1}, most_events=1) as lab:
         client = Client(lab)
         client.init()
-        committed(client, "a")
+        commit_values(client, "a")
         assert lab.values("out") == ["a"]
         assert lab.next("EndTxn") == "EndTxn#2"
         with pytest.raises(RuntimeError, match=r"recording has stopped after .* events: a history needs all of them"):

@@ -16,8 +16,8 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.conftest import CHROMIUM_ARGS
-from tests.programs_found import found
-from tests.widgets.frames import drawn
+from tests.programs_found import find_program
+from tests.widgets.frames import wait_until_drawn
 from tests.widgets.live import Live
 from tests.widgets.references import MADE, THEMES
 
@@ -40,7 +40,7 @@ def shot(browser: Browser, make: Callable[[], Any], size: str, mode: str) -> tup
     widget.size = size
     Live(page, widget)
     page.evaluate("style => { document.body.style = style; document.activeElement.blur(); }", THEMES[mode])
-    drawn(page)
+    wait_until_drawn(page)
     wrong: list[str] = page.evaluate(LOOKS, [size, mode])
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     context.close()
@@ -65,7 +65,7 @@ def main(folder: Path, names: list[str]) -> None:
     """The pictures are in the folder, and what is wrong with them is told."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=find_program("browser"), args=CHROMIUM_ARGS)
         for name in names or MADE:
             pictures = []
             for size in VIEWPORTS:

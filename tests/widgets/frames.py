@@ -8,7 +8,7 @@ DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimatio
 FIT = "([place, room]) => { document.querySelector(place).style.maxWidth = `${room}px`; }"
 
 
-def drawn(page: Page) -> None:
+def wait_until_drawn(page: Page) -> None:
     """Wait until the browser has drawn: it tells views their new width after a first frame's layout."""
     page.evaluate(DRAWN)
 
@@ -16,4 +16,4 @@ def drawn(page: Page) -> None:
 def fit(page: Page, room: int, place: str = "#here") -> None:
     """Leave a place on the page so many CSS pixels of width, and wait until the view in it is drawn for them."""
     page.evaluate(FIT, [place, room])
-    drawn(page)
+    wait_until_drawn(page)

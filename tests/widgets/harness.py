@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from kafkalab.widgets.payload.marks import with_marks
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.tour import with_walk
 from kafkalab.widgets.views.parts import LOADER, parts_of
 from kafkalab.widgets.views.sequence import Sequence
@@ -98,7 +98,7 @@ def page_of(
     """The page as HTML, with `journey` and one view of it, `model`. `values` are further values of either's model;
     `ready` is true in it once the view stands."""
     payload = complete(payload)
-    journey = {"payload": packed(payload), "step": step, "groups": list(groups), "place": 0}
+    journey = {"payload": pack(payload), "step": step, "groups": list(groups), "place": 0}
     journey |= {
         "verdict": {"place": 0, "results": []},
         "tree": [ROOT],

@@ -24,7 +24,7 @@ class Live:
             journey = getattr(widget, "journey", None)
             if isinstance(journey, Journey) and journey not in self.journeys.values():
                 self.journeys[f"j{len(self.journeys)}"] = journey
-        page.expose_function("toKernel", self._heard)
+        page.expose_function("toKernel", self._hear)
         self._told: list[Any] = []
         self._payloads: dict[Any, Any] = {}
         for widget in self._all().values():
@@ -52,7 +52,7 @@ class Live:
             state["journey"] = "IPY_MODEL_" + self._id(widget.journey)
         return json.loads(json.dumps(state))  # type: ignore[no-any-return]
 
-    def _heard(self, which: str, content: Any, dirty: dict[str, dict[str, Any]]) -> list[Any]:
+    def _hear(self, which: str, content: Any, dirty: dict[str, dict[str, Any]]) -> list[Any]:
         """Return what a message from the browser led to: the state of every model, and what was sent back."""
         widget, self._told = self._all()[which], []
         for place, values in dirty.items():

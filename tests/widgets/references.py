@@ -39,8 +39,8 @@ from kafkalab.widgets.views.verdict import Verdict
 from kafkalab.widgets.views.view import Picture, View
 from kafkalab.wire.frame_bytes import frame_bytes
 from tests.browser.conftest import CHROMIUM_ARGS
-from tests.programs_found import found
-from tests.widgets.frames import drawn
+from tests.programs_found import find_program
+from tests.widgets.frames import wait_until_drawn
 from tests.widgets.live import Live
 
 FOLDER = Path(__file__).parents[1] / "browser" / "references"
@@ -121,7 +121,7 @@ def _faults() -> View:
 
 def _compare() -> Compare:
     """The verdicts are known before the picture is taken."""
-    view = Compare.rule(_torn(), DEDUPLICATION)
+    view = Compare.rule(_load_torn(), DEDUPLICATION)
     view.check()
     return view
 
@@ -133,7 +133,7 @@ def _costs() -> CostMeter:
     return meter
 
 
-def _torn() -> Scenario:
+def _load_torn() -> Scenario:
     stored = Scenario.load(FOLDER.parents[2] / "data" / "rules" / "deduplication.klab")
     return replace(stored, rules_off=(DEDUPLICATION.name,))
 
@@ -157,7 +157,7 @@ MADE: dict[str, Callable[[], Picture]] = {
     "cluster_map": _map,
     "fault_panel": _faults,
     "compare": _compare,
-    "verdict": lambda: Verdict(_torn()),
+    "verdict": lambda: Verdict(_load_torn()),
     "cost_meter": _costs,
     "chooser": lambda: museum().chooser,
     "alternatives": lambda: Alternatives("coordinator", place="told"),
@@ -178,7 +178,7 @@ CASES |= {
 }
 
 
-def taken(browser: Browser, case: Case) -> str:
+def take_picture(browser: Browser, case: Case) -> str:
     """The case on the screen now, as a PNG in a data URL."""
     viewport: Any = {"width": 1280, "height": 800} if case.size == "laptop" else {"width": 1920, "height": 1080}
     context = browser.new_context(
@@ -189,7 +189,7 @@ def taken(browser: Browser, case: Case) -> str:
     widget.size = case.size
     Live(page, widget)
     page.evaluate("style => { document.body.style = style; document.activeElement.blur(); }", THEMES[case.mode])
-    drawn(page)
+    wait_until_drawn(page)
     picture = base64.b64encode(page.screenshot()).decode()
     context.close()
     return f"data:image/png;base64,{picture}"
@@ -230,10 +230,10 @@ def main() -> None:
     """The committed pictures are what Chromium shows now."""
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found("browser"), args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=find_program("browser"), args=CHROMIUM_ARGS)
         page = browser.new_page()
         for name, case in CASES.items():
-            (FOLDER / f"{name}.png").write_bytes(shrunk(page, taken(browser, case)))
+            (FOLDER / f"{name}.png").write_bytes(shrunk(page, take_picture(browser, case)))
             print(f"wrote {name}.png")
         browser.close()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, pressed
+from kafkalab.alternatives.presses import MODELS, MOMENTS, SHARED, run_shared_press
 from kafkalab.widgets.payload.alternatives import END, PLACES, panel_of
 from kafkalab.widgets.views.alternatives import LAST_ROWS, Alternatives
 
@@ -36,7 +36,7 @@ def test_a_moment_that_never_comes_is_said_so() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_frame_of_a_model_is_a_row_and_every_append_too(model: str) -> None:
-    run = pressed(model, "no fault")
+    run = run_shared_press(model, "no fault")
     if run.cluster is None:
         rows = panel_of(model, "no fault", False)["rows"]
         frames = [row["label"].split()[0] for row in rows if row["kind"] == "frame"]
@@ -127,7 +127,7 @@ def test_a_record_is_open_until_its_log_has_the_decision() -> None:
 def test_a_client_that_tries_again_is_not_drawn_each_time() -> None:
     rows = panel_of("Kafka", "coordinator and participant", False)["rows"]
     more = sum(int(row["text"].split()[1]) for row in rows if row["kind"] == "more")
-    tries = [f for f in pressed("Kafka", "coordinator and participant").trace.frames if f.startswith("EndTxn")]
+    tries = [f for f in run_shared_press("Kafka", "coordinator and participant").trace.frames if f.startswith("EndTxn")]
     drawn = [row for row in rows if row["label"].startswith("EndTxn")]
     assert len(tries) > 900
     assert len(drawn) + more == len(tries)

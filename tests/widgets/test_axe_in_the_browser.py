@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.javascript.tools import TOOLS, node
-from tests.widgets.frames import drawn
+from tests.widgets.frames import wait_until_drawn
 from tests.widgets.live import Live
 from tests.widgets.references import MADE, THEMES
 
@@ -35,14 +35,14 @@ def test_axe_finds_nothing_in_any_widget_with_its_help_and_its_parts_open(page: 
     page.evaluate("style => { document.body.style = style; }", THEMES[mode])
     page.evaluate((TOOLS / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
     page.evaluate(CLICK_HELP)
-    drawn(page)
+    wait_until_drawn(page)
     assert complaints(page) == []
     page.keyboard.press("Escape")
     for widget, keys in KEYS.items():
         page.locator(f"{widget} .klab").first.focus()
         for key in keys:
             page.keyboard.press(key)
-            drawn(page)
+            wait_until_drawn(page)
     assert complaints(page) == []
 
 

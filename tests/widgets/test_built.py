@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab.widgets.views.parts import BUILT, Part, built, parts_of
+from kafkalab.widgets.views.parts import BUILT, Part, parts_of, read_built
 from kafkalab.widgets.views.view import Picture
 from tests.widgets.references import MADE
 
@@ -42,9 +42,9 @@ def parts() -> set[str]:
 
 
 def test_a_sequence_is_below_60_kb_and_the_other_pictures_below_10_beside_the_common_part() -> None:
-    sizes = {name: len(built(f"{name}.js").encode()) for name in parts()}
+    sizes = {name: len(read_built(f"{name}.js").encode()) for name in parts()}
     assert len(sizes) == 13
-    assert len(gzip.compress(built("sequence.js").encode(), 9)) < 30_000
+    assert len(gzip.compress(read_built("sequence.js").encode(), 9)) < 30_000
     assert {name: size for name, size in sizes.items() if not 100 < size < 10_000} == {"sequence": sizes["sequence"]}
     assert sizes["sequence"] < 60_000
 
@@ -57,7 +57,7 @@ def test_each_picture_sends_one_loader_and_names_the_models_of_its_parts() -> No
     common, own = first.parts
     assert second.parts[0] is common
     assert first.get_state("parts")["parts"] == [f"IPY_MODEL_{part.model_id}" for part in (common, own)]
-    assert common.get_state(["code", "css"]) == {"code": built("common.js"), "css": built("common.css")}
+    assert common.get_state(["code", "css"]) == {"code": read_built("common.js"), "css": read_built("common.css")}
 
 
 def test_a_part_is_one_model_in_a_kernel_and_made_again_only_if_it_was_closed() -> None:

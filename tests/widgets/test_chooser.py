@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.widgets.views.chooser import Chooser, broken
+from kafkalab.widgets.views.chooser import Chooser, break_lines
 
 ENTRIES = [("fruit", "fig", "a fig"), ("fruit", "plum", ""), ("else", "oak", "a tree")]
 
@@ -51,7 +51,7 @@ def test_there_is_something_to_choose() -> None:
 
 
 def test_words_are_broken_into_lines_that_fit() -> None:
-    lines = broken("one two three four five six seven eight nine ten", 100)
+    lines = break_lines("one two three four five six seven eight nine ten", 100)
     assert " ".join(lines) == "one two three four five six seven eight nine ten"
     assert 2 < len(lines) < 8
-    assert broken("averyveryverylongword", 10) == ["averyveryverylongword"]
+    assert break_lines("averyveryverylongword", 10) == ["averyveryverylongword"]

@@ -18,7 +18,7 @@ from kafkalab.widgets.payload.text import replay, stops
 from kafkalab.widgets.views.compare import Compare
 
 
-def dropped() -> Compare:
+def compare_with_drop() -> Compare:
     return Compare(lab03(), lab03().with_faults(Drop("EndTxn#1")))
 
 
@@ -38,7 +38,7 @@ def test_of_a_long_log_the_last_batches_are_shown_and_how_many_were_before() -> 
 
 
 def test_the_first_difference_is_the_first_event_that_differs() -> None:
-    compare = dropped()
+    compare = compare_with_drop()
     sent = compare.left["frames"]["EndTxn#1"]["sent"]
     assert compare.apart == sent + 1
     assert compare.left["events"][: sent + 1] == compare.right["events"][: sent + 1]
@@ -51,7 +51,7 @@ def test_the_first_difference_is_the_first_event_that_differs() -> None:
 
 
 def test_each_stop_from_there_on_has_one_row_and_the_same_event_is_beside_itself() -> None:
-    compare = dropped()
+    compare = compare_with_drop()
     for side, payload in ((0, compare.left), (1, compare.right)):
         steps = [row[side] for row in compare.rows if row[side] >= 0]
         after = [s for s in stops(payload, ("transaction", "verification")) if s >= compare.apart]
@@ -95,7 +95,7 @@ def test_equal_runs_are_told_to_be_equal() -> None:
 
 
 def test_the_cursor_moves_over_rows_and_both_states_are_shown_there() -> None:
-    compare = dropped()
+    compare = compare_with_drop()
     rows = compare.rows
     assert max(rows[compare.row][:2]) >= compare.apart
     compare.press("home")
@@ -151,7 +151,7 @@ def test_bad_input_is_refused_with_a_clear_error() -> None:
 
 
 def test_a_saved_notebook_has_a_picture_and_the_text() -> None:
-    compare = dropped()
+    compare = compare_with_drop()
     data, _ = compare._repr_mimebundle_()
     assert data["text/plain"] == str(compare) == compare.text()
     assert ET.fromstring(data["image/svg+xml"]).tag.endswith("svg")

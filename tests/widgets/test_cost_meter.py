@@ -10,7 +10,7 @@ from kafkalab import lab13
 from kafkalab.history.costs import COLUMNS, costs_of
 from kafkalab.sim.cluster import ran
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.views.cost_meter import ONE, CostMeter, shown
+from kafkalab.widgets.views.cost_meter import ONE, CostMeter, format_cost
 from kafkalab.wire.frame_bytes import frame_bytes
 
 
@@ -35,7 +35,7 @@ def test_the_text_has_a_line_for_each_row_and_says_how_many_were_decided() -> No
     assert columns.split() == ["frames", "bytes", "log", "entries", "round", "trips", "ms"]
     assert [line.split()[0] for line in lines] == ["start", "write", "decide", "markers", "all", "per"]
     for row, line in zip(meter.rows(), lines, strict=True):
-        assert line.split()[-len(COLUMNS) :] == [shown(row[key]) for key in COLUMNS]
+        assert line.split()[-len(COLUMNS) :] == [format_cost(row[key]) for key in COLUMNS]
 
 
 def test_without_a_codec_no_bytes_are_known() -> None:
@@ -68,5 +68,5 @@ def test_the_picture_is_an_svg_with_every_number() -> None:
     meter.press("end")
     texts = [e.text for e in ET.fromstring(meter.svg()).iter() if e.tag.endswith("text")]
     for row in meter.rows():
-        assert {row["name"], *(shown(row[key]) for key in COLUMNS)} <= set(texts)
+        assert {row["name"], *(format_cost(row[key]) for key in COLUMNS)} <= set(texts)
     assert "var(" not in meter.svg()

@@ -12,7 +12,7 @@ from kafkalab.faults.frame import Drop
 from kafkalab.history.costs import COLUMNS
 from kafkalab.run.run import Run
 from kafkalab.trace import Frame
-from kafkalab.widgets.views.cost_meter import CostMeter, shown
+from kafkalab.widgets.views.cost_meter import CostMeter, format_cost
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.wire.frame_bytes import frame_bytes
 from tests.widgets.live import Live
@@ -24,7 +24,7 @@ SEEN = """() => [...document.querySelectorAll(".klab.cost tbody tr")].map((row) 
 
 def compare(page: Page, meter: CostMeter) -> None:
     """Every row of the text twin is on the screen, with its numbers."""
-    assert page.evaluate(SEEN) == [[row["name"], *(shown(row[key]) for key in COLUMNS)] for row in meter.rows()]
+    assert page.evaluate(SEEN) == [[row["name"], *(format_cost(row[key]) for key in COLUMNS)] for row in meter.rows()]
     assert page.locator(".klab.cost .now").inner_text() == meter.sentence()
 
 

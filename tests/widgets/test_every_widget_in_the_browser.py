@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 HELP_ROWS = '() => [...document.querySelectorAll(".help small")].map((e) => e.textContent.trim())'
 
 
-def opened(page: Page, name: str) -> tuple[Any, list[str]]:
+def open_widget(page: Page, name: str) -> tuple[Any, list[str]]:
     """The widget, shown, and the addresses that the page asks for from now on."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -32,7 +32,7 @@ def opened(page: Page, name: str) -> tuple[Any, list[str]]:
 def test_the_keys_are_told_on_a_question_mark_and_nothing_is_asked_of_the_world(
     page: Page, name: str, console_errors: list[str]
 ) -> None:
-    _, asked = opened(page, name)
+    _, asked = open_widget(page, name)
     root = page.locator(".klab")
     assert root.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
     assert root.evaluate("e => parseFloat(getComputedStyle(e).outlineWidth)") >= 2
@@ -58,7 +58,7 @@ def test_the_keys_are_told_on_a_question_mark_and_nothing_is_asked_of_the_world(
 @pytest.mark.parametrize("name", MADE)
 def test_nothing_moves_for_those_who_asked_for_less_motion(page: Page, name: str) -> None:
     page.emulate_media(reduced_motion="reduce")
-    opened(page, name)
+    open_widget(page, name)
     for key in ("Home", "ArrowRight", "ArrowRight", "End"):
         page.keyboard.press(key)
         assert page.evaluate("document.getAnimations().length") == 0

@@ -59,12 +59,12 @@ def compare(page: Page, panel: FaultPanel) -> None:
     assert all(a == "reorder" or t == "pair" for a, t, _ in more), more
     frame = next((t for a, t, _ in more if a == "reorder"), "")
     for after in page.evaluate(AFTER):
-        assert offered(payload, "reorder", frame, {"after": after}), (frame, after)
+        assert is_offered(payload, "reorder", frame, {"after": after}), (frame, after)
     assert page.evaluate(TREE) == ["Run " + entry_text(e) for _, e in in_order(panel.journey.tree)]
     assert payload["events"][step]["text"] in page.locator(".fault-panel .now").inner_text()
 
 
-def offered(payload: dict[str, Any], action: str, target: str, details: dict[str, Any]) -> bool:
+def is_offered(payload: dict[str, Any], action: str, target: str, details: dict[str, Any]) -> bool:
     """Return True if the panel has this button: none for the controller's process, or after a frame sent earlier."""
     if action == "reorder":
         frames = payload["frames"]
@@ -83,7 +83,7 @@ def test_the_browser_gives_the_reasons_that_the_kernel_gives(page: Page, console
         tried = page.context.new_page()
         Live(tried, panel)
         for step in random.sample(range(len(panel.payload["events"])), 25):
-            pressed = [press for press in presses_of(panel.payload, random) if offered(panel.payload, *press)]
+            pressed = [press for press in presses_of(panel.payload, random) if is_offered(panel.payload, *press)]
             asked = [[step, a, t, number_of(a, d) or about(d)] for a, t, d in pressed]
             told = tried.evaluate("(asked) => asked.map((press) => w0.whyPress(w0.runOf(models.j0), ...press))", asked)
             assert told == [why(panel.payload, step, a, t, **d) for a, t, d in pressed], json.dumps(asked)

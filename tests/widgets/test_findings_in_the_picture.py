@@ -24,7 +24,7 @@ from tests.widgets.live import Live
 DATA = Path(__file__).parents[2] / "data"
 
 
-def duplicated() -> Scenario:
+def load_duplicate() -> Scenario:
     return replace(Scenario.load(DATA / "rules" / "deduplication.klab"), rules_off=(DEDUPLICATION.name,))
 
 
@@ -33,7 +33,7 @@ def finding(journey: Journey, name: str) -> dict[str, Any]:
 
 
 def test_a_finding_names_its_records_and_the_step_from_which_it_is_seen() -> None:
-    journey = Journey(duplicated())
+    journey = Journey(load_duplicate())
     found = finding(journey, "duplicate")
     assert (found["since"], found["places"]) == (51, [["out-0", 0], ["out-0", 1]])
     assert journey.payload["events"][51]["text"] == "b3 appends x to out-0 at offset 1."
@@ -56,7 +56,7 @@ def test_a_report_is_made_once_a_run_and_travels_with_it() -> None:
     [
         lab06(),
         lab00().with_faults(Drop("ProduceResponse#1")),
-        duplicated(),
+        load_duplicate(),
         lab00().with_faults(*(Crash(broker, at_step=50) for broker in ("b1", "b2", "b3"))),  # cannot be read to its end
     ],
 )
@@ -68,7 +68,7 @@ def test_a_run_that_is_spent_has_the_report_of_one_that_is_kept(scenario: Scenar
 
 
 def test_the_text_twin_says_what_is_broken_from_the_step_on() -> None:
-    view = Sequence(duplicated())
+    view = Sequence(load_duplicate())
     view.step = 50
     assert view.text().splitlines()[-1] == "no promise is broken so far"
     view.step = 51
@@ -134,7 +134,7 @@ def test_what_is_allowed_is_marked_in_its_log_but_not_red(page: Page) -> None:
 def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(
     page: Page, console_errors: list[str]
 ) -> None:
-    view = Sequence(duplicated(), step=50)
+    view = Sequence(load_duplicate(), step=50)
     live = Live(page, view)
     expect(page.locator(".found .quiet")).to_have_text("✓ no promise is broken so far")
     live.settle()
@@ -156,7 +156,7 @@ def test_a_duplicated_value_is_red_where_it_lies_and_a_chip_leads_to_its_steps(
 
 @pytest.mark.browser
 def test_the_first_finding_stands_out_and_later_ones_of_other_names_stand_back(page: Page) -> None:
-    view = Sequence(duplicated())
+    view = Sequence(load_duplicate())
     view.press("end")
     report = view.journey.report()
     results = [r for r in report["results"] if r["findings"]][::-1]

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab import lab03, lab05, lab10
 from kafkalab.faults.node import Crash
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
@@ -18,7 +18,7 @@ from kafkalab.widgets.payload.log_view import (
     LEVELS,
     MEANING,
     batch_fields,
-    given,
+    find_delivery,
     lag_of,
     positions_at,
     reading,
@@ -48,7 +48,7 @@ def test_at_the_end_readers_are_given_what_the_clusters_consumers_read(faults: t
         drawn = []
         for partition in ("transfers-0", "accounts-0", "accounts-1"):
             log = replicas_at(tape.payload, shown, partition)[0]
-            got = [b for b, outcome, _ in log.cells() if given(log, b, outcome, level) == "gets"]
+            got = [b for b, outcome, _ in log.cells() if find_delivery(log, b, outcome, level) == "gets"]
             drawn += [(partition, offset) for b in got for offset in offsets_of(b)]
         assert sorted(drawn) == seen
 
@@ -57,7 +57,7 @@ def test_what_is_open_waits_what_is_aborted_is_skipped_and_markers_are_never_giv
     tape = LogTape(lab03().with_faults(Crash("app", at_step=150)))
     tape.press("end")
     (log, *_) = replicas_at(tape.payload, replay(tape.payload, tape.step), "accounts-0")
-    assert [given(log, b, o, level) for level in LEVELS for b, o, _ in log.cells()] == [
+    assert [find_delivery(log, b, o, level) for level in LEVELS for b, o, _ in log.cells()] == [
         "gets", "never", "skips", "never",
     ]  # fmt: skip
     assert reading(log, "read_committed") == "gets nothing; skips 0–1"
@@ -75,11 +75,11 @@ def test_an_aborted_record_behind_the_last_stable_offset_is_held_up_and_then_ski
     found = []
     for step in tape.journey.stops():
         (log, *_) = replicas_at(tape.payload, replay(tape.payload, step), "ledger-0")
-        found += [(step, log, b) for b, o, _ in log.cells() if given(log, b, o, LEVELS[1]) == "held"]
+        found += [(step, log, b) for b, o, _ in log.cells() if find_delivery(log, b, o, LEVELS[1]) == "held"]
     assert found
     step, log, batch = found[0]
     assert [value for _, value in batch["records"]] == ["sorry"]
-    assert given(log, batch, "aborted", LEVELS[0]) == "gets"
+    assert find_delivery(log, batch, "aborted", LEVELS[0]) == "gets"
     assert f"; held up, then skipped: {batch['base']}" in reading(log, LEVELS[1])
     assert str(batch["base"]) not in reading(log, LEVELS[1]).split("waits for")[1].split(";")[0]
     tape.step = step

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from kafkalab import lab03, lab05, lab10
 from kafkalab.faults.node import Crash
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.views.log_tape import LogTape
 from tests.widgets.harness import page_of

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 import kafkalab
 from kafkalab.widgets.views.sequence import Sequence
-from tests.widgets.frames import drawn, fit
+from tests.widgets.frames import fit, wait_until_drawn
 from tests.widgets.live import Live
 from tests.widgets.screens import open_view
 
@@ -50,7 +50,7 @@ MEASURE = """parts => {
 }"""
 
 
-def opened(page: Page, lab: str, size: str) -> Sequence:
+def open_lab_view(page: Page, lab: str, size: str) -> Sequence:
     """The lab's sequence in an output of that size."""
     wide, high, room, _, kind = SIZES[size]
     page.set_viewport_size({"width": wide, "height": high})
@@ -65,7 +65,7 @@ def opened(page: Page, lab: str, size: str) -> Sequence:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("lab", LABS)
 def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str) -> None:
-    view = opened(page, lab, size)
+    view = open_lab_view(page, lab, size)
     places = view.journey.stops()
     steps = (places[0], places[len(places) // 3], places[2 * len(places) // 3], places[-1])
     for step, internal in itertools.product(steps, (False, True)):
@@ -86,12 +86,12 @@ def test_a_labs_sequence_is_on_one_screen(page: Page, lab: str, size: str) -> No
 def test_in_lab_3_the_diagram_has_half_of_the_height_and_ten_rows_and_internal_logs_fold_away(
     page: Page, size: str
 ) -> None:
-    view = opened(page, "lab03", size)
+    view = open_lab_view(page, "lab03", size)
     internal = [p for p in view.payload["partitions"] if p.startswith("__")]
     assert len(internal) > 1
     sent = view.payload["frames"]["EndTxn#1"]["sent"]
     page.evaluate("step => journey.set('step', step)", sent)
-    drawn(page)
+    wait_until_drawn(page)
     seen: dict[str, Any] = page.evaluate(MEASURE, list(PARTS))
     assert seen["part"] > (0.5 if size.startswith("1280") else 0.45)
     assert seen["rows"] >= 10
@@ -151,7 +151,7 @@ def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_
 
 
 def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Page) -> None:
-    view = opened(page, "lab01", "1280x800, file browser open")
+    view = open_lab_view(page, "lab01", "1280x800, file browser open")
     view.press("drop", "Produce#2")
     open_view(page, view, size="laptop")
     fit(page, 848)
@@ -180,7 +180,7 @@ NAMED = """() => {
 def test_the_chapter_at_the_cursor_and_its_neighbours_have_their_whole_names_on_the_slider(
     page: Page, lab: str
 ) -> None:
-    view = opened(page, lab, "1280x800, file browser open")
+    view = open_lab_view(page, lab, "1280x800, file browser open")
     count = len(view.payload["chapters"])
     for step in view.journey.stops():
         page.evaluate("step => journey.set('step', step)", step)
@@ -193,7 +193,7 @@ def test_the_chapter_at_the_cursor_and_its_neighbours_have_their_whole_names_on_
 
 def test_the_word_dropped_is_not_below_the_chip_of_the_fault_whose_row_has_a_time(page: Page) -> None:
     size = "1024x768, file browser open"
-    opened(page, "lab03", size)
+    open_lab_view(page, "lab03", size)
     view = Sequence(kafkalab.lab03(), size="laptop")
     view.press("drop", "EndTxn#1")
     open_view(page, view, size="laptop")

@@ -24,7 +24,7 @@ from kafkalab.widgets.views.state_chart import StateChart
 from kafkalab.widgets.views.verdict import Verdict
 from tests.widgets.live import Live
 from tests.widgets.test_predict import BECAUSE, CHOICES
-from tests.widgets.test_verdict import duplicated
+from tests.widgets.test_verdict import load_duplicate
 
 pytestmark = pytest.mark.browser
 SMALL = """() => [...document.querySelectorAll(".klab *")].filter((e) => {
@@ -46,7 +46,12 @@ def every_panel(size: str) -> list[Any]:
     card = Predict("What becomes of it?", CHOICES, "a", BECAUSE, size=size)
     card.press("choose", "b")
     card.press("tell")
-    views = [FaultPanel(journey, size), Verdict(duplicated(), size), Share(journey, size), Compare(journey, size=size)]
+    views = [
+        FaultPanel(journey, size),
+        Verdict(load_duplicate(), size),
+        Share(journey, size),
+        Compare(journey, size=size),
+    ]
     return [*views, CostMeter(journey, size=size), card]
 
 

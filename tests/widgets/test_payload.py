@@ -33,7 +33,7 @@ FAULTS: list[tuple[Fault, ...]] = [
 ]
 
 
-def finished(*faults: Fault, profile: str = "4.x/TV2") -> Cluster:
+def run_lab(*faults: Fault, profile: str = "4.x/TV2") -> Cluster:
     cluster = Cluster(lab03(profile).with_faults(*faults))
     cluster.run()
     return cluster
@@ -42,7 +42,7 @@ def finished(*faults: Fault, profile: str = "4.x/TV2") -> Cluster:
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 @pytest.mark.parametrize("faults", FAULTS, ids=str)
 def test_the_last_picture_shows_what_every_broker_holds(profile: str, faults: tuple[Fault, ...]) -> None:
-    cluster = finished(*faults, profile=profile)
+    cluster = run_lab(*faults, profile=profile)
     payload = payload_of(cluster)
     shown = replay(payload, len(cluster.trace) - 1)
     for name, broker in cluster.brokers.items():
@@ -59,7 +59,7 @@ def test_the_last_picture_shows_what_every_broker_holds(profile: str, faults: tu
 
 @pytest.mark.parametrize("faults", FAULTS, ids=str)
 def test_the_last_stable_offset_that_is_drawn_is_the_leaders(faults: tuple[Fault, ...]) -> None:
-    cluster = finished(*faults)
+    cluster = run_lab(*faults)
     payload = payload_of(cluster)
     shown = replay(payload, len(cluster.trace) - 1)
     for partition in ("accounts-0", "accounts-1"):
@@ -70,13 +70,13 @@ def test_the_last_stable_offset_that_is_drawn_is_the_leaders(faults: tuple[Fault
 
 
 def test_a_payload_is_json_below_300_kb_and_its_events_are_dense() -> None:
-    payload = payload_of(finished())
+    payload = payload_of(run_lab())
     assert len(json.dumps(payload)) < 300_000
     assert [e["step"] for e in payload["events"]] == list(range(len(payload["events"])))
 
 
 def test_the_walk_begins_with_the_first_call_and_ends_with_complete_commit() -> None:
-    payload = payload_of(finished())
+    payload = payload_of(run_lab())
     places = stops(payload, SHOWN)
     texts = [payload["events"][s]["text"] for s in places]
     assert texts[:2] == ["app calls init_transactions().", "app sends FindCoordinator#1 to b1."]
@@ -86,13 +86,13 @@ def test_the_walk_begins_with_the_first_call_and_ends_with_complete_commit() -> 
 
 
 def test_more_groups_give_more_stops_and_none_hides_a_fault() -> None:
-    payload = payload_of(finished(Drop("EndTxn#1")))
+    payload = payload_of(run_lab(Drop("EndTxn#1")))
     assert len(stops(payload, CATEGORIES)) > len(stops(payload, SHOWN)) > len(stops(payload, ()))
     assert [payload["events"][s]["kind"] for s in stops(payload, ())] == ["fault"]
 
 
 def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
-    payload = payload_of(finished())
+    payload = payload_of(run_lab())
     text = text_at(payload, payload["frames"]["EndTxn#1"]["sent"], SHOWN)
     for part in (
         "app sends EndTxn#1 to b3.",
@@ -106,7 +106,7 @@ def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
 
 
 def test_a_crash_greys_the_node_and_its_roles_move() -> None:
-    cluster = finished(Crash("b3", at_step=150))
+    cluster = run_lab(Crash("b3", at_step=150))
     payload = payload_of(cluster)
     shown = replay(payload, len(cluster.trace) - 1)
     assert shown.nodes["b3"] == "down"

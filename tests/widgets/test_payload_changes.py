@@ -12,11 +12,11 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Hold, Release
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Pause, Restart, Resume
-from kafkalab.faults.partition import Compact, DeleteSegment
+from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.programs.groups import two_members
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import ViewState, offsets_of, replay
 
@@ -137,5 +137,5 @@ def test_a_truncated_batch_stays_known_until_another_takes_its_place() -> None:
 def test_with_all_of_this_500_events_stay_below_300_kb() -> None:
     for scenario in (lab03("4.x/TV1"), lab03(), two_members()):
         payload = payload_of(run(scenario)[0])
-        size = len(packed(payload)) / len(payload["events"])
+        size = len(pack(payload)) / len(payload["events"])
         assert size * 500 < 300_000, scenario.title

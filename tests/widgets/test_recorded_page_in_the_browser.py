@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 
 
-def opened(page: Page, path: Path, address: str = "") -> list[str]:
+def open_page(page: Page, path: Path, address: str = "") -> list[str]:
     """The page shows the file; what it asks the network for from then on."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.partition(":")[0]))
@@ -45,7 +45,7 @@ def test_it_is_one_small_file_that_asks_for_nothing_and_is_stepped_by_keys(saved
     told: list[str] = []
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
-    asked = opened(page, saved)
+    asked = open_page(page, saved)
     step = page.locator(".klab").get_attribute("data-step")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".klab")).not_to_have_attribute("data-step", step or "")
@@ -61,14 +61,14 @@ def test_its_last_step_says_what_the_text_twin_says(page: Page, tmp_path: Path) 
     view.press("end")
     path = tmp_path / "run.html"
     path.write_text(recorded_page(view.journey), encoding="utf-8")
-    opened(page, path)
+    open_page(page, path)
     expect(page.locator(".now")).to_have_text(view.payload["events"][view.step]["text"])
     names = page.locator(".found button").all_inner_texts()
     assert [name for name in names if name.startswith("✕")] != []
 
 
 def test_its_address_names_a_place(saved: Path, page: Page) -> None:
-    opened(page, saved, "#chapter:decision")
+    open_page(page, saved, "#chapter:decision")
     expect(page.locator(".chapter")).to_have_text("decision")
     page.evaluate("() => { location.hash = '#Produce#1'; }")
     expect(page.locator(".now")).to_contain_text("sends Produce#1")
@@ -79,7 +79,7 @@ def test_its_address_names_a_place(saved: Path, page: Page) -> None:
 
 
 def test_what_a_kernel_would_do_is_answered_with_a_sentence(saved: Path, page: Page) -> None:
-    opened(page, saved)
+    open_page(page, saved)
     page.locator('[data-action="crash"]').first.click()
     expect(page.locator(".now")).to_contain_text("This page is a recording")
     page.keyboard.press("ArrowRight")
@@ -97,7 +97,7 @@ def test_it_has_the_readers_theme_and_a_button_for_the_other(saved: Path, page: 
         return sum(light) / 3
 
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    opened(page, saved)
+    open_page(page, saved)
     assert (ground() < 128) == (theme == "dark")
     page.locator("#theme").click()
     assert (ground() < 128) == (theme == "light")
@@ -113,7 +113,7 @@ def test_a_title_is_text_and_never_markup(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "run.html"
     title = "</script><img src=x onerror=alert(1)>"
     Share(replace(lab00(), title=title)).page(path)
-    opened(page, path)
+    open_page(page, path)
     expect(page.locator("h1")).to_have_text(title)
     assert page.locator("img").count() == 0
 
@@ -125,7 +125,7 @@ def test_the_button_saves_the_page(page: Page, tmp_path: Path) -> None:
     assert download.value.suggested_filename.endswith(".html")
     path = tmp_path / "run.html"
     download.value.save_as(path)
-    opened(page, path)
+    open_page(page, path)
 
 
 def test_the_command_writes_it_and_opens_it_at_a_name(
@@ -134,7 +134,7 @@ def test_the_command_writes_it_and_opens_it_at_a_name(
     file = str(ROOT / "data/torn_for_real.klab")
     assert main(["page", file, "--out", "torn.html", "--at", "EndTxn#2"], tmp_path) == 0
     assert "needs neither Python nor a network" in capsys.readouterr().out
-    opened(page, tmp_path / "torn.html")
+    open_page(page, tmp_path / "torn.html")
     expect(page.locator(".now")).to_contain_text("EndTxn#2")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.widgets.references import CASES, FOLDER, difference, reference, taken
+from tests.widgets.references import CASES, FOLDER, difference, reference, take_picture
 
 pytestmark = pytest.mark.browser
 
@@ -25,7 +25,7 @@ def canvas(browser: Browser) -> Iterator[Page]:
 @pytest.mark.smoke
 @pytest.mark.parametrize("name", CASES)
 def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str) -> None:
-    percent = difference(canvas, taken(browser, CASES[name]), reference(name))
+    percent = difference(canvas, take_picture(browser, CASES[name]), reference(name))
     if percent >= LIMIT_PERCENT:
         told = "if it was meant to, run `python -m tests.widgets.references` and look at the pictures"
         pytest.fail(f"{name} has changed by {percent} %; {told}", pytrace=False)
@@ -33,7 +33,7 @@ def test_a_view_looks_as_its_reference(browser: Browser, canvas: Page, name: str
 
 @pytest.mark.smoke
 def test_another_view_or_other_colours_are_noticed(browser: Browser, canvas: Page) -> None:
-    log = taken(browser, CASES["log_tape_light"])
+    log = take_picture(browser, CASES["log_tape_light"])
     for other in ("log_tape_dark", "log_tape_projector", "cluster_map_light", "coordinator_light"):
         assert difference(canvas, log, reference(other)) > 2 * LIMIT_PERCENT
 

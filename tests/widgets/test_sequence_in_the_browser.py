@@ -12,7 +12,7 @@ from kafkalab.faults.frame import Duplicate
 from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import batch_outcome, replay, stops, text_at
 from kafkalab.widgets.views.sequence import Sequence
@@ -26,7 +26,7 @@ SHOWN_BATCHES = 16
 ALL_GROUPS = ("transaction", "verification", "replication", "metadata")
 
 
-def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
+def expect_view(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> dict[str, Any]:
     """Return what `look` should see at a step, from the Python fold."""
     shown, places = replay(payload, step), stops(payload, groups)
     touched = [op[1] for e in payload["events"][: step + 1] for op in e["patch"] if op[0] == "txn"]
@@ -53,7 +53,7 @@ def expected(payload: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN
 
 def compare(payload: dict[str, Any], seen: dict[str, Any], step: int, groups: tuple[str, ...] = SHOWN) -> None:
     """The screen agrees with the fold and with the text twin, and tells nothing of the future."""
-    wanted = expected(payload, step, groups)
+    wanted = expect_view(payload, step, groups)
     assert {key: seen[key] for key in wanted} == wanted
     assert f"stop {seen['stopIndex']} of {seen['stopCount']} · step {step} " in text_at(payload, step, groups)
     frames, never = payload["frames"], len(payload["events"])
@@ -235,7 +235,7 @@ def test_the_new_run_is_shown_from_where_the_cursor_stood(page: Page) -> None:
     page.evaluate(
         "([run, step]) => { journey.values.step = step; journey.set('payload', run); journey.set('can_undo', true);"
         " journey.fire('msg:custom', {kind: 'done'}); }",
-        [packed(other), sent + 1],
+        [pack(other), sent + 1],
     )
     compare(other, look(page), sent + 1)
     assert look(page)["frames"]["EndTxn#1"] == "dropped"
@@ -297,7 +297,7 @@ def test_the_keyboard_stays_when_the_pressed_button_goes(page: Page) -> None:
     page.locator('[data-action="crash"][data-target="b2"]').focus()
     page.keyboard.press("Enter")
     put = "([run, step]) => { journey.values.step = step; journey.set('payload', run); }"
-    page.evaluate(put, [packed(crashed), step])
+    page.evaluate(put, [pack(crashed), step])
     expect(page.locator('[data-action="crash"][data-target="b2"]')).to_have_count(0)
     assert look(page)["focused"]
 
@@ -400,7 +400,7 @@ def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_ru
     page.evaluate("step => journey.set('step', step)", lab_run["frames"]["EndTxn#1"]["sent"])
     expect(appended).to_have_count(0)
     told = page.evaluate(
-        "run => openRun(run).appended(openRun(run).frames['EndTxn#1'], 1e9).map((e) => e.text)", packed(lab_run)
+        "run => openRun(run).appended(openRun(run).frames['EndTxn#1'], 1e9).map((e) => e.text)", pack(lab_run)
     )
     states = [text for text in told if "__transaction_state" in text]
     assert len(states) == 2
@@ -416,7 +416,7 @@ def test_what_was_appended_because_of_a_frame_is_a_press_away(page: Page, lab_ru
 def test_the_payload_arrives_in_the_browser_as_it_was_sent(page: Page, lab_run: dict[str, Any]) -> None:
     show(page, lab_run, 3)
     for payload in (lab_run, complete(sample(drop="EndTxn#1"))):
-        there = page.evaluate("unpacked", packed(payload))
+        there = page.evaluate("unpacked", pack(payload))
         assert there == {"actions": {"reasons": {}}, **payload}  # where nothing is noted, no button has a reason
 
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from kafkalab.protocol.transition_tables.transaction import TABLES
-from kafkalab.widgets.payload.state_diagrams import committed, source
+from kafkalab.widgets.payload.state_diagrams import read_diagram, source
 from kafkalab.widgets.payload.state_machines import machine
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.mark.parametrize("version", TABLES)
 def test_the_picture_is_flat_and_needs_nothing_from_outside(version: str) -> None:
-    picture = committed(machine("coordinator", version))
+    picture = read_diagram(machine("coordinator", version))
     root = ET.fromstring(picture)
     _, _, width, height = (float(n) for n in root.get("viewBox", "").split())
     assert width < 560

@@ -9,9 +9,9 @@ import pytest
 
 from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupState, Move
 from kafkalab.protocol.transition_tables.outcomes import Refuse
-from kafkalab.protocol.transition_tables.producer import Call, Happening, ProducerState
+from kafkalab.protocol.transition_tables.producer import Call, ProducerState, SenderEvent
 from kafkalab.protocol.transition_tables.transaction import TABLES, Go, edges
-from kafkalab.widgets.payload.state_diagrams import NAMES, committed, draw, ids, machine_of
+from kafkalab.widgets.payload.state_diagrams import NAMES, draw, ids, machine_of, read_diagram
 from kafkalab.widgets.payload.state_machines import ANY, STATES, machine
 
 
@@ -48,8 +48,8 @@ def test_the_groups_machine_is_its_table() -> None:
 
 def test_the_producers_machine_has_every_call_and_event_and_one_arrow_to_the_end() -> None:
     chart = machine("producer")
-    assert len(chart.cells) == len(ProducerState) * (len(Call) + len(Happening))
-    assert [e for e in chart.edges() if e[2] == "FATAL_ERROR"] == [(ANY, Happening.FATAL.value, "FATAL_ERROR")]
+    assert len(chart.cells) == len(ProducerState) * (len(Call) + len(SenderEvent))
+    assert [e for e in chart.edges() if e[2] == "FATAL_ERROR"] == [(ANY, SenderEvent.FATAL.value, "FATAL_ERROR")]
     (begin,) = (c for c in chart.row("READY") if c.ask == "beginTransaction()")
     assert (begin.kind, begin.to) == ("go", "IN_TRANSACTION")
     (send,) = (c for c in chart.row("READY") if c.ask == "send()")
@@ -66,7 +66,7 @@ def test_each_state_has_a_sentence() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_committed_picture_has_every_state_and_arrow(name: str) -> None:
     chart = machine_of(name)
-    picture = committed(chart)
+    picture = read_diagram(chart)
     wanted = {f"s_{s}" for s in chart.states} | {f"e_{a}__{b}" for a, _, b in chart.edges()}
     assert ids(picture) == wanted | ({f"s_{ANY}"} if name == "producer" else set())
     titles = [t.text or "" for t in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}title")]
@@ -79,7 +79,7 @@ def test_the_committed_picture_has_every_state_and_arrow(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_dot_makes_the_committed_picture(name: str, program: Callable[[str], str]) -> None:
     program("dot")
-    assert ids(draw(machine_of(name))) == ids(committed(machine_of(name)))
+    assert ids(draw(machine_of(name))) == ids(read_diagram(machine_of(name)))
 
 
 def test_what_is_no_machine_is_refused() -> None:

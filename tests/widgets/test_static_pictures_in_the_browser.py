@@ -21,7 +21,7 @@ MEASURE = """() => [...document.querySelectorAll("div")].map((cell) => {
 })"""
 
 
-def measured(page: Page, inside: str, *widths: int) -> list[Any]:
+def measure(page: Page, inside: str, *widths: int) -> list[Any]:
     """Width, height as a percentage of it, and whether there is a scroll bar, in cells of these widths."""
     cells = "".join(f'<div style="width:{width}px;overflow:auto">{inside}</div>' for width in widths)
     page.set_viewport_size({"width": 1800, "height": 900})
@@ -37,4 +37,4 @@ def test_a_static_picture_fits_its_cell(page: Page, picture: Picture) -> None:
     shape, widths = round(100 * high / wide), (390, 833, 1_600)
     image = f'<img src="data:image/svg+xml,{quote(svg)}">'
     for inside in (image, svg):
-        assert measured(page, inside, *widths) == [[width, shape, False] for width in widths]
+        assert measure(page, inside, *widths) == [[width, shape, False] for width in widths]

@@ -21,7 +21,7 @@ from kafkalab.widgets.views.verdict import Verdict
 DATA = Path(__file__).parents[2] / "data"
 
 
-def duplicated() -> Scenario:
+def load_duplicate() -> Scenario:
     return replace(Scenario.load(DATA / "rules" / "deduplication.klab"), rules_off=(DEDUPLICATION.name,))
 
 
@@ -37,7 +37,7 @@ def test_a_clean_run_has_exactly_once_effects_and_is_not_changed_by_looking() ->
     assert len(verdict.report["results"]) == len(CHECKS)
 
 
-@pytest.mark.parametrize("scenario", [duplicated(), kafka_17754()], ids=["duplicated", "torn"])
+@pytest.mark.parametrize("scenario", [load_duplicate(), kafka_17754()], ids=["duplicated", "torn"])
 def test_the_findings_are_those_of_all_checks_on_a_run_read_to_its_end(scenario: Scenario) -> None:
     verdict = Verdict(scenario)
     cluster = Cluster(scenario)
@@ -52,7 +52,7 @@ def test_the_findings_are_those_of_all_checks_on_a_run_read_to_its_end(scenario:
 
 
 def test_a_press_on_a_finding_goes_to_the_step_that_proves_it() -> None:
-    verdict = Verdict(duplicated())
+    verdict = Verdict(load_duplicate())
     finding = verdict.findings()[0]
     assert (finding["name"], finding["policy"]) == ("duplicate", "forbidden")
     verdict.press("finding", "0")
@@ -98,11 +98,11 @@ def test_inputs_with_two_effects_are_counted_though_kafka_allows_them() -> None:
 
 def test_the_first_line_says_first_whether_a_promise_is_broken() -> None:
     assert Verdict(lab00()).report["sentence"].startswith("No promise is broken. Not judged: exactly-once")
-    assert Verdict(duplicated()).report["sentence"].startswith("A promise is broken: duplicate")
+    assert Verdict(load_duplicate()).report["sentence"].startswith("A promise is broken: duplicate")
 
 
 def test_the_picture_has_the_sign_and_the_sentence() -> None:
-    svg = Verdict(duplicated()).svg()
+    svg = Verdict(load_duplicate()).svg()
     assert ET.fromstring(svg).tag.endswith("svg")
     assert "✕ violated" in svg
     assert "var(" not in svg

@@ -11,7 +11,7 @@ from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.verdict import Verdict, finding_text
 from tests.widgets.live import Live
-from tests.widgets.test_verdict import duplicated
+from tests.widgets.test_verdict import load_duplicate
 
 pytestmark = pytest.mark.browser
 SEEN = """() => ({
@@ -34,7 +34,7 @@ def compare(page: Page, verdict: Verdict) -> None:
 
 @pytest.mark.smoke
 def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str]) -> None:
-    for scenario in (lab03(), duplicated(), kafka_17754()):
+    for scenario in (lab03(), load_duplicate(), kafka_17754()):
         verdict = Verdict(scenario)
         tried = page.context.new_page()
         Live(tried, verdict)
@@ -46,7 +46,7 @@ def test_the_screen_says_what_the_text_says(page: Page, console_errors: list[str
 def test_a_finding_takes_the_cursor_of_every_view_to_the_step_that_proves_it(
     page: Page, console_errors: list[str]
 ) -> None:
-    verdict = Verdict(duplicated(), size="projector")
+    verdict = Verdict(load_duplicate(), size="projector")
     live = Live(page, verdict, Sequence(verdict))
     compare(page, verdict)
     page.locator('[data-action="finding"]').last.click()

@@ -85,11 +85,11 @@ def test_a_run_without_transactions_says_never_once_or_twice_and_what_is_allowed
 def test_futures_are_computed_once_a_run_and_anew_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Scenario] = []
 
-    def noted(scenario: Scenario, *args: Any) -> Any:
+    def note_and_search(scenario: Scenario, *args: Any) -> Any:
         asked.append(scenario)
         return what_if(scenario, *args)
 
-    monkeypatch.setattr(what_if_strips, "what_if", noted)
+    monkeypatch.setattr(what_if_strips, "what_if", note_and_search)
     view = Sequence(replace(ONE, rules_off=(rules.REDRIVE_PREPARE.name,)), what_if=True)
     assert view.futures() == view.futures()
     assert len(asked) == 1

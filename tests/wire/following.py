@@ -55,12 +55,12 @@ def state(folder: Path) -> dict[str, Any]:
 def until_read(folder: Path, process: subprocess.Popen[str], **ends: int) -> int:
     """Wait until whole rounds have these partitions (`in_0` is in-0) up to these offsets; return their chunks."""
 
-    def done() -> bool:
+    def is_done() -> bool:
         found = state(folder)
         there = {name.replace("-", "_"): one["next"] for name, one in found["partitions"].items()}
         return found["whole"] == found["chunks"] and all(there.get(name, -1) >= end for name, end in ends.items())
 
-    until(done, process)
+    until(is_done, process)
     return int(state(folder)["whole"])
 
 

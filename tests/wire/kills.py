@@ -98,7 +98,7 @@ class Worker(threading.Thread):
         try:
             for place in range(PARTITIONS):
                 value = f"{self.name}-{number}-{place}"
-                producer.produce(TOPIC, value, partition=place, on_delivery=self._delivered)
+                producer.produce(TOPIC, value, partition=place, on_delivery=self._on_delivery)
             if number % WITH_OFFSETS == 0:
                 read = TopicPartition(TOPIC, 0, number + 1)
                 group = self._group().consumer_group_metadata()
@@ -122,7 +122,7 @@ class Worker(threading.Thread):
             self._consumer = Consumer({"bootstrap.servers": self.servers, "group.id": f"g-{self.name}", **QUICK})
         return self._consumer
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _on_delivery(self, error: Any, message: Any) -> None:
         if error is None:
             self.acknowledged[message.value().decode()] = (message.partition(), message.offset())
 
@@ -176,7 +176,7 @@ def values(servers: str, isolation: str) -> dict[tuple[int, int], str]:
     return found
 
 
-def reused(worker: Worker, places: dict[tuple[int, int], str]) -> list[str]:
+def find_reused(worker: Worker, places: dict[tuple[int, int], str]) -> list[str]:
     """Return the values that were acknowledged with the offset of an earlier record of the same producer.
 
     librdkafka 2.16 gives a sequence twice: see tests/wire/clients/test_reused_sequence.py.
@@ -191,7 +191,7 @@ def wrong(workers: list[Worker], servers: str, counts: Counter[str]) -> list[str
     places = values(servers, "read_uncommitted")
     written = Counter(places.values())
     for worker in workers:
-        last, excused = -1, reused(worker, places)
+        last, excused = -1, find_reused(worker, places)
         counts["sequences that the client used twice"] += len(excused)
         lost = [value for value in worker.acknowledged if not written[value] and value not in excused]
         found += [f"acknowledged, and lost: {value} at {worker.acknowledged[value]}" for value in lost]
@@ -209,7 +209,7 @@ def wrong(workers: list[Worker], servers: str, counts: Counter[str]) -> list[str
     return found
 
 
-def replaced(worker: Worker) -> Worker:
+def replace_stuck(worker: Worker) -> Worker:
     """Return the worker, or its successor if its client has not returned for long."""
     if worker.failed or time.monotonic() - worker.progress_s < STUCK_S:
         return worker
@@ -231,7 +231,7 @@ def campaign(folder: Path, times: int, seed: int, *options: str, producers: int 
     for _ in range(times):
         if any(w.failed for w in workers):
             break
-        now = [replaced(worker) for worker in workers]
+        now = [replace_stuck(worker) for worker in workers]
         successors += sum(a is not b for a, b in zip(now, workers, strict=True))
         workers = now
         before = sum(len(w.told) for w in workers)

@@ -119,7 +119,7 @@ def message(draw: st.DrawFn, kind: type, keys: tuple[str, ...] | None = None) ->
     return kind(**values)
 
 
-def carried(api: str, version: int, made: Any) -> Any:
+def carry(api: str, version: int, made: Any) -> Any:
     """Return what this version carries of a request or a response; None where it cannot carry such a message."""
     found = as_read(made, version)
     if api == "Metadata" and version < 13 and isinstance(made, MetadataResponse):

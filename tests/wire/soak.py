@@ -51,7 +51,7 @@ class Client(threading.Thread):
         finally:
             self.close()
 
-    def told(self, error: Any, message: Any) -> None:
+    def on_delivery(self, error: Any, message: Any) -> None:
         """Note a record that was not delivered, but for those of an aborted transaction."""
         if error is not None and error.name() != "_PURGE_QUEUE":
             self.failed = f"{self.name}: {error}"
@@ -69,7 +69,7 @@ class Client(threading.Thread):
         """Do what this client does, for the time `number`."""
         self.producer.begin_transaction()
         for place in range(PARTITIONS):
-            self.producer.produce(TOPIC, b"x" * 100, partition=place, on_delivery=self.told)
+            self.producer.produce(TOPIC, b"x" * 100, partition=place, on_delivery=self.on_delivery)
         self.end(number)
 
     def end(self, number: int) -> None:
@@ -100,7 +100,7 @@ class Processor(Client):
             return
         self.producer.begin_transaction()
         for message in found:
-            self.producer.produce(OUT, message.value(), on_delivery=self.told)
+            self.producer.produce(OUT, message.value(), on_delivery=self.on_delivery)
         if number % OFFSETS == 0:
             places = self.consumer.position(self.consumer.assignment())
             self.producer.send_offsets_to_transaction(places, self.consumer.consumer_group_metadata(), 30)
@@ -134,7 +134,7 @@ class Idempotent(Client):
         self.producer = Producer({"bootstrap.servers": self.servers, "enable.idempotence": True, **QUIET})
 
     def act(self, number: int) -> None:
-        self.producer.produce(TOPIC, b"y" * 100, on_delivery=self.told)
+        self.producer.produce(TOPIC, b"y" * 100, on_delivery=self.on_delivery)
         self.producer.flush(30)
         self.done["sent alone"] += 1
 

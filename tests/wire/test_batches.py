@@ -22,7 +22,7 @@ from kafkalab.wire.batches import (
     ClientBatch,
     batch_bytes_of,
     bytes_of,
-    decoded,
+    decode,
     fitting,
     read_batch,
     read_batches,
@@ -41,7 +41,7 @@ def xerial(data: bytes) -> bytes:
     return b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1) + b"".join(struct.pack(">i", len(b)) + b for b in blocks)
 
 
-def compressed(kind: int, data: bytes) -> bytes:
+def compress_records(kind: int, data: bytes) -> bytes:
     """Return the batch with its records compressed."""
     tail = struct.pack(">h", kind) + SENT[23:61] + data
     return struct.pack(">qiib", 0, 49 + len(data), -1, 2) + struct.pack(">I", crc32c(tail)) + tail
@@ -58,7 +58,7 @@ def compressed(kind: int, data: bytes) -> bytes:
     ],
 )
 def test_all_compressions_are_decoded(kind: int, compress: Callable[[bytes], Any]) -> None:
-    data = compressed(kind, bytes(compress(SENT[61:])))
+    data = compress_records(kind, bytes(compress(SENT[61:])))
     batch = read_batch(data)
     assert isinstance(batch, ClientBatch)
     assert (tuple(batch.records), len(batch.records), batch.last_sequence) == (RECORDS, 2, 4)
@@ -69,20 +69,20 @@ def test_without_cramjam_gzip_is_decoded_and_another_compression_names_the_extra
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cramjam", None)
-    assert decoded(compressed(1, gzip.compress(SENT[61:], mtime=0))) == RECORDS
+    assert decode(compress_records(1, gzip.compress(SENT[61:], mtime=0))) == RECORDS
     with pytest.raises(ModuleNotFoundError, match=r"need cramjam: pip install 'kafkalab-course\[wire\]'"):
-        decoded(compressed(4, b"zstd"))
+        decode(compress_records(4, b"zstd"))
 
 
 @pytest.mark.parametrize("kind", range(1, 8))
 def test_damaged_compressed_records_are_corrupt(kind: int) -> None:
     for body in (b"no records", gzip.compress(SENT[61:], mtime=0)[:10] + b"\xff" * 30):
         with pytest.raises(batch_bytes.CorruptBatchError):
-            decoded(compressed(kind, body))
+            decode(compress_records(kind, body))
 
 
 def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only() -> None:
-    placed = read_batch(SENT).placed(41, 5)
+    placed = read_batch(SENT).place(41, 5)
     data = batch_bytes_of(placed)
     assert (data[8:12], data[16:]) == (SENT[8:12], SENT[16:])
     (back,) = read_batches(data)
@@ -90,14 +90,14 @@ def test_a_log_keeps_the_bytes_and_changes_offset_and_epoch_only() -> None:
 
 
 def test_markers_are_read_as_markers_and_a_batch_that_is_cut_off_is_left_out() -> None:
-    commit = marker(7, 1, ControlType.COMMIT, 3, 1_000).placed(9, 2)
+    commit = marker(7, 1, ControlType.COMMIT, 3, 1_000).place(9, 2)
     data = bytes_of((read_batch(SENT), commit))
     assert [b.control for b in read_batches(data)] == [None, ControlType.COMMIT]
     assert read_batches(data[:-1]) == read_batches(data)[:1]
     assert read_batches(None) == ()
 
 
-def changed(place: int, new: bytes, data: bytes = SENT) -> bytes:
+def change(place: int, new: bytes, data: bytes = SENT) -> bytes:
     """Return the batch with other bytes at a place, and the checksum that fits."""
     data = data[:place] + new + data[place + len(new) :]
     return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
@@ -138,9 +138,9 @@ def test_what_is_not_exactly_one_batch(data: bytes | None, expected: OtherRecord
     assert read_produced(data) == expected
 
 
-def validated(data: bytes, most_bytes: int = 1_000, now: int = 0, after_max_ms: int = 10) -> Batch | Error:
+def validate(data: bytes, most_bytes: int = 1_000, now: int = 0, after_max_ms: int = 10) -> Batch | Error:
     """Return what a leader makes of the batch in these bytes."""
-    return read_produced(data).validated(most_bytes, now, after_max_ms)
+    return read_produced(data).validate(most_bytes, now, after_max_ms)
 
 
 @pytest.mark.parametrize(
@@ -150,51 +150,51 @@ def validated(data: bytes, most_bytes: int = 1_000, now: int = 0, after_max_ms: 
         (SENT[:8] + struct.pack(">i", 45) + SENT[12:57], Error.CORRUPT_MESSAGE),
         (struct.pack(">q", 5) + SENT[8:], Error.INVALID_RECORD),
         (struct.pack(">q", 5) + SENT[8:-1] + b"!", Error.INVALID_RECORD),
-        (changed(23, struct.pack(">i", -5)), Error.INVALID_RECORD),
-        (changed(23, struct.pack(">i", -1)), Error.INVALID_RECORD),
-        (changed(57, struct.pack(">i", -1)), Error.INVALID_RECORD),
-        (changed(27, struct.pack(">q", 11)), Error.INVALID_TIMESTAMP),
-        (changed(27, struct.pack(">q", -(2**63))), Error.INVALID_TIMESTAMP),
-        (compressed(5, ZIPPED), Error.UNKNOWN_SERVER_ERROR),
-        (compressed(7, ZIPPED), Error.UNKNOWN_SERVER_ERROR),
-        (compressed(1, b"no gzip"), Error.UNKNOWN_SERVER_ERROR),
-        (compressed(1, ZIPPED[:20] + b"\xff\xff\xff" + ZIPPED[23:]), Error.UNKNOWN_SERVER_ERROR),
-        (compressed(1, ZIPPED[:-12]), Error.UNKNOWN_SERVER_ERROR),
-        (compressed(3, bytes(cramjam.lz4.compress(SENT[61:]))), Error.UNKNOWN_SERVER_ERROR),
-        (compressed(4, b"not zstd"), Error.UNKNOWN_SERVER_ERROR),
+        (change(23, struct.pack(">i", -5)), Error.INVALID_RECORD),
+        (change(23, struct.pack(">i", -1)), Error.INVALID_RECORD),
+        (change(57, struct.pack(">i", -1)), Error.INVALID_RECORD),
+        (change(27, struct.pack(">q", 11)), Error.INVALID_TIMESTAMP),
+        (change(27, struct.pack(">q", -(2**63))), Error.INVALID_TIMESTAMP),
+        (compress_records(5, ZIPPED), Error.UNKNOWN_SERVER_ERROR),
+        (compress_records(7, ZIPPED), Error.UNKNOWN_SERVER_ERROR),
+        (compress_records(1, b"no gzip"), Error.UNKNOWN_SERVER_ERROR),
+        (compress_records(1, ZIPPED[:20] + b"\xff\xff\xff" + ZIPPED[23:]), Error.UNKNOWN_SERVER_ERROR),
+        (compress_records(1, ZIPPED[:-12]), Error.UNKNOWN_SERVER_ERROR),
+        (compress_records(3, bytes(cramjam.lz4.compress(SENT[61:]))), Error.UNKNOWN_SERVER_ERROR),
+        (compress_records(4, b"not zstd"), Error.UNKNOWN_SERVER_ERROR),
     ],
 )  # fmt: skip
 def test_what_a_leader_refuses(data: bytes, expected: Error) -> None:
     """In the order of UnifiedLog and LogValidator; more cases are in tests/kafka/scripts."""
-    assert validated(data) is expected
-    assert validated(data, most_bytes=8) is (expected if data[7] else Error.MESSAGE_TOO_LARGE)
+    assert validate(data) is expected
+    assert validate(data, most_bytes=8) is (expected if data[7] else Error.MESSAGE_TOO_LARGE)
 
 
 def test_a_batch_may_be_as_long_as_the_limit_and_not_shorter_than_a_header() -> None:
-    assert isinstance(validated(SENT, len(SENT)), ClientBatch)
-    assert validated(SENT, len(SENT) - 1) is Error.MESSAGE_TOO_LARGE
+    assert isinstance(validate(SENT, len(SENT)), ClientBatch)
+    assert validate(SENT, len(SENT) - 1) is Error.MESSAGE_TOO_LARGE
     short = SENT[:8] + struct.pack(">i", 48) + SENT[12:60]
-    assert validated(short[:17] + struct.pack(">I", crc32c(short[21:])) + short[21:]) is Error.CORRUPT_MESSAGE
+    assert validate(short[:17] + struct.pack(">I", crc32c(short[21:])) + short[21:]) is Error.CORRUPT_MESSAGE
 
 
 def test_what_a_leader_appends_has_the_largest_timestamp_of_its_records() -> None:
-    late = changed(27, struct.pack(">qq", 7, 90))
-    batch = validated(late)
+    late = change(27, struct.pack(">qq", 7, 90))
+    batch = validate(late)
     assert isinstance(batch, ClientBatch)
-    assert (batch.timestamp_ms, batch.timestamps(), batch.data) == (7, [7, 7], changed(35, struct.pack(">q", 7), late))
-    of_the_log = validated(changed(22, bytes((SENT[22] | 8,)), late), after_max_ms=90)
+    assert (batch.timestamp_ms, batch.timestamps(), batch.data) == (7, [7, 7], change(35, struct.pack(">q", 7), late))
+    of_the_log = validate(change(22, bytes((SENT[22] | 8,)), late), after_max_ms=90)
     assert isinstance(of_the_log, ClientBatch)
     assert (of_the_log.timestamp_ms, of_the_log.timestamps(), of_the_log.data[21:23]) == (90, [7, 7], SENT[21:23])
 
 
 def test_in_a_log_with_times_of_its_own_all_records_have_that_of_the_batch() -> None:
-    of_the_log = changed(22, bytes((SENT[22] | 8,)), changed(27, struct.pack(">qq", 7, 90)))
+    of_the_log = change(22, bytes((SENT[22] | 8,)), change(27, struct.pack(">qq", 7, 90)))
     assert read_batch(of_the_log).timestamps() == [90, 90]
 
 
 def test_what_follows_a_batch_and_is_too_short_for_another_is_cut_off() -> None:
     """`UnifiedLog.trimInvalidBytes`."""
-    batch = validated(SENT + bytes(11))
+    batch = validate(SENT + bytes(11))
     assert isinstance(batch, ClientBatch)
     assert batch.data == SENT
 
@@ -203,23 +203,23 @@ def test_what_gzip_packs_too_small_takes_no_more_memory_than_the_limit(monkeypat
     monkeypatch.setattr("kafkalab.wire.compression.DECODED_MOST", 1_000)
     bomb = gzip.compress(bytes(10_000_000), mtime=0)
     for data in (bomb, gzip.compress(bytes(1_001), mtime=0) + bomb):
-        assert validated(compressed(1, data), 1_000_000) is Error.UNKNOWN_SERVER_ERROR
+        assert validate(compress_records(1, data), 1_000_000) is Error.UNKNOWN_SERVER_ERROR
 
 
 def test_records_that_are_no_records_are_found_when_somebody_looks() -> None:
     for body in (b"\xff" * 30, b""):
         with pytest.raises(batch_bytes.CorruptBatchError):
-            decoded(compressed(0, body))
+            decode(compress_records(0, body))
     with pytest.raises(batch_bytes.CorruptBatchError):
-        decoded(compressed(4, b"not zstd"))
+        decode(compress_records(4, b"not zstd"))
 
 
 def test_a_picture_of_records_that_cannot_be_decoded_says_so() -> None:
-    batch = read_batch(compressed(4, b"not zstd"))
+    batch = read_batch(compress_records(4, b"not zstd"))
     assert (tuple(batch.records), len(batch.records)) == ((UNREADABLE,) * 2, 2)
     row = plain(batch)
     assert [r["value"] for r in row["records"]] == ["(records that cannot be read)"] * 2
-    many = compressed(4, b"not zstd")
+    many = compress_records(4, b"not zstd")
     many = many[:57] + b"\x7f\xff\xff\xff" + many[61:]
     many = many[:17] + struct.pack(">I", crc32c(many[21:])) + many[21:]
     assert len(list(read_batch(many).records)) == len(many)

@@ -21,7 +21,7 @@ from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit, TxnOffsetCommitResponse
 from kafkalab.wire import special
 from kafkalab.wire.codec import (
-    Asked,
+    ReadRequest,
     UnsupportedVersionError,
     read_request,
     read_response,
@@ -34,7 +34,7 @@ from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError, Source
 from kafkalab.wire.table import TABLE
 from tests.kafka.schema import Message, Reader
-from tests.wire.messages import ADDRESSES, NAMES, OFFERED, carried, message
+from tests.wire.messages import ADDRESSES, NAMES, OFFERED, carry, message
 from tests.wire.tagging import FOUND, response
 from tests.wire.tagging import message as message_of
 
@@ -43,7 +43,7 @@ FEW = settings(
 )
 
 
-def asked(api: str, version: int, body: Any) -> Any:
+def read_back(api: str, version: int, body: Any) -> Any:
     """Return the request as a server reads it."""
     data = request_bytes(api, version, 7, "app", body, NAMES)
     assert int.from_bytes(data[:4], "big") == len(data) - 4
@@ -63,9 +63,9 @@ def test_a_request_is_read_as_it_was_written_in_every_version(api: str) -> None:
     @given(message(BY_NAME[api].request))
     def check(made: Any) -> None:
         for version in OFFERED[api]:
-            body = carried(api, version, made)
+            body = carry(api, version, made)
             if body is not None:
-                found = asked(api, version, body)
+                found = read_back(api, version, body)
                 assert (found.api, found.version, found.correlation_id, found.client_id) == (api, version, 7, "app")
                 assert found.bodies == (body,), version
 
@@ -77,12 +77,12 @@ def test_a_response_is_read_as_it_was_written_in_every_version(api: str) -> None
     @FEW
     @given(message(BY_NAME[api].response), st.data())
     def check(made: Any, data: st.DataObject) -> None:
-        request = data.draw(message(BY_NAME[api].request).filter(lambda r: carried(api, 0, r) is not None))
+        request = data.draw(message(BY_NAME[api].request).filter(lambda r: carry(api, 0, r) is not None))
         if isinstance(made, FetchResponse):
             positions = dict.fromkeys(made.partitions, 0)
             request = replace(request, positions=positions, max_bytes=None, partition_max_bytes={})
         for version in OFFERED[api]:
-            body, found = carried(api, version, made), asked(api, version, carried(api, version, request))
+            body, found = carry(api, version, made), read_back(api, version, carry(api, version, request))
             if api != "Fetch":  # other answers are read without a look at the request
                 found.aside, found.bodies = {}, (None,)
             written = response_bytes(found, (body,), NAMES)
@@ -97,7 +97,7 @@ def test_damaged_bytes_are_a_bad_message_or_another_one(api: str) -> None:
     bodies: list[Any] = []
 
     @FEW
-    @given(message(BY_NAME[api].request).filter(lambda made: carried(api, OFFERED[api][-1], made) is not None))
+    @given(message(BY_NAME[api].request).filter(lambda made: carry(api, OFFERED[api][-1], made) is not None))
     def draw(made: Any) -> None:
         bodies.append(made)
 
@@ -105,9 +105,9 @@ def test_damaged_bytes_are_a_bad_message_or_another_one(api: str) -> None:
     read = 0
     for body in bodies:
         version = chance.choice(OFFERED[api])
-        carries = carried(api, version, body)
+        carries = carry(api, version, body)
         if carries is None:
-            version, carries = OFFERED[api][-1], carried(api, OFFERED[api][-1], body)
+            version, carries = OFFERED[api][-1], carry(api, OFFERED[api][-1], body)
         sound = request_bytes(api, version, 7, "app", carries, NAMES)[4:]
         for _ in range(60):
             data = bytearray(sound)
@@ -166,7 +166,7 @@ def test_a_leader_asks_for_several_transactions_at_once() -> None:
     bodies = request_of("AddPartitionsToTxn", 5).read(Source(data, at, NAMES))
     assert bodies == (replace(body, further=()), other)
     answers = [AddPartitionsToTxnResponse(errors=dict.fromkeys(one.partitions, Error.NONE)) for one in bodies]
-    answer = response_bytes(Asked("AddPartitionsToTxn", 5, 7, "b1", bodies), answers, NAMES)[9:]
+    answer = response_bytes(ReadRequest("AddPartitionsToTxn", 5, 7, "b1", bodies), answers, NAMES)[9:]
     rows = message_of("AddPartitionsToTxnResponse", 5, Message).decode(Reader(answer))["ResultsByTransaction"]
     assert [(row["TransactionalId"], len(row["TopicResults"][0]["ResultsByPartition"])) for row in rows] == [
         ("one", 2), ("two", 1),

@@ -11,7 +11,7 @@ from kafkalab.faults.fault import TimedFault
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Pause, Restart, Resume
-from kafkalab.faults.partition import Roll
+from kafkalab.faults.storage import Roll
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn

@@ -11,12 +11,12 @@ pytest.importorskip("confluent_kafka")
 
 
 def test_a_sequence_that_a_client_used_twice_is_told_from_a_loss() -> None:
-    from tests.wire.kills import Worker, reused
+    from tests.wire.kills import Worker, find_reused
 
     worker = Worker("w0", "", 0)
     worker.acknowledged = {"w0-3-0": (0, 5), "w0-4-0": (0, 6), "w0-5-0": (0, 7), "w0-6-0": (0, 8)}
     places = {(0, 5): "w0-2-0", (0, 6): "w0-4-0", (0, 7): "w1-5-0"}
-    assert reused(worker, places) == ["w0-3-0"]
+    assert find_reused(worker, places) == ["w0-3-0"]
 
 
 @pytest.mark.parametrize("options", [("--cluster-level", "2"), ("--fsync", "--cluster-level", "1")])

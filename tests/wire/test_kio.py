@@ -17,7 +17,7 @@ from kio.index import UnknownEntity, load_request_schema, load_response_schema
 from kio.serial import entity_writer
 from kio.static.primitive import Records
 
-from kafkalab.wire.definitions import api_names, defined
+from kafkalab.wire.definitions import api_names, list_versions
 from kafkalab.wire.primitives import Codec, Sink, Source
 from kafkalab.wire.structs import raw
 
@@ -37,7 +37,7 @@ def versions(name: str, side: str) -> dict[int, type]:
     """Return kio's classes of a message by version."""
     key = next(key for key, found in api_names().items() if found == name)
     found = {}
-    for version in defined()[f"{name}{side}"]:
+    for version in list_versions()[f"{name}{side}"]:
         with suppress(UnknownEntity):
             found[version] = SIDES[side](key, version)
     return found
@@ -73,14 +73,14 @@ def name_in(ours: dict[str, Any], name: str) -> str:
     return next(one for one in (name, f"{name}_ms", NEWER.get(name)) if one in ours)
 
 
-NAMES = sorted({name.removesuffix("Response") for name in defined() if name.endswith("Response")})
+NAMES = sorted({name.removesuffix("Response") for name in list_versions() if name.endswith("Response")})
 
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_message_has_the_bytes_and_the_values_that_it_has_by_kio(name: str, side: str) -> None:
     found = versions(name, side)
-    assert sorted(set(defined()[f"{name}{side}"]) - set(found)) == LACKING.get(name, [])
+    assert sorted(set(list_versions()[f"{name}{side}"]) - set(found)) == LACKING.get(name, [])
     for version, kind in found.items():
         compare(raw(f"{name}{side}", version), kind)
 

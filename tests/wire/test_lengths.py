@@ -22,7 +22,7 @@ ANSWERED = "import sys; from tests.wire.test_lengths import not_read; not_read(b
 READS = "import sys; from tests.wire.test_lengths import refused; refused(bytes.fromhex(sys.argv[1]))"
 
 
-def refused(data: bytes) -> None:
+def expect_refusal(data: bytes) -> None:
     """Read the request, which is refused."""
     with pytest.raises(BadMessageError, match="too early"):
         read_request(data, NAMES)

@@ -67,7 +67,7 @@ class Client:
         return getattr(answer, "error", None) is Error.NONE
 
 
-def served(scene: Callable[[Server], Awaitable[None]], **limits: float) -> None:
+def serve_scene(scene: Callable[[Server], Awaitable[None]], **limits: float) -> None:
     """Run a scene with a server that has these limits."""
 
     async def run() -> None:
@@ -97,7 +97,7 @@ def test_connections_are_limited_and_the_log_says_so(caplog: pytest.LogCaptureFi
         assert await third.is_closed()
         assert await first.is_served()
 
-    served(scene, connections=2)
+    serve_scene(scene, connections=2)
     assert "refused, there are 2 connections" in caplog.text
 
 
@@ -108,7 +108,7 @@ def test_a_connection_on_which_nothing_comes_is_closed(caplog: pytest.LogCapture
         assert await half_open.is_closed()
         assert server.unread_bytes == 0
 
-    served(scene, idle_s=0.3)
+    serve_scene(scene, idle_s=0.3)
     assert "closed, idle for 0.3 s" in caplog.text
 
 
@@ -125,7 +125,7 @@ def test_requests_that_are_never_whole_take_no_more_than_the_limit(caplog: pytes
         assert server.unread_bytes <= 4 * MEGABYTE
         assert await (await Client(server).open()).is_served()
 
-    served(scene, unread_bytes=4 * MEGABYTE)
+    serve_scene(scene, unread_bytes=4 * MEGABYTE)
     assert "bytes that cannot be handled yet" in caplog.text
 
 
@@ -159,7 +159,7 @@ def test_slow_readers_are_closed_when_they_hold_too_much(caplog: pytest.LogCaptu
         await asyncio.sleep(0.2)
         assert server.unsent_bytes == 0
 
-    served(scene, unsent_bytes=3 * MEGABYTE)
+    serve_scene(scene, unsent_bytes=3 * MEGABYTE)
     assert "leave" in caplog.text
     assert "bytes unread" in caplog.text
 
@@ -178,7 +178,7 @@ def test_a_slow_reader_is_asked_nothing_more_and_gets_all_its_answers() -> None:
             size = int.from_bytes(await client.reader.readexactly(4), "big")
             assert len(await client.reader.readexactly(size)) == size
 
-    served(scene)
+    serve_scene(scene)
 
 
 def test_requests_behind_one_that_waits_are_read_and_answered_once_it_is() -> None:
@@ -194,7 +194,7 @@ def test_requests_behind_one_that_waits_are_read_and_answered_once_it_is() -> No
             size = int.from_bytes(await asyncio.wait_for(client.reader.readexactly(4), 20), "big")
             assert int.from_bytes((await client.reader.readexactly(size))[:4], "big") == number
 
-    served(scene)
+    serve_scene(scene)
 
 
 def test_an_answer_that_cannot_be_written_closes_its_connection_with_a_log_line(
@@ -208,7 +208,7 @@ def test_an_answer_that_cannot_be_written_closes_its_connection_with_a_log_line(
         monkeypatch.undo()
         assert await (await Client(server).open()).is_served()
 
-    served(scene)
+    serve_scene(scene)
     (peer,) = re.findall(r"(b1 127\.0\.0\.1:\d+): the answer to ApiVersions 3\n", caplog.text)
     assert f"{peer}: closed, its answer cannot be written" in caplog.text
 
@@ -234,7 +234,7 @@ def test_a_thousand_connections_leave_the_others_served() -> None:
 
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
     try:
-        served(scene)
+        serve_scene(scene)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -250,7 +250,7 @@ def test_partitions_are_limited(caplog: pytest.LogCaptureFixture) -> None:
         image = server.live.cluster.controller.metadata
         assert (image.has_topic("auto0"), image.has_topic("just46"), image.has_topic("huge")) == (False, True, False)
 
-    served(scene, partitions=150)
+    serve_scene(scene, partitions=150)
     assert "it wants 2147483647 partitions; 47 more can be made" in caplog.text
     assert "60 topics are not created, there is room for 47" in caplog.text
 
@@ -267,7 +267,7 @@ def test_a_request_of_too_many_rows_is_refused_and_the_others_are_served(caplog:
         assert await other.is_served()
         assert time.process_time() - began < 1
 
-    served(scene)
+    serve_scene(scene)
     assert "closed, bad bytes: a request of more than 30,000 rows and tagged fields" in caplog.text
 
 
@@ -290,7 +290,7 @@ def test_the_largest_requests_cost_a_time_that_grows_with_their_rows(body: objec
         await client.reader.readexactly(size)
         assert time.process_time() - began < 3
 
-    served(scene)
+    serve_scene(scene)
 
 
 def test_many_names_of_clients_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,7 +328,7 @@ def test_a_fetch_that_waits_leaves_nothing_where_nothing_comes() -> None:
             await client.ask(asked, 12)
         assert server.live.cluster.brokers[leader].state.parked_fetches == {"t-0": []}
 
-    served(scene)
+    serve_scene(scene)
 
 
 def test_a_crashed_broker_refuses_connections_until_it_has_started_again() -> None:
@@ -349,4 +349,4 @@ def test_a_crashed_broker_refuses_connections_until_it_has_started_again() -> No
         assert server.names.addresses["b2"] == (host, port)
         assert await (await Client(server).open("b2")).is_served()
 
-    served(scene)
+    serve_scene(scene)

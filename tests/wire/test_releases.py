@@ -42,7 +42,7 @@ def fields_of(client: Connection, body: Any, version: int, head: int = 5) -> dic
     return found
 
 
-def offered(servers: str) -> dict[str, int]:
+def list_offered(servers: str) -> dict[str, int]:
     with Connection(servers) as client:
         rows = fields_of(client, ApiVersions(), 4, 4)["api_keys"]
     newest = {row["api_key"]: row["max_version"] for row in rows}
@@ -50,12 +50,12 @@ def offered(servers: str) -> dict[str, int]:
 
 
 def test_a_newer_release_offers_the_versions_that_came_with_it(newer: str) -> None:
-    assert offered(newer) == LATER
+    assert list_offered(newer) == LATER
 
 
 def test_nothing_of_a_newer_release_is_offered_unless_it_is_asked_for(tmp_path: Path) -> None:
     with serving(tmp_path, "--brokers", "1") as servers:
-        assert offered(servers) == {api: version - 1 for api, version in LATER.items()}
+        assert list_offered(servers) == {api: version - 1 for api, version in LATER.items()}
         with Connection(servers) as client, pytest.raises(ConnectionError):
             client.ask(OFFSETS, 6)
 

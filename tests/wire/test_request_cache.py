@@ -29,7 +29,7 @@ def names() -> Names:
     return Names({"b1": ("127.0.0.1", 9092)})
 
 
-def sent(body: Any, version: int, correlation_id: int, names: Names) -> bytes:
+def make_request(body: Any, version: int, correlation_id: int, names: Names) -> bytes:
     """The bytes of a request, as a connection hands them on."""
     return request_bytes(type(body).__name__, version, correlation_id, "app", body, names)[4:]
 
@@ -37,7 +37,7 @@ def sent(body: Any, version: int, correlation_id: int, names: Names) -> bytes:
 def test_only_the_correlation_id_of_a_request_and_its_answer_is_new(names: Names) -> None:
     known = RequestCache(names)
     for number, error in ((1, Error.NONE), (-2, Error.NONE), (2**31 - 1, Error.CONCURRENT_TRANSACTIONS)):
-        data = sent(END, 1, number, names)
+        data = make_request(END, 1, number, names)
         asked, fresh = known.read(data), read_request(data, names)
         assert (asked.correlation_id, asked.client_id, asked.bodies) == (number, "app", fresh.bodies)
         answer = [EndTxnResponse(error=error)]
@@ -47,10 +47,10 @@ def test_only_the_correlation_id_of_a_request_and_its_answer_is_new(names: Names
 
 def test_the_second_time_nothing_is_read_or_written(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
     known = RequestCache(names)
-    known.response(known.read(sent(END, 1, 1, names)), [EndTxnResponse()])
+    known.response(known.read(make_request(END, 1, 1, names)), [EndTxnResponse()])
     monkeypatch.setattr(request_cache, "read_request", None)
     monkeypatch.setattr(request_cache, "response_bytes", None)
-    found = known.response(known.read(sent(END, 1, 5, names)), [EndTxnResponse()])
+    found = known.response(known.read(make_request(END, 1, 5, names)), [EndTxnResponse()])
     assert read_response("EndTxn", 1, found[4:], names) == (5, EndTxnResponse())
 
 
@@ -60,7 +60,7 @@ def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None
     info = PartitionInfo(leader="b1", leader_epoch=0, replicas=("b1",), isr=("b1",))
     image = ClusterMetadata(1, ("b1",), {"late-0": info})
     learned.learn(image)
-    data = sent(Fetch(positions={"late-0": 0}, isolation_level=READ_COMMITTED), 13, 1, learned)
+    data = make_request(Fetch(positions={"late-0": 0}, isolation_level=READ_COMMITTED), 13, 1, learned)
     assert list(known.read(data).bodies[0].positions) != ["late-0"]
     names.learn(image)
     asked = known.read(data)
@@ -72,9 +72,9 @@ def test_a_topic_id_is_another_topic_once_the_image_has_it(names: Names) -> None
 def test_what_is_kept_is_bounded(names: Names) -> None:
     known = RequestCache(names)
     for number in range(3 * request_cache.MOST_REQUESTS):
-        known.read(sent(replace(END, producer_id=number), 1, 1, names))
+        known.read(make_request(replace(END, producer_id=number), 1, 1, names))
     assert len(known._known) <= request_cache.MOST_REQUESTS
-    known.read(sent(replace(END, transactional_id="p" * 600), 1, 1, names))
+    known.read(make_request(replace(END, transactional_id="p" * 600), 1, 1, names))
     assert not any(len(data) > request_cache.MOST_BYTES for data in known._known)
 
 

@@ -35,7 +35,7 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.batches import read_batch
 from kafkalab.wire.capture.internal import committed_offset, txn_entry
 from kafkalab.wire.capture.records import raw_records
-from kafkalab.wire.codec import Asked
+from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.names import UNKNOWN_TOPIC_ID
 from kafkalab.wire.primitives import Sink, Source, varint_bytes
 from kafkalab.wire.server import Limits, missing_library
@@ -215,7 +215,7 @@ def test_records_that_kafka_refuses_are_refused_and_the_log_stays(servers: str, 
 def test_what_needs_a_library_that_is_not_there_ends_the_connection_with_its_name(
     library: str, body: Any, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Asked("", 0, 0, "", (body,))
+    asked = ReadRequest("", 0, 0, "", (body,))
     assert missing_library(asked) == ""
     monkeypatch.setitem(sys.modules, library, None)
     assert missing_library(asked).startswith(says)
@@ -238,17 +238,17 @@ def test_limits_of_a_fetch_and_the_end_of_an_epoch_travel_in_bytes(servers: str)
         client.names.topic_id("one")
         assert client.ask(produce(read_batch(SENT), partition="one-0"), 9).partitions["one-0"].error is Error.NONE
 
-        def fetched(at: int = 0, **fields: Any) -> PartitionFetched:
+        def fetch_one(at: int = 0, **fields: Any) -> PartitionFetched:
             request = Fetch(isolation_level="read_uncommitted", positions={"one-0": at}, max_wait_ms=0, **fields)
             found: PartitionFetched = client.ask(request, 12).partitions["one-0"]
             return found
 
-        assert fetched(max_bytes=-1).error is Error.UNKNOWN_SERVER_ERROR
-        assert fetched(partition_max_bytes={"one-0": -1}).error is Error.UNKNOWN_SERVER_ERROR
-        assert len(fetched(max_bytes=0, partition_max_bytes={"one-0": 0}).batches) == 1
-        assert fetched(9, last_fetched_epochs={"one-0": 0}).diverging == (0, 1)
-        assert fetched(last_fetched_epochs={"one-0": 9}).error is Error.OFFSET_OUT_OF_RANGE
-        assert fetched(1, last_fetched_epochs={"one-0": 0}).diverging is None
+        assert fetch_one(max_bytes=-1).error is Error.UNKNOWN_SERVER_ERROR
+        assert fetch_one(partition_max_bytes={"one-0": -1}).error is Error.UNKNOWN_SERVER_ERROR
+        assert len(fetch_one(max_bytes=0, partition_max_bytes={"one-0": 0}).batches) == 1
+        assert fetch_one(9, last_fetched_epochs={"one-0": 0}).diverging == (0, 1)
+        assert fetch_one(last_fetched_epochs={"one-0": 9}).error is Error.OFFSET_OUT_OF_RANGE
+        assert fetch_one(1, last_fetched_epochs={"one-0": 0}).diverging is None
 
 
 @pytest.mark.parametrize("tag", [5, 10_000])

@@ -19,14 +19,14 @@ from kafkalab.wire.values import Encoded
 def client_batch(base: int, value: str = "v") -> Batch:
     records = (Record("k", value),) * 3
     made = batch_bytes.encode(Batch(records=records, producer_id=7, producer_epoch=1, base_sequence=4))
-    return read_batch(made).placed(base, 5)
+    return read_batch(made).place(base, 5)
 
 
 def test_every_kind_of_batch_comes_back() -> None:
     spill_file, encoded = TemporarySpillFile(), Encoded(("t", "u"), b"\x00\x01")
     put = [
         client_batch(12),
-        marker(7, 1, ControlType.COMMIT, 3, 99).placed(15, 5),
+        marker(7, 1, ControlType.COMMIT, 3, 99).place(15, 5),
         Batch(records=(Record("key", encoded), Record("gone", None)), base_offset=16, leader_epoch=5),
         Batch(records=(Record("pay", Txn(transactional_id="pay", producer_id=7)),), base_offset=18, leader_epoch=5),
         CleanedBatch(records=(Record("k", "v"),), base_offset=20, last_offset_delta=4, offset_deltas=(2,)),

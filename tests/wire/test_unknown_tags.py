@@ -28,7 +28,7 @@ from tests.kafka.schema import Message
 from tests.wire.messages import NAMES, OFFERED
 from tests.wire.serving import serving
 from tests.wire.tagging import FOUND, TAGGED, Tagging, broker_of_tags, message, request, response, rows
-from tests.wire.tap.behind import asker, exchange, tapped, until
+from tests.wire.tap.behind import asker, exchange, start_tap, until
 
 FLEXIBLE = [(api, v) for api in OFFERED for v in OFFERED[api] if message(f"{api}Request", v).flexible]
 GIVEN: dict[str, dict[str, Any]] = {
@@ -87,7 +87,7 @@ def test_a_response_says_with_unknown_tags_what_it_says_without(api: str, versio
 
 
 def test_a_tap_records_a_broker_whose_answers_have_unknown_tags(tags: tuple[str, int]) -> None:
-    with tapped("{}:{}".format(*tags)) as tap:
+    with start_tap("{}:{}".format(*tags)) as tap:
         client = asker(tap)
         assert client.ask(ApiVersions(), 4).transaction_version == 2
         assert client.ask(Metadata(topics=("in",)), 12).metadata.has_topic("in")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Append, Appended, Effects, Note
+from kafkalab.broker.effects import Append, AppendResult, Effects, Note
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.group_offsets import GroupOffsets, group_key, offset_key
@@ -81,7 +81,7 @@ def append_batch(broker: BrokerState, group_id: str, batch: Batch) -> Effects[Er
     COORDINATOR_NOT_AVAILABLE the record is in the log and may count later (`CoordinatorPartitionWriter`, acks 1).
     """
     partition, timeout_ms = offsets_partition(group_id), broker.config.offsets_commit_timeout_ms
-    appended: Appended = yield Append(partition, batch, timeout_ms, below_min_isr=broker.rules.on(GROUP_LOG_WAITS))
+    appended: AppendResult = yield Append(partition, batch, timeout_ms, below_min_isr=broker.rules.on(GROUP_LOG_WAITS))
     return translate_write_error(appended.error)
 
 

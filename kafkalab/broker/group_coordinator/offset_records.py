@@ -10,7 +10,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Batch, Record
 
 
-class Committing(Protocol):
+class CommitFields(Protocol):
     """The fields that OffsetCommit and TxnOffsetCommit have in common."""
 
     @property
@@ -26,20 +26,20 @@ class Committing(Protocol):
     def leader_epochs(self) -> dict[str, int]: ...
 
 
-def unknown_partitions(broker: BrokerState, request: Committing) -> dict[str, Error]:
+def unknown_partitions(broker: BrokerState, request: CommitFields) -> dict[str, Error]:
     """UNKNOWN_TOPIC_OR_PARTITION for each partition that the cluster does not have; the others go on."""
     known = broker.metadata.partitions
     return {p: Error.UNKNOWN_TOPIC_OR_PARTITION for p in request.offsets if p not in known}
 
 
-def too_large(broker: BrokerState, request: Committing) -> dict[str, Error]:
+def too_large(broker: BrokerState, request: CommitFields) -> dict[str, Error]:
     """OFFSET_METADATA_TOO_LARGE for each partition whose text is longer than offset.metadata.max.bytes."""
     most = broker.config.offset_metadata_max_bytes
     return {p: Error.OFFSET_METADATA_TOO_LARGE for p, text in request.metadata.items() if len(text) > most}
 
 
 def offsets_batch(
-    request: Committing,
+    request: CommitFields,
     refused: dict[str, Error],
     now: int,
     producer_id: int = -1,

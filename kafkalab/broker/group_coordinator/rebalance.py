@@ -5,7 +5,7 @@ Timers are background: they do not keep a run going.
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Effects, Respond, Resume, Sleep, Spawn, Suspend, Suspended
+from kafkalab.broker.effects import Effects, Respond, Resume, Sleep, Spawn, Suspend, Suspension
 from kafkalab.broker.group_coordinator.group import ClassicGroup, Member
 from kafkalab.broker.group_coordinator.log import append_group, group_note, write_group
 from kafkalab.broker.state import BrokerState
@@ -21,7 +21,7 @@ JOIN, SYNC = "join", "sync"
 
 def hold(broker: BrokerState, kind: str, group: ClassicGroup, member: Member) -> Effects[None]:
     """Hold a member's JoinGroup or SyncGroup until `answer`; one held before is never answered. To be spawned."""
-    place = broker.held[f"{kind} {group.group} {member.member_id}"] = Suspended()
+    place = broker.held[f"{kind} {group.group} {member.member_id}"] = Suspension()
     yield Respond((yield Suspend(place)))
 
 

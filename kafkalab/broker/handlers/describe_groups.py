@@ -15,10 +15,10 @@ from kafkalab.protocol.transition_tables.group import GroupState
 
 def handle(broker: BrokerState, request: DescribeGroups, header: Header) -> DescribeGroupsResponse:
     """Every group that this broker coordinates; from version 6 on one that does not exist is GROUP_ID_NOT_FOUND."""
-    return DescribeGroupsResponse(groups={g: _described(broker, g, header) for g in request.groups})
+    return DescribeGroupsResponse(groups={g: _describe(broker, g, header) for g in request.groups})
 
 
-def _described(broker: BrokerState, group_id: str, header: Header) -> DescribedGroup:
+def _describe(broker: BrokerState, group_id: str, header: Header) -> DescribedGroup:
     if broker.denies(header.sender, DESCRIBE, GROUP, group_id):
         return DescribedGroup(error=Error.GROUP_AUTHORIZATION_FAILED)
     version = header.version

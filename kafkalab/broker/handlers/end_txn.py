@@ -27,19 +27,19 @@ def handle(broker: BrokerState, request: EndTxn, header: Header) -> Effects[EndT
     if isinstance(outcome, Refuse):
         return EndTxnResponse(error=translate_error(broker, outcome.error, header.version))
     if isinstance(outcome, Same):
-        return _ended(txn, version)
+        return _build_response(txn, version)
     decided = yield from decide(broker, owned, txn, outcome.state, version)
     if isinstance(decided, Error):
         return EndTxnResponse(error=decided)
     error = check_decided(broker, request, decided, version)
     if error is not Error.NONE:
         return EndTxnResponse(error=translate_error(broker, error, header.version))
-    yield Respond(_ended(decided, version))
+    yield Respond(_build_response(decided, version))
     yield from complete(broker, owned, decided)
     return None
 
 
-def _ended(txn: Txn, version: int) -> EndTxnResponse:
+def _build_response(txn: Txn, version: int) -> EndTxnResponse:
     """Under version 2 the producer id and epoch of the next transaction."""
     if version < 2:
         return EndTxnResponse()

@@ -21,7 +21,7 @@ def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[Fetch
     Topics that are unknown, or that the sender may not read, keep nobody from waiting for the others
     (`KafkaApis.handleFetchRequest`).
     """
-    refused = _refused(broker, request, header)
+    refused = _find_refused(broker, request, header)
     if refused:
         request = replace(request, positions={p: o for p, o in request.positions.items() if p not in refused})
     fetched, until_ms = _read(broker, request), broker.now + request.max_wait_ms
@@ -33,7 +33,7 @@ def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[Fetch
     return FetchResponse(partitions={**fetched, **refused})
 
 
-def _refused(broker: BrokerState, request: Fetch, header: Header) -> dict[str, PartitionFetched]:
+def _find_refused(broker: BrokerState, request: Fetch, header: Header) -> dict[str, PartitionFetched]:
     found = dict.fromkeys(refused_partitions(broker, header, READ, request.positions), Error.TOPIC_AUTHORIZATION_FAILED)
     known = broker.metadata.partitions
     found |= {p: Error.UNKNOWN_TOPIC_OR_PARTITION for p in request.positions if p not in known and p not in found}

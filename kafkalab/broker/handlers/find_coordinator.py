@@ -22,7 +22,7 @@ from kafkalab.protocol.partitions import (
 def handle(broker: BrokerState, request: FindCoordinator, header: Header) -> Effects[FindCoordinatorResponse]:
     """The leader; COORDINATOR_NOT_AVAILABLE while there is none, or while the topic is being created
     (docs/protocol.md#loading)."""
-    if (refused := _refused(broker, request, header)) is not Error.NONE:
+    if (refused := _find_denial(broker, request, header)) is not Error.NONE:
         return FindCoordinatorResponse(error=refused)
     if request.key_type not in (GROUP, TRANSACTION):
         return FindCoordinatorResponse(error=Error.INVALID_REQUEST)
@@ -44,7 +44,7 @@ def _create(topic: NewTopic) -> Effects[None]:
     yield Send("controller", CreateTopics(topics=(topic,)))
 
 
-def _refused(broker: BrokerState, request: FindCoordinator, header: Header) -> Error:
+def _find_denial(broker: BrokerState, request: FindCoordinator, header: Header) -> Error:
     if request.key_type == GROUP and broker.denies(header.sender, DESCRIBE, GROUP_RESOURCE, request.key):
         return Error.GROUP_AUTHORIZATION_FAILED
     if request.key_type == TRANSACTION and broker.denies(header.sender, DESCRIBE, TRANSACTIONAL_ID, request.key):

@@ -49,10 +49,10 @@ def handle(broker: BrokerState, request: InitProducerId, header: Header) -> Effe
         return InitProducerIdResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS)
     error = check_init(broker, owned, txn, request)
     if error is not Error.NONE:
-        return _refused(broker, error, header)
+        return _refuse(broker, error, header)
     outcome = table_of(broker.transaction_version)[txn.state][Ask.INIT]
     if isinstance(outcome, Refuse):
-        return _refused(broker, outcome.error, header)
+        return _refuse(broker, outcome.error, header)
     if isinstance(outcome, Same) or outcome.state not in (TxnState.EMPTY, TxnState.PREPARE_ABORT):
         raise InvariantError(f"InitProducerId in {txn.state.label} leads to {outcome}")
     if outcome.state is TxnState.EMPTY or (not broker.rules.on(ABORT_ON_INIT) and not txn.exhausted):
@@ -60,13 +60,13 @@ def handle(broker: BrokerState, request: InitProducerId, header: Header) -> Effe
     bump = broker.rules.on(BUMP_ON_INIT)
     aborted = yield from abort_fenced(broker, fence(owned, txn, bump), bump)
     if isinstance(aborted, Error):
-        return _refused(broker, aborted, header)
-    yield Respond(_refused(broker, Error.CONCURRENT_TRANSACTIONS, header))  # the client comes back for its epoch
+        return _refuse(broker, aborted, header)
+    yield Respond(_refuse(broker, Error.CONCURRENT_TRANSACTIONS, header))  # the client comes back for its epoch
     yield from complete(broker, owned, aborted)
     return None
 
 
-def _refused(broker: BrokerState, error: Error, header: Header) -> InitProducerIdResponse:
+def _refuse(broker: BrokerState, error: Error, header: Header) -> InitProducerIdResponse:
     return InitProducerIdResponse(error=translate_error(broker, error, header.version, FENCED_SINCE))
 
 
@@ -88,7 +88,7 @@ def _hand_out(
     """Append the record with the next epoch, or with a new producer id, and hand it out."""
     new = yield from _next_identity(broker, txn, request)
     if isinstance(new, Error):
-        return _refused(broker, new, header)
+        return _refuse(broker, new, header)
     error = yield from append_txn(broker, owned, new)
     if error is not Error.NONE:
         return InitProducerIdResponse(error=error)
@@ -106,8 +106,8 @@ def _next_identity(broker: BrokerState, txn: Txn, request: InitProducerId) -> Ef
         taken = yield from next_producer_id(broker)
         if taken is None:
             return Error.COORDINATOR_LOAD_IN_PROGRESS
-        return txn.rotated(taken, timeout_ms, broker.now, record_last_epoch=expected is not None)
+        return txn.rotate_producer_id(taken, timeout_ms, broker.now, record_last_epoch=expected is not None)
     try:
-        return txn.incremented(timeout_ms, expected, broker.now, step=step)
+        return txn.increment_epoch(timeout_ms, expected, broker.now, step=step)
     except InvariantError:
         return Error.UNKNOWN_SERVER_ERROR  # so does Kafka, where the increment throws before it compares

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.broker.authorization import refused_partitions
-from kafkalab.broker.effects import Appended, AwaitDurable, Effects
+from kafkalab.broker.effects import AppendResult, AwaitDurable, Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import newest_offsets_of, offsets_of
 from kafkalab.broker.state import BrokerState
@@ -26,19 +26,19 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
     it is NOT_COORDINATOR (`GroupCoordinatorService.fetchOffsets`).
     """
     if broker.denies(header.sender, DESCRIBE, GROUP, request.group_id):
-        return _refused(request, Error.GROUP_AUTHORIZATION_FAILED, header)
+        return _refuse(request, Error.GROUP_AUTHORIZATION_FAILED, header)
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
-        return _refused(request, error, header)
+        return _refuse(request, error, header)
     if not (request.require_stable and broker.rules.on(STABLE_OFFSETS)):
         return _response(broker, request, header, offsets_of(broker, request.group_id), stable=False)
     response = _response(broker, request, header, newest_offsets_of(broker, request.group_id), stable=True)
     log = broker.log(offsets_partition(request.group_id))
     if log.high_watermark < log.log_end_offset:
         newest = AwaitDurable(log.partition, log.batches[-1], broker.config.offsets_commit_timeout_ms)
-        appended: Appended = yield newest
+        appended: AppendResult = yield newest
         if appended.error is not Error.NONE:
-            return _refused(request, Error.NOT_COORDINATOR, header)
+            return _refuse(request, Error.NOT_COORDINATOR, header)
     return response
 
 
@@ -70,7 +70,7 @@ def _response(
     return response
 
 
-def _refused(request: OffsetFetch, error: Error, header: Header) -> OffsetFetchResponse:
+def _refuse(request: OffsetFetch, error: Error, header: Header) -> OffsetFetchResponse:
     """Return the group's error; before version 2 it is repeated for each partition."""
     if header.version >= GROUP_ERROR:
         return OffsetFetchResponse(error=error, offsets={}, errors={})

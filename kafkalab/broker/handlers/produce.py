@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kafkalab.broker.authorization import may_not_be_idempotent
-from kafkalab.broker.effects import Append, Appended, AwaitDurable, Effects, Readmit, Sleep, all_of
+from kafkalab.broker.effects import Append, AppendResult, AwaitDurable, Effects, Readmit, Sleep, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
 from kafkalab.log.producer_state.append import NO_GUARD, Origin
@@ -182,7 +182,7 @@ def _analyze(broker: BrokerState, work: _Work, partition: str, batch: Batch) -> 
     if work.request.acks == ACKS_ALL and broker.is_under_min_isr(partition):
         return Error.NOT_ENOUGH_REPLICAS
     config = broker.config
-    validated = batch.validated(config.message_max_bytes, broker.now, config.message_timestamp_after_max_ms)
+    validated = batch.validate(config.message_max_bytes, broker.now, config.message_timestamp_after_max_ms)
     if isinstance(validated, Error):
         return _invalid_record(broker) if validated is Error.INVALID_RECORD else validated
     work.validated[partition] = validated
@@ -199,7 +199,7 @@ def _append_one(broker: BrokerState, work: _Work, partition: str, found: Error |
     log_start_offset = broker.log(partition).log_start_offset
     if isinstance(found, CachedBatch):
         original = replace(batch, base_offset=found.first_offset)
-        appended: Appended = yield AwaitDurable(partition, original, request.timeout_ms, request.acks)
+        appended: AppendResult = yield AwaitDurable(partition, original, request.timeout_ms, request.acks)
     else:
         appended = yield Append(partition, batch, request.timeout_ms, request.acks)
     error = appended.error

@@ -25,7 +25,7 @@ KNOWS_LOADING = 2
 
 def handle(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Effects[TxnOffsetCommitResponse]:
     """One transactional batch in the group's partition, answered when it is replicated."""
-    if (denied := _denied(broker, request, header)) is not Error.NONE:
+    if (denied := _find_denial(broker, request, header)) is not Error.NONE:
         return TxnOffsetCommitResponse(errors=dict.fromkeys(request.offsets, denied))
     refused = {**unknown_partitions(broker, request), **unreadable(broker, header, request.offsets)}
     if len(refused) == len(request.offsets):
@@ -36,7 +36,7 @@ def handle(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Eff
     return TxnOffsetCommitResponse(errors={p: refused.get(p, error) for p in request.offsets})
 
 
-def _denied(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Error:
+def _find_denial(broker: BrokerState, request: TxnOffsetCommit, header: Header) -> Error:
     if broker.denies(header.sender, WRITE, TRANSACTIONAL_ID, request.transactional_id):
         return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     denied = broker.denies(header.sender, READ, GROUP, request.group_id)

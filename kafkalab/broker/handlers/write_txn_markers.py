@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Append, Appended, Effects, Readmit, Spawn, all_of
+from kafkalab.broker.effects import Append, AppendResult, Effects, Readmit, Spawn, all_of
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.producer_state.append import Origin
 from kafkalab.protocol.acls import ALTER, CLUSTER, CLUSTER_ACTION
@@ -60,7 +60,7 @@ def _write(broker: BrokerState, entry: TxnMarkers, partition: str, errors: dict[
     if error is Error.NONE:
         by_group, config = _by_group_coordinator(broker, partition), broker.config
         timeout_ms = config.offsets_commit_timeout_ms if by_group else config.request_timeout_ms
-        appended: Appended = yield Append(partition, batch, timeout_ms, below_min_isr=by_group)
+        appended: AppendResult = yield Append(partition, batch, timeout_ms, below_min_isr=by_group)
         error = appended.error
     elif error is Error.NOT_ENOUGH_REPLICAS:
         yield Readmit(partition)

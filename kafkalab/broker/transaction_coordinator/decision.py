@@ -41,7 +41,7 @@ def decide(
             return Error.COORDINATOR_LOAD_IN_PROGRESS
         next_id = taken
     try:
-        prepared = txn.prepared(state, version, broker.now, next_id)
+        prepared = txn.prepare(state, version, broker.now, next_id)
     except IllegalArgumentError:
         return Error.UNKNOWN_SERVER_ERROR  # a commit at epoch 32767: so does Kafka, which throws there
     if not broker.rules.on(PREPARE_FIRST):
@@ -58,7 +58,7 @@ def decide(
 
 def fence(owned: TxnPartition, txn: Txn, bump: bool = True) -> Txn:
     """PrepareEpochFence is pending; what comes back has the epoch for `abort_fenced`. The state is as before."""
-    fenced = txn.fenced(txn.transactional_id in owned.failed_fences, step=int(bump))
+    fenced = txn.fence(txn.transactional_id in owned.failed_fences, step=int(bump))
     owned.pending[txn.transactional_id] = FENCE
     return fenced
 

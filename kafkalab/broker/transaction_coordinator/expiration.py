@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.effects import Append, Appended, Effects, Note, Spawn
+from kafkalab.broker.effects import Append, AppendResult, Effects, Note, Spawn
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
 from kafkalab.broker.transaction_coordinator.markers import complete
@@ -49,12 +49,12 @@ def remove_expired(broker: BrokerState) -> Effects[None]:
     Its next InitProducerId begins with a new producer id and epoch 0 (`removeExpiredTransactionalIds`).
     """
     for partition, owned in list(broker.transactions.items()):
-        expired = [t for t in owned.txns.values() if _expired(broker, owned, t)]
+        expired = [t for t in owned.txns.values() if _is_expired(broker, owned, t)]
         for txns in _batches(expired, broker.config.transaction_state_log_max_message_bytes):
             yield Spawn(_remove(broker, partition, owned, txns))
 
 
-def _expired(broker: BrokerState, owned: TxnPartition, txn: Txn) -> bool:
+def _is_expired(broker: BrokerState, owned: TxnPartition, txn: Txn) -> bool:
     if txn.transactional_id in owned.pending or txn.state not in AT_REST:
         return False
     return txn.update_ms <= broker.now - broker.config.transactional_id_expiration_ms
@@ -82,7 +82,7 @@ def _remove(broker: BrokerState, partition: str, owned: TxnPartition, txns: list
     for txn in txns:
         owned.pending[txn.transactional_id] = TxnState.DEAD
     batch = Batch(records=tuple(Record(t.transactional_id, None) for t in txns), timestamp_ms=broker.now)
-    appended: Appended = yield Append(partition, batch, broker.config.request_timeout_ms)
+    appended: AppendResult = yield Append(partition, batch, broker.config.request_timeout_ms)
     if broker.transactions.get(partition) is not owned:
         return
     for txn in txns:

@@ -29,9 +29,9 @@ def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effect
             if record.value is None and record.key is not None:
                 owned.txns.pop(record.key, None)
             elif isinstance(record.value, Txn):
-                owned.txns[record.value.transactional_id] = _loaded(broker, record.value)
+                owned.txns[record.value.transactional_id] = _forget_unlogged(broker, record.value)
             else:
-                yield _skipped(partition, offset, record)
+                yield _note_skip(partition, offset, record)
     owned.loading = False
     yield Note("coordinator loaded", {"partition": partition, "coordinator_epoch": epoch})
     for txn in list(owned.txns.values()):
@@ -40,12 +40,12 @@ def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effect
             yield Spawn(complete(broker, owned, txn))
 
 
-def _loaded(broker: BrokerState, txn: Txn) -> Txn:
+def _forget_unlogged(broker: BrokerState, txn: Txn) -> Txn:
     """Forget what is not in the record: the last epoch."""
-    txn = txn.loaded()
+    txn = txn.forget_last_epoch()
     return txn if broker.rules.on(ROTATION_LOGGED) else replace(txn, prev_producer_id=-1, next_producer_id=-1)
 
 
-def _skipped(partition: str, offset: int, record: Record) -> Note:
+def _note_skip(partition: str, offset: int, record: Record) -> Note:
     """A key or a value of a version that this broker does not know: a warning, and the next record."""
     return Note("record skipped", {"partition": partition, "offset": offset, "key": record.key or ""})

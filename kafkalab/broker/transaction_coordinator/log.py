@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kafkalab.broker.effects import Append, Appended, Effects, Note
+from kafkalab.broker.effects import Append, AppendResult, Effects, Note
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.partitions import transaction_partition
@@ -67,7 +67,7 @@ def append_txn(broker: BrokerState, owned: TxnPartition, new: Txn, retry: bool =
             return Error.UNSUPPORTED_VERSION
         value = replace(new, prev_producer_id=-1, next_producer_id=-1)
     batch = Batch(records=(Record(tid, value),), timestamp_ms=broker.now)
-    appended: Appended = yield Append(partition, batch, new.timeout_ms)
+    appended: AppendResult = yield Append(partition, batch, new.timeout_ms)
     error = appended.error
     if error is not Error.NONE:
         error = TRANSLATED.get(error, error)

@@ -32,7 +32,7 @@ GIVE_UP = (Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED)
 
 def complete(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None]:
     """PrepareCommit or PrepareAbort is durable: pend the completion and queue every marker."""
-    completed = _completed(txn, broker.now)
+    completed = _complete_txn(txn, broker.now)
     owned.pending[txn.transactional_id] = completed.state
     progress = owned.markers.get(txn.transactional_id)
     if progress is not None and not progress.logged and progress.txn == txn:
@@ -48,17 +48,17 @@ def complete(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None
 
 def send_before_the_decision(broker: BrokerState, owned: TxnPartition, txn: Txn) -> Effects[None]:
     """Queue the markers before the decision is durable, as a Kafka without a log of decisions would."""
-    completed = _completed(txn, broker.now)
+    completed = _complete_txn(txn, broker.now)
     progress = MarkerProgress(txn, completed, owned.coordinator_epoch, list(txn.partitions), logged=False)
     owned.markers[txn.transactional_id] = progress
     yield from _queue(broker, progress, txn.partitions)
 
 
-def _completed(txn: Txn, now: int) -> Txn:
+def _complete_txn(txn: Txn, now: int) -> Txn:
     state = goes_to(txn.client_transaction_version, txn.state, Ask.MARKED)
     if state is None:
         raise InvariantError(f"{txn.transactional_id}: {txn.state.label} has no markers to write")
-    return txn.completed(now, state)
+    return txn.complete(now, state)
 
 
 # the queues
@@ -71,7 +71,7 @@ def _queue(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str,
     for partition in partitions:
         if partition not in deleted:
             by_broker.setdefault(_leader(broker, partition), []).append(partition)
-    _done(broker, progress, deleted)
+    _remove_partitions(broker, progress, deleted)
     owner = transaction_partition(progress.txn.transactional_id)
     for name, led in by_broker.items():
         queue = broker.marker_queues.brokers.setdefault(name, {})
@@ -151,7 +151,7 @@ def _take_answer(broker: BrokerState, response: WriteTxnMarkersResponse, queued:
     for partition, error in errors.items():
         if error not in WRITTEN and error not in AGAIN and error not in GIVE_UP:
             raise InvariantError(f"a marker of producer id {producer_id} on {partition} failed with {error.name}")
-    _done(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
+    _remove_partitions(broker, progress, tuple(p for p, error in errors.items() if error in WRITTEN))
     again = tuple(p for p, error in errors.items() if error in AGAIN)
     if any(error in GIVE_UP for error in errors.values()):
         _forget(broker, progress)  # the completion stays pending until the partition is loaded again
@@ -161,7 +161,7 @@ def _take_answer(broker: BrokerState, response: WriteTxnMarkersResponse, queued:
         yield from _finish_if_marked(broker, progress)
 
 
-def _done(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> None:
+def _remove_partitions(broker: BrokerState, progress: MarkerProgress, partitions: tuple[str, ...]) -> None:
     """These partitions need no marker any more."""
     progress.remaining = [p for p in progress.remaining if p not in partitions]
     tid = progress.txn.transactional_id

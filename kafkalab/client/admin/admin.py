@@ -214,7 +214,7 @@ class Admin:
     async def _ask_leader(self, partition: str, body: Any, error_of: Any) -> Any:
         """Return the leader's answer; refresh the metadata if it does not lead, or does not know the partition."""
         attempt = 0
-        image = await self.connection.known()
+        image = await self.connection.require_metadata()
         while True:
             leader = image.leader(partition)
             response = await self.connection.call(leader, body) if leader else None

@@ -13,8 +13,8 @@ INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
 _BITS = {"INT": ("a 32-bit integer", INT_MAX), "LONG": ("a 64-bit integer (i.e. long)", LONG_MAX)}
 
 
-def dotted(name: str) -> str:
-    """`dotted("linger_ms") == "linger.ms"`."""
+def to_dotted(name: str) -> str:
+    """`to_dotted("linger_ms") == "linger.ms"`."""
     return name.replace("_", ".")
 
 
@@ -27,7 +27,7 @@ def _format_value(value: object) -> object:
 
 def wrong(name: str, value: object, why: str) -> ConfigError:
     """Return Kafka's exception for a value that a setting cannot have."""
-    return ConfigError(f"Invalid value {_format_value(value)} for configuration {dotted(name)}: {why}")
+    return ConfigError(f"Invalid value {_format_value(value)} for configuration {to_dotted(name)}: {why}")
 
 
 def java_class(value: object) -> str:
@@ -83,7 +83,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
     return said
 
 
-def configured(kind: type[T], given: dict[str, Any]) -> T:
+def configure(kind: type[T], given: dict[str, Any]) -> T:
     """Return the configuration with these settings, named with dots or underscores.
 
     ConfigError for a name that is none: Kafka only warns of it, and the setting is without effect; here it is refused.
@@ -93,6 +93,7 @@ def configured(kind: type[T], given: dict[str, Any]) -> T:
     for name in settings:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {dotted(near[0])}?" if near else f"; there are {', '.join(map(dotted, known))}"
-            raise ConfigError(f"no setting {dotted(name)}{hint}")
+            there = ", ".join(map(to_dotted, known))
+            hint = f"; did you mean {to_dotted(near[0])}?" if near else f"; there are {there}"
+            raise ConfigError(f"no setting {to_dotted(name)}{hint}")
     return kind(**settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.client.config.config import ProducerConfig, construction_error
-from kafkalab.client.config.config_def import configured, dotted, truth
+from kafkalab.client.config.config_def import configure, to_dotted, truth
 from kafkalab.client.config.defaults import DEFAULTS, default
 from kafkalab.client.exceptions import ConfigError
 
@@ -20,11 +20,11 @@ def producer_config(version: str, **given: Any) -> ProducerConfig:
     KafkaError with a ConfigError as its cause for a combination that the old constructor refuses.
     """
     if version not in LEGACY_VERSIONS:
-        return configured(ProducerConfig, given)
+        return configure(ProducerConfig, given)
     given = {name.replace(".", "_"): value for name, value in given.items()}
     for name in given:
         if name in DEFAULTS and DEFAULTS[name][LEGACY_VERSIONS.index(version)] is None and name != "transactional_id":
-            raise ConfigError(f"no setting {dotted(name)} in Kafka {version}")
+            raise ConfigError(f"no setting {to_dotted(name)} in Kafka {version}")
     transactional = given.get("transactional_id") is not None
     idempotent = truth("enable_idempotence", given.get("enable_idempotence", transactional))
     if transactional and not idempotent:
@@ -32,10 +32,10 @@ def producer_config(version: str, **given: Any) -> ProducerConfig:
     old = {n: default(n, version, idempotent) for n in OLD_DEFAULTS}
     settings: dict[str, Any] = {"delivery_timeout_ms": DELIVERY_TIMEOUT_MAX_MS, **old, **given}
     settings["enable_idempotence"] = idempotent
-    config = configured(ProducerConfig, {**settings, "enable_idempotence": False, "transactional_id": None})
+    config = configure(ProducerConfig, {**settings, "enable_idempotence": False, "transactional_id": None})
     if idempotent:
         _check(version, config)
-    config = configured(ProducerConfig, settings)
+    config = configure(ProducerConfig, settings)
     object.__setattr__(config, "version", version)
     return config
 

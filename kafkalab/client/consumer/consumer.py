@@ -148,10 +148,10 @@ class Consumer:
         records: list[ConsumerRecord] = await self._done_within(
             timeout(self.config, "poll() was done"), self._polling
         )
-        self.port.record("complete", "poll", self._recorded(records))
+        self.port.record("complete", "poll", self._describe_poll(records))
         return records
 
-    def _recorded(self, records: list[ConsumerRecord]) -> dict[str, Any]:
+    def _describe_poll(self, records: list[ConsumerRecord]) -> dict[str, Any]:
         """Return what the trace keeps of a poll: its records, and the positions before and after it.
 
         A position that was found in a poll that then had no time left is before the next one, and moved for that.
@@ -219,7 +219,7 @@ class Consumer:
 
     async def committed(self, partitions: Sequence[str]) -> dict[str, int]:
         """Return the group's committed offsets, -1 where there are none; wait while a transaction is undecided."""
-        return await self.commits.committed(self._group(), tuple(partitions))
+        return await self.commits.fetch_committed(self._group(), tuple(partitions))
 
     def group_metadata(self) -> GroupMetadata:
         """Return, for `Producer.send_offsets_to_transaction`, the identity that the last assignment was made to."""

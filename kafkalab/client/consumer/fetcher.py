@@ -46,9 +46,9 @@ class Fetcher:
             await self._find(missing)
 
     async def _find(self, missing: list[str]) -> None:
-        await self.connection.known()
+        await self.connection.require_metadata()
         group, assignment = self.config.group_id, self.subscriptions.assignments
-        committed = await self.commits.committed(group, tuple(missing)) if group is not None else {}
+        committed = await self.commits.fetch_committed(group, tuple(missing)) if group is not None else {}
         without = [p for p in missing if committed.get(p, -1) < 0]
         if without and self.config.auto_offset_reset == "none":
             raise NoOffsetForPartitionError(
@@ -71,13 +71,13 @@ class Fetcher:
         found: dict[str, int] = {}
         attempt = 0
         while left := [p for p in partitions if p not in found]:
-            metadata, by_leader = await self.connection.known(), dict[str, list[str]]()
+            metadata, by_leader = await self.connection.require_metadata(), dict[str, list[str]]()
             for partition in left:
                 by_leader.setdefault(metadata.leader(partition), []).append(partition)
             calls = [self._ask_offsets(node, tuple(some), timestamp) for node, some in by_leader.items() if node]
             responses = [await call for call in calls]
             for response in responses:
-                found.update(_listed(response))
+                found.update(_collect_offsets(response))
             if len(found) < len(partitions):
                 lost = None in responses or not all(by_leader)
                 await (self.connection.back_off(attempt) if lost else self.connection.sleep(RETRY_BACKOFF_MS))
@@ -104,7 +104,7 @@ class Fetcher:
 
     async def _fetch(self, max_wait_ms: int) -> tuple[list[Fetched], bool]:
         """Send one Fetch per leader; return the answers, and whether any request failed."""
-        metadata = await self.connection.known()
+        metadata = await self.connection.require_metadata()
         by_leader: dict[str, dict[str, int]] = {}
         failed = False
         for partition in self.subscriptions.fetchable:
@@ -191,7 +191,7 @@ def _refusal(partition: str, position: int, error: Error) -> KafkaError | None:
     return IllegalStateError(f"Unexpected error code {error.code} while fetching {where}", error)
 
 
-def _listed(response: ListOffsetsResponse | None) -> dict[str, int]:
+def _collect_offsets(response: ListOffsetsResponse | None) -> dict[str, int]:
     """Return the offsets that a leader answered; TopicAuthorizationError for topics that may not be read."""
     if response is None:
         return {}

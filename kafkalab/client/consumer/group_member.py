@@ -192,7 +192,7 @@ class GroupMember:
     async def _shares(self, joined: JoinGroupResponse) -> Assignment:
         """Assign partitions to the members, as the group's leader."""
         topics = sorted({topic for m in joined.members for topic in m.topics})
-        metadata = await self.connection.known()
+        metadata = await self.connection.require_metadata()
         if any(not metadata.partitions_of(t) for t in topics):
             metadata = await self.connection.refresh()
         self._counted = {t: len(metadata.partitions_of(t)) for t in topics}

@@ -148,7 +148,7 @@ class OffsetCommits:
         given = dict(offsets)
         promise = self.port.spawn(self.commit(group, given, once=True))
 
-        def done() -> None:
+        def on_done() -> None:
             error: KafkaError | None = None
             try:
                 promise.result()
@@ -157,10 +157,10 @@ class OffsetCommits:
             if callback is not None:
                 callback(given, error)
 
-        promise.when_done(done)
+        promise.when_done(on_done)
         return promise
 
-    async def committed(self, group: str, partitions: tuple[str, ...]) -> dict[str, int]:
+    async def fetch_committed(self, group: str, partitions: tuple[str, ...]) -> dict[str, int]:
         """Return the group's committed offsets, -1 where there are none; wait for those that are not stable yet."""
         body = OffsetFetch(group_id=group, partitions=partitions, require_stable=True)
         what = f"the last committed offset for partitions [{', '.join(partitions)}] could be determined. Try tuning "

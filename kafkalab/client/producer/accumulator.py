@@ -35,7 +35,7 @@ class Accumulator:
             text += "the total memory buffer you have configured with the buffer.memory configuration."
             raise RecordTooLargeError(text)
 
-    def exhausted(self, record: Record) -> BufferExhaustedError:
+    def describe_exhaustion(self, record: Record) -> BufferExhaustedError:
         """Return Kafka's exception for memory that is full for max.block.ms."""
         return BufferExhaustedError(
             f"Failed to allocate {max(self.batch_size_bytes, size_of(record))} bytes within the configured max "
@@ -87,7 +87,7 @@ class Accumulator:
     def drains_for(self, partition: str, producer: tuple[int, int]) -> bool:
         """Return whether a batch with this identity may go: none of an older identity is under way."""
         known = self.sequences.identity.get(partition, producer)
-        return known == producer or not self.numbered(partition) or self.queues[partition][0].base_sequence != -1
+        return known == producer or not self.list_numbered(partition) or self.queues[partition][0].base_sequence != -1
 
     def take(self, partition: str, producer: tuple[int, int]) -> ProducerBatch:
         """Return the next batch, now in flight, with sequences (-1 without a producer id)."""
@@ -124,7 +124,7 @@ class Accumulator:
                 batches.remove(batch)
         self._release(batch)
 
-    def numbered(self, partition: str) -> list[ProducerBatch]:
+    def list_numbered(self, partition: str) -> list[ProducerBatch]:
         """Return the batches with a sequence and no final answer, in the order of their sequences."""
         waiting = (b for b in self.queues.get(partition, ()) if b.base_sequence != -1)
         return sorted([*self.in_flight.get(partition, ()), *waiting], key=lambda b: b.base_sequence)
@@ -141,7 +141,7 @@ class Accumulator:
         """Return whether anything is queued or in flight."""
         return any(self.queues.values()) or any(self.in_flight.values())
 
-    def expired(self, now: int) -> list[ProducerBatch]:
+    def list_expired(self, now: int) -> list[ProducerBatch]:
         """Return the batches older than delivery.timeout.ms: first those that wait, then those in flight."""
         waiting = [b for queue in self.queues.values() for b in queue]
         flying = [b for batches in self.in_flight.values() for b in batches]
@@ -154,7 +154,7 @@ class Accumulator:
 
     def rewrite(self, partition: str, producer: tuple[int, int]) -> None:
         """Number the partition's batches from 0 on, under this identity (KIP-360)."""
-        self.sequences.restart(partition, producer, self.numbered(partition))
+        self.sequences.restart(partition, producer, self.list_numbered(partition))
 
     def restart_sequences(self, producer: tuple[int, int]) -> None:
         """Rewrite the partitions with a gap."""

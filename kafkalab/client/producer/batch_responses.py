@@ -47,7 +47,7 @@ class BatchResponses:
         if what is Reaction.SUCCESS:
             base_offset = produced.base_offset if produced.error is Error.NONE else -1
             self.accumulator.remove(batch)
-            self.sequences.acked(batch, base_offset)
+            self.sequences.note_ack(batch, base_offset)
             batch.complete(base_offset)
             return False
         if what is Reaction.SPLIT and len(batch.records) > 1:
@@ -130,7 +130,7 @@ class BatchResponses:
         elif isinstance(exception, OutOfOrderSequenceError) and not self.manager.transactional:
             self.sequences.restart_later(batch.partition)
         elif adjust and self.manager.transactional:
-            self.sequences.give_back(batch, self.accumulator.numbered(batch.partition))
+            self.sequences.give_back(batch, self.accumulator.list_numbered(batch.partition))
         elif adjust:
             self.sequences.restart_later(batch.partition)
 
@@ -140,11 +140,11 @@ class BatchResponses:
             if not self._of_another_id(batch):
                 self.manager.reset_producer_id()
         elif adjust:
-            self.sequences.give_back(batch, self.accumulator.numbered(batch.partition))
+            self.sequences.give_back(batch, self.accumulator.list_numbered(batch.partition))
 
     def expire(self) -> None:
         """Fail the batches older than delivery.timeout.ms; a retried one may have arrived, so it is left open."""
-        for batch in self.accumulator.expired(self.manager.port.now):
+        for batch in self.accumulator.list_expired(self.manager.port.now):
             text = (
                 f"Expiring {len(batch.records)} record(s) for {batch.partition}:"
                 f"{self.manager.port.now - batch.created_ms} ms has passed since batch creation. "
@@ -157,7 +157,7 @@ class BatchResponses:
     def resolve(self) -> None:
         """Close the gap of each unresolved partition with nothing under way, unless later batches arrived."""
         for partition in list(self.sequences.unresolved):
-            if self.accumulator.numbered(partition):
+            if self.accumulator.list_numbered(partition):
                 continue
             del self.sequences.unresolved[partition]
             if self.sequences.follows_acked(partition, self.sequences.next.get(partition, 0)):

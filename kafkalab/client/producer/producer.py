@@ -71,7 +71,7 @@ class Producer:
         """Become READY with a producer id and an epoch; a predecessor's unfinished transaction is aborted first."""
         self._check_transactional()
         await self.calls.run(Call.INIT, self.requests.initialise)
-        self.transaction_manager.initialised()
+        self.transaction_manager.finish_init()
 
     def begin_transaction(self) -> Promise[None]:
         """Become IN_TRANSACTION. Nothing is sent: the coordinator learns of it with the first partition."""
@@ -231,7 +231,7 @@ class Producer:
                 )
             if attempt:
                 await self.connection.back_off(attempt - 1)
-            asking = self.port.spawn(self.connection.refreshed())
+            asking = self.port.spawn(self.connection.try_refresh())
             await self.connection.done_within(asking, max(until - self.port.now, 0))
             attempt += 1
         if partition is None:
@@ -247,7 +247,7 @@ class Producer:
             self.sender.wake()
             if not await self.connection.done_within(freed, max(until - self.port.now, 0)):
                 accumulator.waiting.remove(freed)
-                raise accumulator.exhausted(record)
+                raise accumulator.describe_exhaustion(record)
 
     # checks
 

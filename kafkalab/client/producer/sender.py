@@ -101,7 +101,7 @@ class Sender:
                 return
         if self.connection.metadata is None or self._backing_off:
             return
-        while chosen := self._chosen():  # each request takes one batch of a partition
+        while chosen := self._choose_partitions():  # each request takes one batch of a partition
             for leader, partitions in chosen.items():
                 self._send(leader, {p: accumulator.take(p, manager.identity) for p in partitions})
 
@@ -116,7 +116,7 @@ class Sender:
         self._initialising = False
         self.drain()
 
-    def _chosen(self) -> dict[str, list[str]]:
+    def _choose_partitions(self) -> dict[str, list[str]]:
         """Return the partitions whose first batch goes now, by leader."""
         manager, accumulator, metadata = self.manager, self.accumulator, self.connection.metadata
         assert metadata is not None
@@ -144,7 +144,7 @@ class Sender:
         )
         self.in_flight[leader] = self.in_flight.get(leader, 0) + 1
 
-        def answered(response: ProduceResponse | None) -> None:
+        def on_response(response: ProduceResponse | None) -> None:
             self.in_flight[leader] -= 1
             timed_out, text = self.port.timed_out, ""
             lost = PartitionProduced(error=Error.REQUEST_TIMED_OUT if timed_out else Error.NETWORK_EXCEPTION)
@@ -159,7 +159,7 @@ class Sender:
 
         version = self.manager.transaction_version if self.manager.transactional else None
         self.port.request(
-            leader, request, answered, timeout_ms=self.config.request_timeout_ms, transaction_version=version
+            leader, request, on_response, timeout_ms=self.config.request_timeout_ms, transaction_version=version
         )
 
     def _watch_expiry(self) -> None:
@@ -189,7 +189,7 @@ class Sender:
         await self.connection.back_off(max(attempt - 1, 0))
         if self._stale:
             self.connection.ask_another()
-            self._stale = not await self.connection.refreshed()
+            self._stale = not await self.connection.try_refresh()
         self._backing_off = False
         self.responses.expire()
         self.drain()

@@ -56,11 +56,11 @@ def coordinator_error(answer: CoordinatorAnswer, group_id: str = "") -> KafkaErr
     if error is Error.GROUP_AUTHORIZATION_FAILED and answer.reaction is Reaction.ABORTABLE:
         return exception_for(error, f"Not authorized to access group: {answer.sought[1] or group_id}")
     if answer.reaction is Reaction.FATAL and error not in EXPECTED_FATAL[api]:
-        return _unexpected(answer)
+        return _describe_unexpected(answer)
     return exception_for(error)
 
 
-def _unexpected(answer: CoordinatorAnswer) -> KafkaError:
+def _describe_unexpected(answer: CoordinatorAnswer) -> KafkaError:
     """Return the exception for a fatal error that the handler of the response does not know."""
     api, error, (key_type, key) = answer.api, answer.error, answer.sought
     if api == "FindCoordinator":

@@ -26,7 +26,7 @@ from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION
 from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
-from kafkalab.protocol.transition_tables.producer import Happening, ProducerState
+from kafkalab.protocol.transition_tables.producer import ProducerState, SenderEvent
 
 FIRST_PARTITION_BACKOFF_MS = 20
 NO_TIMEOUT_MS = 2**31 - 1
@@ -137,9 +137,9 @@ class CoordinatorRequests:
             await self._init_producer_id(expect)
         except ASKED_AGAIN:
             if self.manager.state is ProducerState.ABORTABLE_ERROR:
-                self.manager.apply_event(Happening.INIT_REFUSED)
+                self.manager.apply_event(SenderEvent.INIT_REFUSED)
             raise
-        self.manager.apply_event(Happening.INITIALIZED)
+        self.manager.apply_event(SenderEvent.INITIALIZED)
 
     async def _init_producer_id(self, expect: bool) -> None:
         """Take a producer id and an epoch from the coordinator.
@@ -167,7 +167,7 @@ class CoordinatorRequests:
         """
         manager = self.manager
         if not manager.config.legacy:
-            manager.apply_event(Happening.ID_NEEDED)
+            manager.apply_event(SenderEvent.ID_NEEDED)
         while manager.producer_id == -1 and not manager.fatal:
             body = InitProducerId(transactional_id=None, transaction_timeout_ms=NO_TIMEOUT_MS)
             response: InitProducerIdResponse | None = await self.connection.call(self.connection.any_broker(), body)
@@ -176,7 +176,7 @@ class CoordinatorRequests:
             elif response.error is Error.NONE:
                 manager.adopt(response.producer_id, response.producer_epoch)
                 if not manager.config.legacy:
-                    manager.apply_event(Happening.INITIALIZED)
+                    manager.apply_event(SenderEvent.INITIALIZED)
                 return
             elif (what := reaction("InitProducerId", response.error)) not in (Reaction.RETRY, Reaction.LOOKUP):
                 exception = coordinator_error(CoordinatorAnswer(response, "InitProducerId", response.error, what))
@@ -184,7 +184,7 @@ class CoordinatorRequests:
                 if what is Reaction.FATAL:
                     return
                 if isinstance(exception, ASKED_AGAIN):
-                    manager.apply_event(Happening.INIT_REFUSED)
+                    manager.apply_event(SenderEvent.INIT_REFUSED)
                 raise exception
             await self.connection.sleep(RETRY_BACKOFF_MS)
 
@@ -225,7 +225,7 @@ class CoordinatorRequests:
         if manager.failed and manager.error is not None:
             raise manager.error  # the call that waited gets the error itself
         if manager.bump_needed and manager.producer_id == -1:
-            manager.apply_event(Happening.EPOCH_NEEDED)
+            manager.apply_event(SenderEvent.EPOCH_NEEDED)
             await self.initialise()
             manager.complete()
             return

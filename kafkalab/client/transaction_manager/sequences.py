@@ -32,7 +32,7 @@ class Sequences:
         batch.base_sequence, batch.producer = self.next.get(partition, 0), producer
         self.next[partition] = sequence_after(batch.base_sequence, len(batch.records))
 
-    def acked(self, batch: ProducerBatch, base_offset: int) -> None:
+    def note_ack(self, batch: ProducerBatch, base_offset: int) -> None:
         """Note that the leader has the batch; an older one acknowledged late changes nothing."""
         known = self.last_acked.get(batch.partition, -1)
         self.last_acked[batch.partition] = max(known, batch.last_sequence)

@@ -27,8 +27,8 @@ from kafkalab.protocol.transition_tables.producer import (
     Action,
     Call,
     Cell,
-    Happening,
     ProducerState,
+    SenderEvent,
     decide,
     follow,
 )
@@ -143,7 +143,7 @@ class TransactionManager:
         move = f"from state {self.state.name} to state {cell.target.name}"
         return IllegalStateError(f"{whose}Invalid transition attempted {move}")
 
-    def apply_event(self, event: Happening, error: KafkaError | None = None) -> None:
+    def apply_event(self, event: SenderEvent, error: KafkaError | None = None) -> None:
         """Move as the table says for an event of the sender; an invalid one ends in FATAL_ERROR (KAFKA-14831)."""
         cell = follow(event, self.state)
         if cell.action is A.IGNORED:
@@ -169,11 +169,11 @@ class TransactionManager:
             recoverable = self.port.coordinator_bumps_epoch or self.transaction_version >= 2
             self.bump_needed = self.bump_needed or self.bumps_by_request
             what = Reaction.ABORTABLE if recoverable else Reaction.FATAL
-        self.apply_event(Happening.ABORTABLE if what is Reaction.ABORTABLE else Happening.FATAL, exception)
+        self.apply_event(SenderEvent.ABORTABLE if what is Reaction.ABORTABLE else SenderEvent.FATAL, exception)
 
     def fail_send(self, error: KafkaError) -> None:
         """Enter the error state for a `send` that failed with `error`; IllegalStateError if there is no way to it."""
-        cell = follow(Happening.ABORTABLE, self.state)
+        cell = follow(SenderEvent.ABORTABLE, self.state)
         if self.transactional and cell.action is A.POISON and _severity(error) is not Reaction.FATAL:
             raise self._invalid_transition(cell)
         self.fail_batch(error)
@@ -222,7 +222,7 @@ class TransactionManager:
         self.started = True
         self.partitions.update(dict.fromkeys(partitions))
 
-    def initialised(self) -> None:
+    def finish_init(self) -> None:
         """Take the cluster's transaction version: `initTransactions` has succeeded."""
         self.transaction_version = self.port.transaction_version
 
@@ -243,7 +243,7 @@ class TransactionManager:
         self.new_partitions.clear()
         self.pending_partitions.clear()
         self.partitions.clear()
-        self.apply_event(Happening.EPOCH_NEEDED if bump else Happening.ENDED)
+        self.apply_event(SenderEvent.EPOCH_NEEDED if bump else SenderEvent.ENDED)
         return bump
 
     def close(self) -> None:
@@ -272,7 +272,7 @@ class TransactionManager:
             return False
         if self.producer_epoch >= EPOCH_MAX:
             self.producer_id = self.producer_epoch = -1
-            self.apply_event(Happening.ID_DROPPED)
+            self.apply_event(SenderEvent.ID_DROPPED)
             return False
         self.producer_epoch += 1
         self._record_state()

@@ -6,7 +6,7 @@ from kafkalab.course.lab00.scenario import lab00
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Pause
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.presses import Goal, Miss, judge_presses
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.orders import PARTITION
 from kafkalab.sim.cluster import Cluster
@@ -19,7 +19,7 @@ def copies(cluster: Cluster) -> int:
     return [r.value for b in cluster.log_of(PARTITION).batches for r in b.records].count(ORDER)
 
 
-def served(cluster: Cluster) -> int:
+def count_orders(cluster: Cluster) -> int:
     """Return how often the kitchen was given the order."""
     result = cluster.results.get("kitchen")
     return result.count(ORDER) if isinstance(result, list) else 0
@@ -38,7 +38,7 @@ def second_copy(cluster: Cluster) -> int:
 
 GOAL = Goal(
     says="soup that the kitchen was given twice",
-    reached=lambda cluster: served(cluster) > 1,
+    reached=lambda cluster: count_orders(cluster) > 1,
     example=(Drop("Fetch#1"), Pause("shop", at_ms=50)),
     misses=(
         Miss(
@@ -63,7 +63,7 @@ ALLOWED = ("Drop", "Delay", "Pause", "Resume")
 
 EXERCISE = Exercise(
     "L0.E1",
-    lambda answer: replayed(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
     (
         "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
         "takes one press.",

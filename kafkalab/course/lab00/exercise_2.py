@@ -47,7 +47,7 @@ def two_shops(run_seed: int, *faults: FrameFault) -> Scenario:
 
 
 @cache
-def made(of_seed: int) -> tuple[tuple[Case, Cluster], ...]:
+def make_cases(of_seed: int) -> tuple[tuple[Case, Cluster], ...]:
     """(response, requests sent before it) of some runs in which frames are lost, doubled and late, and each one's run.
     """
     random = random_for("L0.E2", of_seed)
@@ -66,12 +66,12 @@ def made(of_seed: int) -> tuple[tuple[Case, Cluster], ...]:
 
 def cases(of_seed: int) -> tuple[Case, ...]:
     """The arguments of the learner's function."""
-    return tuple(case for case, _ in made(of_seed))
+    return tuple(case for case, _ in make_cases(of_seed))
 
 
-def shown(response: Row, requests: list[Row]) -> Counterexample:
+def show_case(response: Row, requests: list[Row]) -> Counterexample:
     """The run of this case, where the response arrives."""
-    cluster = next(cluster for case, cluster in made(seed()) if case == (response, requests))
+    cluster = next(cluster for case, cluster in make_cases(seed()) if case == (response, requests))
     return {"run": cluster, "step": cluster.trace.frames[str(response["id"])].received_step}
 
 
@@ -131,7 +131,7 @@ MUTANTS = (
 
 EXERCISE = Exercise(
     "L0.E2",
-    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, shown),
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, show_case),
     (
         "Print one request and its response from the picture above, and compare them field by field.",
         "Frames are lost, late and doubled, and several are under way at a time: neither their times nor the numbers "

@@ -25,7 +25,7 @@ def _sending(trace: Trace) -> Fault:
     return Crash("shop", at_step=trace.frames["Produce#1"].sent_step)
 
 
-def _appended(node: str) -> Strike:
+def _crash_at_append(node: str) -> Strike:
     return lambda trace: Crash(node, at_step=next(e.step for e in trace.of("append", PARTITION)))
 
 
@@ -42,8 +42,9 @@ ROWS: tuple[tuple[str, Strike, str], ...] = (
     ("Produce#1 is 31 seconds late", lambda _: Delay("Produce#1", 31_000),
      "For how long does the shop wait? And what of the frame that is still on its way?"),
     ("the shop crashes as it sends Produce#1", _sending, "Is anybody left who could send it again?"),
-    ("the shop crashes right after its leader appends", _appended("shop"), "Does an appended record need its sender?"),
-    ("the leader crashes right after it appends", _appended("b2"),
+    ("the shop crashes right after its leader appends", _crash_at_append("shop"),
+     "Does an appended record need its sender?"),
+    ("the leader crashes right after it appends", _crash_at_append("b2"),
      "Has another broker a copy by then? And does the shop get an answer?"),
 )  # fmt: skip
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kafkalab.programs.orders import TOPIC
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab00(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """One order is written with acks=1, and read a moment later."""
     return Scenario(

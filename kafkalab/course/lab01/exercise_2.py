@@ -190,7 +190,7 @@ def scenario(state: State, batch: dict[str, int]) -> Scenario:
     return Scenario(title="The leader of the case", topics={TOPIC: 1}, programs=(program,))
 
 
-def shown(state: State, batch: dict[str, int]) -> Counterexample:
+def show_case(state: State, batch: dict[str, int]) -> Counterexample:
     """The run of this case, where the leader's answer arrives."""
     cluster = ran(scenario(state, batch))
     return {"run": cluster, "step": answer_step(cluster.trace, "by hand")}
@@ -198,7 +198,7 @@ def shown(state: State, batch: dict[str, int]) -> Counterexample:
 
 EXERCISE = Exercise(
     "L1.E2",
-    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, shown),
+    lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, show_case),
     (
         "Five questions, and their order matters: known? old epoch? never heard of? new epoch? due?",
         "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.faults.frame import Drop
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.orders import PARTITION, TOPIC
 from kafkalab.sim.cluster import Cluster
@@ -37,7 +37,7 @@ def check(answer: Any) -> str:
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     orders, answers, requests = evening(seed())
     calm = _run(answer, orders)
     if not any(f.name == "Produce" for f in calm.trace.frames.values()) and calm.results.get("shop") in (None, ...):

@@ -6,10 +6,10 @@ from typing import Any
 
 from kafkalab.programs.orders import ORDERS, TOPIC
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named, variant
+from kafkalab.sim.scenario_names import register_scenario, variant
 
 
-@named
+@register_scenario
 def lab01(
     idempotence: bool = True, orders: tuple[str, ...] = ORDERS, seed: int = 1, profile: str = "4.x/TV2", **settings: Any
 ) -> Scenario:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from kafkalab.course.lab02.scenario import lab02
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
 from kafkalab.grading.forms import Order
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
@@ -27,7 +27,7 @@ def order(of_seed: int) -> tuple[str, ...]:
     return tuple(sorted(NINE, key=lambda name: frames[f"{name}#1"].sent_step))
 
 
-def shuffled(of_seed: int) -> list[str]:
+def shuffle_names(of_seed: int) -> list[str]:
     """The names in disorder."""
     names = list(NINE)
     random_for("L2.E2", of_seed).shuffle(names)
@@ -39,7 +39,7 @@ def check(answer: Any) -> str:
     if is_blank(answer) or (isinstance(answer, (list, tuple)) and not [a for a in answer if not is_blank(a)]):
         raise BlankAnswer(f"The list is still blank. Give {FORM}.")
     if not isinstance(answer, (list, tuple)):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     given = [str(name).partition("#")[0].strip() for name in answer if not is_blank(name)]
     unknown = [name for name in given if name not in NINE]
     if unknown:
@@ -81,7 +81,7 @@ def _miss(one: str, other: str) -> str:
 
 EXERCISE = Exercise(
     "L2.E2",
-    Order(check, shuffled),
+    Order(check, shuffle_names),
     (
         "Before a service can ask its coordinator for anything it must know who that is; before it can write it "
         "needs a "
@@ -99,7 +99,7 @@ EXERCISE = Exercise(
         "markers before the answer": "The coordinator answers as soon as the decision is safe. Must the service wait "
         "until every leader has its marker?",
     },
-    question=shuffled,
+    question=shuffle_names,
     afterwards=(
         "Why: each frame needs something that an earlier one brought: the coordinator's address, the producer id, "
         "the partition in the transaction, the decision. Next: exercise 3 takes the coordinator away."

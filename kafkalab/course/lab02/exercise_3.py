@@ -94,7 +94,7 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
     """The rows with the answer that each request got in its run."""
-    return facts_of(ROWS, partial(scenario, of_seed), _answered, _find_request)
+    return facts_of(ROWS, partial(scenario, of_seed), _read_answer, _find_request)
 
 
 def _find_request(cluster: Cluster) -> int:
@@ -103,7 +103,7 @@ def _find_request(cluster: Cluster) -> int:
     return max(f.sent_step for f in cluster.trace.frames.values() if (f.name, f.sender) == (api, "app"))
 
 
-def _answered(cluster: Cluster) -> str:
+def _read_answer(cluster: Cluster) -> str:
     error: str = cluster.results["app"][-1][1]
     return SILENCE if error == "NETWORK_EXCEPTION" else error
 

@@ -7,10 +7,10 @@ from typing import Any
 from kafkalab.faults.fault import Fault
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab02(
     profile: str = "4.x/TV2", seed: int = 1, records: int = 1, transactional_id: str = TRANSACTIONAL_ID, **more: Any
 ) -> Scenario:

@@ -46,11 +46,11 @@ class Row:
         return tuple(Crash(node, at_step=step) for node in self.nodes)
 
 
-def _called(method: str) -> Callable[[Event], bool]:
+def _match_call(method: str) -> Callable[[Event], bool]:
     return lambda e: (e.kind, e.name) == ("invoke", method)
 
 
-def _received(frame: str) -> Callable[[Event], bool]:
+def _match_receive(frame: str) -> Callable[[Event], bool]:
     return lambda e: (e.kind, e.frame) == ("receive", frame)
 
 
@@ -76,7 +76,7 @@ def _durable(state: str) -> Callable[[Event], bool]:
 
 
 ROWS: tuple[Row, ...] = (
-    Row(("app",), "app calls begin_transaction()", _called("begin_transaction"),
+    Row(("app",), "app calls begin_transaction()", _match_call("begin_transaction"),
         "Which frame did that call send? What does the coordinator's log hold?"),
     Row(("app",), "b1 appends the debits to accounts-0", _records("b1", "accounts-0"),
         "Who is left that wants a commit? What does the coordinator do when nobody comes back for a minute?"),
@@ -84,9 +84,9 @@ ROWS: tuple[Row, ...] = (
         "b1 has answered nobody yet. What does app do about that, and who leads accounts-0 then?"),
     Row(("b3",), "b3 appends the first Ongoing", _entry("b3", "Ongoing"),
         "Who coordinates payments-0 after ten seconds? Does app give up before?"),
-    Row(("app",), "app calls commit_transaction()", _called("commit_transaction"),
+    Row(("app",), "app calls commit_transaction()", _match_call("commit_transaction"),
         "All records and the offset are in the logs. But which log says that they count?"),
-    Row(("app",), "b3 receives EndTxn#1", _received("EndTxn#1"),
+    Row(("app",), "b3 receives EndTxn#1", _match_receive("EndTxn#1"),
         "Does b3 need app for anything that comes after EndTxn#1?"),
     Row(("b3",), "b3 appends PrepareCommit", _entry("b3", "PrepareCommit"),
         "The next coordinator's log may lack that entry. Who asks it for the commit again?"),

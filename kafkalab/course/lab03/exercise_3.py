@@ -154,7 +154,7 @@ def moments(of_seed: int) -> tuple[Moment, ...]:
     return tuple(chosen)
 
 
-def decided(
+def decide(
     moment: Facts,
     *,
     call_decides: bool = False,
@@ -186,44 +186,44 @@ def decided(
 MUTANTS = (
     Mutant(
         "the call decides", "the call itself were the decision; nobody but app has heard it yet",
-        partial(decided, call_decides=True), hint=0,
+        partial(decide, call_decides=True), hint=0,
     ),
     Mutant(
         "arrival decides", "EndTxn were the decision; what a broker has only heard is gone when it crashes",
-        partial(decided, arrival_decides=True), hint=1,
+        partial(decide, arrival_decides=True), hint=1,
     ),
     Mutant(
         "the first copy decides", "the crashed coordinator's own copy still counted; the next one reads another",
-        partial(decided, dead_copy=True),
+        partial(decide, dead_copy=True),
         hint="The crashed broker stays down: what only it has written, nobody reads. Which copy does the next "
         "coordinator read?",
     ),
     Mutant(
         "any copy decides", "it were enough that some living broker has the decision; one of them leads",
-        partial(decided, copies=any), hint=1,
+        partial(decide, copies=any), hint=1,
     ),
     Mutant(
         "every copy is asked", "each copy had to have the decision; the next leader asks nobody",
-        partial(decided, copies=all),
+        partial(decide, copies=all),
         hint="That every copy has the decision is what makes a *promise* possible. What happens is decided by the copy "
         "of one broker: which one?",
     ),
     Mutant(
         "dies with its coordinator", "the transaction died with its coordinator; its log does not",
-        partial(decided, dies_with_broker=True),
+        partial(decide, dies_with_broker=True),
         hint="Another broker leads the log after nine seconds. What does it find there, and who asks it?",
     ),
     Mutant(
-        "dies with its application", "nothing could commit once app is dead", partial(decided, dies_with_app=True),
+        "dies with its application", "nothing could commit once app is dead", partial(decide, dies_with_app=True),
         hint=1,
     ),
     Mutant(
         "every Prepare commits", "whoever prepares commits; an abort is prepared, too",
-        partial(decided, any_prepare=True),
+        partial(decide, any_prepare=True),
         hint="PrepareAbort is a decision, too. Look at `call`, or at the second half of the word.",
     ),
     Mutant(
-        "Complete is no commit", "CompleteCommit were no commit any more", partial(decided, complete=False),
+        "Complete is no commit", "CompleteCommit were no commit any more", partial(decide, complete=False),
         hint="CompleteCommit is written after PrepareCommit. Can a transaction that was committed become aborted?",
     ),
 )  # fmt: skip

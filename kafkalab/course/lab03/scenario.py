@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab03(profile: str = "4.x/TV2", seed: int = 1) -> Scenario:
     """The consume-transform-produce transaction of lab 03: two transfers read, four records written, one commit."""
     return Scenario(

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.partition import Compact, DeleteSegment, Roll
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.programs.steps import Step, sleep
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario

@@ -55,7 +55,7 @@ def run_of(seen: Seen) -> Cluster:
     return ran(replace(by_hand, title="The log of the case, and its group", programs=(*by_hand.programs, books)))
 
 
-def measured(seen: Seen) -> dict[str, int]:
+def measure(seen: Seen) -> dict[str, int]:
     """Return what the group's consumer and the tool say in a run."""
     result: dict[str, int] = run_of(seen).results["books"]
     return result
@@ -123,7 +123,7 @@ MUTANTS = (
 )  # fmt: skip
 
 
-def shown(seen: Seen) -> Counterexample:
+def show_case(seen: Seen) -> Counterexample:
     """The tape of the case's log, at the end of its run."""
     cluster = run_of(seen)
     return {"run": cluster, "step": cluster.trace.steps - 1, "view": "LogTape"}
@@ -140,7 +140,7 @@ def _examples(of_seed: int) -> list[Seen]:
 
 EXERCISE = Exercise(
     "L4.E1",
-    lambda answer: against_mutants(answer, measured, MUTANTS, cases(seed()), FORM, shown),
+    lambda answer: against_mutants(answer, measure, MUTANTS, cases(seed()), FORM, show_case),
     (
         "Begin with what the consumer is given: rows from `committed` on whose `fate` is committed or plain, and that "
         "lie before the last stable offset.",

@@ -9,13 +9,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from kafkalab.course.lab05.logs import ABORT, COMMIT, PARTITION, RECORD, Row, aborted_of, delivered, rows, stable_offset
+from kafkalab.course.lab05.logs import (
+    ABORT,
+    COMMIT,
+    PARTITION,
+    RECORD,
+    Row,
+    aborted_of,
+    deliver_values,
+    rows,
+    stable_offset,
+)
 from kafkalab.course.lab05.picture import STEP_MS, scenario
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash, Pause, Resume
-from kafkalab.faults.partition import DeleteSegment, Roll
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
-from kafkalab.grading.schedules import Broken, over_scenarios
+from kafkalab.faults.storage import DeleteSegment, Roll
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
+from kafkalab.grading.schedules import AuditFinding, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.steps import Step, later, sleep
 from kafkalab.sim.app import App
@@ -43,7 +53,7 @@ class Night:
     faults: tuple[Fault, ...]
 
 
-def _ended(log: list[Row], end: str) -> list[Row]:
+def _end_log(log: list[Row], end: str) -> list[Row]:
     """The log with its last row as `end` says."""
     offset = len(log)
     if end in (COMMIT, ABORT, "open"):
@@ -62,7 +72,7 @@ def nights(of_seed: int) -> tuple[Night, ...]:
     random, found = random_for("L4.E2", of_seed), []
     for number in range(LOGS):
         end = ENDS[number % len(ENDS)]
-        log = [] if end == "nothing" else _ended(rows(random, random.randint(1, 7), all_end=True), end)
+        log = [] if end == "nothing" else _end_log(rows(random, random.randint(1, 7), all_end=True), end)
         begin_ms = (len(log) + 5) * STEP_MS
         patience_ms = BUSY_MS if end == "busy" else PATIENCE_MS
         faults: tuple[Fault, ...] = (Crash(TOOL, at_ms=begin_ms + patience_ms),)
@@ -79,18 +89,18 @@ def nights(of_seed: int) -> tuple[Night, ...]:
 def readable(night: Night) -> list[str]:
     """Return what a read_committed consumer can read when the tool begins, of a log with its first segment."""
     upper = stable_offset(night.log, len(night.log))
-    return delivered(night.log[:upper], aborted_of(night.log, 0, upper))
+    return deliver_values(night.log[:upper], aborted_of(night.log, 0, upper))
 
 
 def run_of(night: Night, answer: Drained) -> Scenario:
     """The run: the log is written by hand, then the tool begins; a busy till goes on writing if there is one."""
 
-    async def started(app: App) -> Any:
+    async def start_late(app: App) -> Any:
         await app.sleep(night.begin_ms)
         return await answer(app, PARTITION)
 
     by_hand = scenario(night.log)
-    programs = [*by_hand.programs, Program(TOOL, started)]
+    programs = [*by_hand.programs, Program(TOOL, start_late)]
     if night.end == "busy":
         programs.append(Program(TILL, "raw_requests", {"steps": list(_late(night.begin_ms))}))
     title = f"The log of the case: {night.end}"
@@ -108,18 +118,18 @@ def _late(begin_ms: int) -> Iterator[Step]:
         yield sleep(EVERY_MS)
 
 
-def audit(night: Night, cluster: Cluster) -> Broken | None:
+def audit(night: Night, cluster: Cluster) -> AuditFinding | None:
     """The tool has ended in time, with what could be read when it began, in order, and nothing else."""
     given, wanted = cluster.results.get(TOOL), readable(night)
     if any(e.kind == "crash" and e.node == TOOL for e in cluster.trace.events) and not isinstance(given, list):
         miss = "the end moves" if night.end == "busy" else "waits for a record"
         where = "Somebody goes on writing" if night.end == "busy" else f"The log ends like this: {_last(night)}"
         seconds = (BUSY_MS if night.end == "busy" else PATIENCE_MS) // 1000
-        return Broken(says=f"{where}. Your function has not ended after {seconds} seconds.", miss=miss)
+        return AuditFinding(says=f"{where}. Your function has not ended after {seconds} seconds.", miss=miss)
     if isinstance(given, Exception):
-        return Broken(says=f"Your function stops with {type(given).__name__}: {given}.", miss="stops")
+        return AuditFinding(says=f"Your function stops with {type(given).__name__}: {given}.", miss="stops")
     if not isinstance(given, list) or any(not isinstance(value, str) for value in given):
-        return Broken(says=f"Your function returns {described(given)}, not a list of values.", miss="form")
+        return AuditFinding(says=f"Your function returns {describe(given)}, not a list of values.", miss="form")
     start = cluster.log_of(PARTITION).log_start_offset
     wanted = [value for value in wanted if int(value[1:]) >= start]
     later = [value for value in given if value.startswith("late-")]
@@ -127,13 +137,13 @@ def audit(night: Night, cluster: Cluster) -> Broken | None:
         return None
     foreign = [value for value in given if value not in wanted and value not in later]
     if foreign:
-        return Broken(says=f"It returns {foreign[0]!r}, which is not committed.", miss="not committed")
+        return AuditFinding(says=f"It returns {foreign[0]!r}, which is not committed.", miss="not committed")
     if sorted(set(given)) != sorted(given):
-        return Broken(says="It returns a value twice.", miss="twice")
+        return AuditFinding(says="It returns a value twice.", miss="twice")
     missing = next(value for value in wanted if value not in given)
     miss = "an empty poll" if night.end == "slow" else "too early"
     slow = " The leader was slow to answer here." if night.end == "slow" else ""
-    return Broken(says=f"It does not return {missing!r}, which could be read when it began.{slow}", miss=miss)
+    return AuditFinding(says=f"It does not return {missing!r}, which could be read when it began.{slow}", miss=miss)
 
 
 def _last(night: Night) -> str:
@@ -148,7 +158,7 @@ def check(answer: Any) -> str:
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not inspect.iscoroutinefunction(answer):
-        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {describe(answer)}.")
     every = nights(seed())
     first = Cluster(run_of(every[0], answer))
     with suppress(Exception):  # it is run again below, where its errors are told

@@ -52,7 +52,7 @@ def truth(rows: list[Row]) -> Counts:
     return next(counts for known, counts, _ in _list_dumps(seed()) if known == rows)
 
 
-def counted(
+def count_records(
     rows: list[Row],
     *,
     by_offsets: bool = False,
@@ -81,43 +81,43 @@ def counted(
 
 def all_committed(rows: list[Row]) -> Counts:
     """Every batch but the markers is committed."""
-    return counted([{**row, "isTransactional": False} for row in rows])
+    return count_records([{**row, "isTransactional": False} for row in rows])
 
 
 def places(rows: list[Row]) -> Counts:
     """Every place is a committed record."""
-    return counted([{**row, "isTransactional": False} for row in rows], by_offsets=True, markers=True)
+    return count_records([{**row, "isTransactional": False} for row in rows], by_offsets=True, markers=True)
 
 
 MUTANTS = (
     Mutant("places", "each place in the log were a committed record", places, hint=0),
     Mutant("all committed", "everything in a log were committed", all_committed, hint=1),
     Mutant(
-        "by offsets", "a batch held a record for each of its offsets", partial(counted, by_offsets=True),
+        "by offsets", "a batch held a record for each of its offsets", partial(count_records, by_offsets=True),
         hint="After compaction a batch keeps its offsets and has fewer records. Which field says how many are left?",
     ),
-    Mutant("markers are records", "a marker were a record", partial(counted, markers=True), hint=0),
-    Mutant("any marker", "any marker decided for every producer", partial(counted, any_marker=True), hint=1),
+    Mutant("markers are records", "a marker were a record", partial(count_records, markers=True), hint=0),
+    Mutant("any marker", "any marker decided for every producer", partial(count_records, any_marker=True), hint=1),
     Mutant(
         "the last marker", "a producer's last marker decided all of its transactions",
-        partial(counted, last_marker=True), hint=1,
+        partial(count_records, last_marker=True), hint=1,
     ),
     Mutant(
-        "no marker is committed", "what has no marker yet were committed", partial(counted, unmarked="committed"),
+        "no marker is committed", "what has no marker yet were committed", partial(count_records, unmarked="committed"),
         hint="What does the log say about a transaction that has no marker yet? Nothing: it is open.",
     ),
     Mutant(
-        "no marker is aborted", "what has no marker yet were aborted", partial(counted, unmarked="aborted"),
+        "no marker is aborted", "what has no marker yet were aborted", partial(count_records, unmarked="aborted"),
         hint="What does the log say about a transaction that has no marker yet? Nothing: it is open.",
     ),
     Mutant(
-        "plain is open", "records outside of transactions waited for a marker", partial(counted, plain="open"),
+        "plain is open", "records outside of transactions waited for a marker", partial(count_records, plain="open"),
         hint="A batch with isTransactional false waits for nothing. What is it, for a read_committed consumer?",
     ),
 )  # fmt: skip
 
 
-def shown(rows: list[Row]) -> Counterexample:
+def show_case(rows: list[Row]) -> Counterexample:
     """The tape of the dump's log, before what is open in it was ended."""
     told = next(story_ for known, _, story_ in _list_dumps(seed()) if known == rows)
     cluster = ran(scenario(told))
@@ -129,13 +129,13 @@ def shown(rows: list[Row]) -> Counterexample:
 def _examples(of_seed: int) -> list[list[Row]]:
     """A dump of a whole log, which another seed has not, and one from which compaction has taken records of a batch."""
     dumps = [rows for rows, _, _ in _list_dumps(of_seed)]
-    thinned = (rows for rows in dumps if counted(rows) != counted(rows, by_offsets=True))
+    thinned = (rows for rows in dumps if count_records(rows) != count_records(rows, by_offsets=True))
     return [dumps[len(FIXED)], next(thinned, dumps[1])]
 
 
 EXERCISE = Exercise(
     "L4.E3",
-    lambda answer: against_mutants(answer, truth, MUTANTS, cases(seed()), FORM, shown),
+    lambda answer: against_mutants(answer, truth, MUTANTS, cases(seed()), FORM, show_case),
     (
         "Go through the batches. A batch with isControl true is a marker: it holds no record of anybody.",
         "What became of a transactional batch is said by the next marker after it that has the same producerId. If "

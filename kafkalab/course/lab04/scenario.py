@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.partition import Compact, DeleteSegment, Roll
+from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named, variant
+from kafkalab.sim.scenario_names import register_scenario, variant
 
 ORDERS, PRICES = "orders", "prices"
 TABLES = (("tea", "bun"), ("cake",), ("soup",))
@@ -27,7 +27,7 @@ def _till(transactions: bool) -> list[list[Any]]:
     return steps
 
 
-@named
+@register_scenario
 def lab04(transactions: bool = True, seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """Three tables order, and the second one leaves; a bookkeeper reads after the second table and after the third."""
     look = [["poll", 500], ["commit_sync"]]
@@ -48,7 +48,7 @@ def lab04(transactions: bool = True, seed: int = 1, profile: str = "4.x/TV2") ->
 variant("lab04-", lab04, transactions=False)
 
 
-@named
+@register_scenario
 def price_list(cleaned: str = "", seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """Two prices change in one transaction, later one of them again; then the log is `cleaned`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from kafkalab.course.lab05.logs import ABORT, RECORD, Row, rows, stable_offset
-from kafkalab.course.lab05.picture import shown
+from kafkalab.course.lab05.picture import show_log
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
@@ -89,7 +89,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
 
 EXERCISE = Exercise(
     "L5.E1",
-    lambda answer: against_mutants(answer, stable_offset, MUTANTS, cases(seed()), FORM, shown),
+    lambda answer: against_mutants(answer, stable_offset, MUTANTS, cases(seed()), FORM, show_log),
     (
         "Go through the log once and keep a dict: for each producer with an open transaction the offset of its first "
         "record.",

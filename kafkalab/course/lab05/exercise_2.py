@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, delivered, rows, stable_offset
+from kafkalab.course.lab05.logs import ABORT, RECORD, Aborted, Row, aborted_of, deliver_values, rows, stable_offset
 from kafkalab.course.lab05.picture import shown_whole
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
@@ -14,7 +14,7 @@ FORM = "a function visible(rows, aborted) that returns a list of values"
 LOGS = 48
 
 
-def filtered(
+def filter_values(
     fetched: list[Row],
     aborted: list[Aborted],
     *,
@@ -47,27 +47,28 @@ def filtered(
 MUTANTS = (
     Mutant(
         "no filter", "the broker had left the aborted records out; it has not",
-        lambda fetched, aborted: filtered(fetched, []), hint=0,
+        lambda fetched, aborted: filter_values(fetched, []), hint=0,
     ),
     Mutant(
         "by producer alone", "a producer that has aborted once were never to be read again",
-        partial(filtered, ends=False, from_the_start=True), hint=1,
+        partial(filter_values, ends=False, from_the_start=True), hint=1,
     ),
     Mutant(
-        "it never ends", "an aborted transaction went on behind its ABORT marker", partial(filtered, ends=False), hint=1
+        "it never ends", "an aborted transaction went on behind its ABORT marker",
+        partial(filter_values, ends=False), hint=1,
     ),
     Mutant(
         "from the start", "an aborted transaction began before its first offset",
-        partial(filtered, from_the_start=True), hint=1,
+        partial(filter_values, from_the_start=True), hint=1,
     ),
-    Mutant("only once", "a producer could abort only once", partial(filtered, once=True), hint=1),
+    Mutant("only once", "a producer could abort only once", partial(filter_values, once=True), hint=1),
     Mutant(
         "any marker", "any ABORT marker ended the oldest aborted transaction; one may belong to none",
-        partial(filtered, any_marker=True),
+        partial(filter_values, any_marker=True),
         hint="Whose transaction does an ABORT marker end? Look at its producer, and at whether that one is left out.",
     ),
     Mutant(
-        "markers are records", "markers were records; nobody is given them", partial(filtered, markers=True),
+        "markers are records", "markers were records; nobody is given them", partial(filter_values, markers=True),
         hint="A marker has an offset and no value for an application. Look at `kind` before you return anything.",
     ),
 )  # fmt: skip
@@ -89,7 +90,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
 
 EXERCISE = Exercise(
     "L5.E2",
-    lambda answer: against_mutants(answer, delivered, MUTANTS, cases(seed()), FORM, shown_whole),
+    lambda answer: against_mutants(answer, deliver_values, MUTANTS, cases(seed()), FORM, shown_whole),
     (
         "Go through the rows once. Keep the producers whose records are to be left out at present.",
         "A producer comes in when you reach the first offset of its aborted transaction, and goes out at its ABORT "

@@ -5,38 +5,38 @@ from __future__ import annotations
 from kafkalab.course.lab05.scenario import two_accounts
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.presses import Goal, Miss, judge_presses
 from kafkalab.grading.seeds import seed
 from kafkalab.sim.cluster import Cluster
 
 
-def seen(cluster: Cluster, look: int) -> list[str]:
+def list_seen(cluster: Cluster, look: int) -> list[str]:
     """Return what the reader saw at its first look (0) or at its second (1)."""
     result = cluster.results.get("reader")
     return [value for _, value in result[look]] if isinstance(result, list) and len(result) > look else []
 
 
-def reached(cluster: Cluster) -> bool:
+def is_reached(cluster: Cluster) -> bool:
     """Return True if the first look shows one half and the second one both."""
-    return len(seen(cluster, 0)) == 1 and sorted(seen(cluster, 1)) == ["+10", "-10"]
+    return len(list_seen(cluster, 0)) == 1 and sorted(list_seen(cluster, 1)) == ["+10", "-10"]
 
 
 GOAL = Goal(
     says="half transaction that is whole later",
-    reached=reached,
+    reached=is_reached,
     example=(Drop("Fetch#1"), Delay("EndTxn#1", 100)),
     misses=(
         Miss(
             "nothing yet",
             "At the first look there is nothing at all: the transaction was not decided by then, or the reader could "
             "not look.",
-            lambda cluster: not seen(cluster, 0),
+            lambda cluster: not list_seen(cluster, 0),
             hint=1,
         ),
         Miss(
             "never whole",
             "One half is there at the first look, but at the second the other one still is not.",
-            lambda cluster: len(seen(cluster, 0)) == 1,
+            lambda cluster: len(list_seen(cluster, 0)) == 1,
             hint="A marker that never arrives never shows its half. Let it come late, but before the second look.",
         ),
         Miss("whole at once", "At the first look both halves are there.", lambda cluster: True),
@@ -48,7 +48,7 @@ ALLOWED = ("Drop", "Delay", "Hold", "Duplicate")
 
 EXERCISE = Exercise(
     "L5.E3",
-    lambda answer: replayed(answer, two_accounts(seed()), GOAL, most=2, par=1, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, two_accounts(seed()), GOAL, most=2, par=1, allowed=ALLOWED),
     (
         "What is it that makes records visible in a partition, and how does it get there?",
         "There is one marker for each partition, and each travels in a frame of its own. Nobody waits for the other.",

@@ -67,7 +67,7 @@ def stable_offset(log: list[Row], high_watermark: int) -> int:
     """The last stable offset, as the brokers of this package keep it (docs/protocol.md#last-stable-offset)."""
     states = ProducerStates()
     for row in log:
-        states.applied(batch_of(row))
+        states.apply(batch_of(row))
     states.high_watermark_moved(high_watermark)
     unstable = states.first_unstable_offset
     return high_watermark if unstable is None or unstable > high_watermark else unstable
@@ -77,13 +77,13 @@ def aborted_of(log: list[Row], start: int, upper: int) -> list[Aborted]:
     """(producer, first offset) of each aborted transaction that overlaps [start, upper), by its first offset."""
     states, found = ProducerStates(), []
     for row in log:
-        done = states.applied(batch_of(row))
+        done = states.apply(batch_of(row))
         if done is not None and done.aborted and done.last_offset >= start and done.first_offset < upper:
             found.append((done.producer_id, done.first_offset))
     return sorted(found, key=lambda a: a[1])
 
 
-def delivered(fetched: list[Row], aborted: list[Aborted]) -> list[str]:
+def deliver_values(fetched: list[Row], aborted: list[Aborted]) -> list[str]:
     """The values that a read_committed consumer of this package hands on of what it fetched
     (docs/protocol.md#aborted-filter)."""
     known = [AbortedTxn(producer, first, first, first) for producer, first in aborted]

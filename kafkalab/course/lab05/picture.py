@@ -31,7 +31,7 @@ def scenario(rows: list[Row], high_watermark: int | None = None) -> Scenario:
     return Scenario(title="The log of the case", profile="1.0", topics={topic: 1}, programs=(program,), faults=faults)
 
 
-def shown(rows: list[Row], high_watermark: int | None = None) -> Counterexample:
+def show_log(rows: list[Row], high_watermark: int | None = None) -> Counterexample:
     """The tape of the log right after its last row was written, and copied if it is to be."""
     cluster = ran(scenario(rows, high_watermark))
     end_ms = (len(rows) + 1) * STEP_MS
@@ -51,7 +51,7 @@ def shown_whole(rows: list[Row], aborted: list[Aborted]) -> Counterexample:
         {"offset": offset, "producer": producer, "kind": ABORT if (producer, begun) in aborted else COMMIT, "value": ""}
         for offset, (producer, begun) in enumerate(first.items(), len(rows))
     ]
-    return shown([*rows, *ends])
+    return show_log([*rows, *ends])
 
 
 def _last_step(cluster: Cluster, end_ms: int) -> int:

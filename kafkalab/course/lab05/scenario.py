@@ -6,7 +6,7 @@ from typing import Any
 
 from kafkalab.programs.readers import BOOK
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named, variant
+from kafkalab.sim.scenario_names import register_scenario, variant
 
 
 def _transaction(end: str, *values: str, partition: int = 0, pause_ms: int = 0) -> list[list[Any]]:
@@ -19,7 +19,7 @@ def _transaction(end: str, *values: str, partition: int = 0, pause_ms: int = 0) 
     return [*steps, [end]]
 
 
-@named
+@register_scenario
 def lab05(isolation_level: str = "read_committed", seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """One slow transaction, and beside it two quick ones, of which the second is aborted; a reader looks twice."""
     slow = [["init_transactions"], *_transaction("commit_transaction", "slow-1", "slow-2", pause_ms=2_000)]
@@ -42,7 +42,7 @@ def lab05(isolation_level: str = "read_committed", seed: int = 1, profile: str =
 variant("lab05-", lab05, isolation_level="read_uncommitted")
 
 
-@named
+@register_scenario
 def two_accounts(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """One transaction takes from one account and gives to the other, on two leaders; a reader looks twice."""
     steps: list[list[Any]] = [["init_transactions"], ["begin_transaction"]]

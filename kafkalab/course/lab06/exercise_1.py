@@ -11,9 +11,9 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.counterexamples import answer_step
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.mutants import called
-from kafkalab.grading.schedules import Broken, over_scenarios
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.mutants import call_with_copy
+from kafkalab.grading.schedules import AuditFinding, over_scenarios
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.billing import CHARGES, ORDERS, REPLACED_MS
 from kafkalab.sim.cluster import Cluster
@@ -58,22 +58,22 @@ def _deployment(title: str, programs: list[Program], faults: tuple[Fault, ...], 
     )
 
 
-def _replaced(random: Random, name: Name, title: str, *faults: Fault) -> Scenario:
+def _replace(random: Random, name: Name, title: str, *faults: Fault) -> Scenario:
     first, second = name(facts_of(random)), name(facts_of(random))
     programs = [_service("till-1", first, 0, "billing"), _service("till-2", second, 0, "billing", REPLACED_MS)]
     return _deployment(title, programs, faults, random)
 
 
-def crashed(random: Random, name: Name) -> Scenario:
+def crash(random: Random, name: Name) -> Scenario:
     """One instance; it crashes, and is started again on another host."""
-    return _replaced(random, name, "One instance, started again after a crash", Crash("till-1", at_ms=_moment(random)))
+    return _replace(random, name, "One instance, started again after a crash", Crash("till-1", at_ms=_moment(random)))
 
 
 def asleep(random: Random, name: Name) -> Scenario:
     """One instance; it stops for a while and is replaced, then it wakes up."""
     at = _moment(random)
     faults = (Pause("till-1", at_ms=at), Resume("till-1", at_ms=REPLACED_MS + random.randint(0, 15_000)))
-    return _replaced(random, name, "One instance, replaced while it only slept", *faults)
+    return _replace(random, name, "One instance, replaced while it only slept", *faults)
 
 
 def side_by_side(random: Random, name: Name) -> Scenario:
@@ -94,7 +94,7 @@ def two_environments(random: Random, name: Name) -> Scenario:
     return _deployment("Production and test on one cluster", programs, (), random)
 
 
-DEPLOYMENTS = (crashed, asleep, side_by_side, two_environments)
+DEPLOYMENTS = (crash, asleep, side_by_side, two_environments)
 
 
 def _moment(random: Random) -> int:
@@ -113,26 +113,26 @@ def scenarios(of_seed: int, name: Name) -> Iterator[Scenario]:
 # what is asked of each run
 
 
-def audit(cluster: Cluster) -> Broken | None:
+def audit(cluster: Cluster) -> AuditFinding | None:
     """Needless fencing, a charge made twice, or readers that wait for a transaction which nobody ends."""
     title = cluster.scenario.title
     for node, result in cluster.results.items():
         if isinstance(result, KafkaError) and not cluster.scenario.faults:
             says = f"{title}: {node} was stopped by {type(result).__name__}, although nobody was to replace it."
             miss = "environments" if node in ("production", "test") else "shared"
-            return Broken(says=says, miss=miss, step=answer_step(cluster.trace, node))
+            return AuditFinding(says=says, miss=miss, step=answer_step(cluster.trace, node))
     charges = cluster.outcome().committed[f"{CHARGES}-0"]
     twice = next((value for value in charges if charges.count(value) > 1), None)
     if twice is not None:
         says = f"{title}: order {twice} was charged twice, by the old instance and the new."
-        return Broken(says=says, miss="new name", step=_charged_again(cluster, twice))
+        return AuditFinding(says=says, miss="new name", step=_charged_again(cluster, twice))
     waiting = _still_hidden(cluster)
     if waiting:
         says = (
             f"{title}: at 15 s all is charged, but a read_committed reader cannot see the last {waiting} records yet."
         )
         step = max(e.step for e in cluster.trace.events if e.at_ms <= PROMPT_MS)
-        return Broken(says=says, miss="new name", step=step)
+        return AuditFinding(says=says, miss="new name", step=step)
     return None
 
 
@@ -155,17 +155,17 @@ def _still_hidden(cluster: Cluster) -> int:
 def check(answer: Any) -> str:
     """ "200 of 200 schedules" if the names never do harm; WrongAnswer carries the first run in which they do."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
-    every = scenarios(seed(), partial(_named, answer))
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
+    every = scenarios(seed(), partial(_call_name, answer))
     return over_scenarios(every, (audit,), SCHEDULES * len(DEPLOYMENTS))
 
 
-def _named(answer: Callable[..., Any], facts: Facts) -> str:
-    name = called(answer, (facts,))
+def _call_name(answer: Callable[..., Any], facts: Facts) -> str:
+    name = call_with_copy(answer, (facts,))
     if is_blank(name):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
     if not isinstance(name, str):
-        raise WrongValue(f"For {facts} the function returns {described(name)}, which is no string. Give {FORM}.")
+        raise WrongValue(f"For {facts} the function returns {describe(name)}, which is no string. Give {FORM}.")
     return name
 
 

@@ -9,7 +9,7 @@ from kafkalab.client.exceptions import KafkaError
 from kafkalab.course.lab06.scenario import lab06
 from kafkalab.faults.node import Pause, Resume
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.billing import CHARGES
 from kafkalab.protocol.rules import PRODUCE_EPOCH
@@ -39,7 +39,7 @@ def twice(cluster: Cluster) -> bool:
     return len(set(charges)) < len(charges)
 
 
-def _produced(cluster: Cluster, after_ms: int) -> bool:
+def _has_produced(cluster: Cluster, after_ms: int) -> bool:
     sent = (f for f in cluster.trace.frames.values() if f.name == "Produce" and f.sender == "till-1")
     return any(f.sent_ms >= after_ms for f in sent)
 
@@ -58,13 +58,13 @@ GOAL = Goal(
             "asked the coordinator first",
             "When till-1 woke up, it asked the coordinator before it wrote, and the coordinator does compare "
             "epochs. Let it fall asleep when only the Produce is left to do.",
-            lambda c: "till-1" in c.results and not _produced(c, 5_000),
+            lambda c: "till-1" in c.results and not _has_produced(c, 5_000),
             hint=1,
         ),
         Miss(
             "too late",
             "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
-            lambda c: _produced(c, 5_000),
+            lambda c: _has_produced(c, 5_000),
             hint="The record waits for a marker with its producer id. till-2 has one under way only while it works on "
             "a charge: wake till-1 up then.",
         ),
@@ -76,7 +76,7 @@ ALLOWED = ("Pause", "Resume", "Crash")
 
 EXERCISE = Exercise(
     "L6.E2",
-    lambda answer: replayed(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
     (
         "till-1 must fall asleep in the middle of a transaction, and wake up in the middle of one of till-2's.",
         "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: when it is answered, only the "

@@ -105,7 +105,7 @@ def scenario(of_seed: int, row: Row) -> Scenario:
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
     """Every row with whose charges a read_committed reader finds in the end."""
-    return facts_of(ROWS, partial(scenario, of_seed), _charged, _last_marker)
+    return facts_of(ROWS, partial(scenario, of_seed), _find_charge, _last_marker)
 
 
 def _last_marker(cluster: Cluster) -> int:
@@ -114,7 +114,7 @@ def _last_marker(cluster: Cluster) -> int:
     return appended[-1].step if appended else cluster.trace.steps - 1
 
 
-def _charged(cluster: Cluster) -> str:
+def _find_charge(cluster: Cluster) -> str:
     charges = cluster.outcome().committed[f"{CHARGES}-0"]
     return "both" if len(charges) == 2 else charges[0] if charges else "none"
 

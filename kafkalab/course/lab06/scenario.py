@@ -8,10 +8,10 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Pause, Resume
 from kafkalab.programs.billing import AWAKE_MS, CHARGES, ORDERS, PAUSED_MS, REPLACED_MS, VALUES
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named, variant
+from kafkalab.sim.scenario_names import register_scenario, variant
 
 
-@named
+@register_scenario
 def lab06(
     first: str | None = "billing-0",
     second: str | None = "billing-0",

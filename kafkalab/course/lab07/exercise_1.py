@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from kafkalab.course.lab07.scenario import cut_off, shelf, told, told_at
+from kafkalab.course.lab07.scenario import cut_off, find_first_error, shelf, told_at
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
 from kafkalab.grading.seeds import random_for, seed
@@ -48,7 +48,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     found = [(settings_of(random),) for _ in range(CASES - len(MUTANTS))]
     for mutant in MUTANTS:
         settings = settings_of(random)
-        while mutant.function(settings) == judged(settings):
+        while mutant.function(settings) == judge(settings):
             settings = settings_of(random)
         found.append((settings,))
     return tuple(found)
@@ -89,12 +89,12 @@ def alone(letter: str, s: Settings) -> Scenario:
             )  # fmt: skip
 
 
-def broken(letter: str, cluster: Cluster) -> bool:
+def is_broken(letter: str, cluster: Cluster) -> bool:
     """Return True if the run ended otherwise than the settings meant; for E, if the client was not the first to act."""
     if letter != "E":
         return bool(cluster.results["counter"] != ["committed"])
     aborts = [e.at_ms for e in cluster.trace.of("state", "transaction") if _is_abort(e.data)]
-    return bool(aborts) and aborts[0] < told(cluster).at_ms
+    return bool(aborts) and aborts[0] < find_first_error(cluster).at_ms
 
 
 def _is_abort(data: dict[str, object]) -> bool:
@@ -103,10 +103,10 @@ def _is_abort(data: dict[str, object]) -> bool:
 
 def truth(settings: Settings) -> list[str]:
     """The letters whose run goes wrong."""
-    return [letter for letter in "ABCDE" if broken(letter, ran(alone(letter, settings)))]
+    return [letter for letter in "ABCDE" if is_broken(letter, ran(alone(letter, settings)))]
 
 
-def judged(
+def judge(
     s: Settings,
     *,
     linger: bool = True,
@@ -131,34 +131,34 @@ def judged(
 
 MUTANTS = (
     Mutant(
-        "equal is too much", "a sum or a timeout that meets its limit exactly broke it", partial(judged, at_most=False),
+        "equal is too much", "a sum or a timeout that meets its limit exactly broke it", partial(judge, at_most=False),
         hint="Both limits say *at most*. Which operator is that?",
     ),
     Mutant(
         "linger costs nothing", "a record did not wait linger_ms before its first request",
-        partial(judged, linger=False), hint=1,
+        partial(judge, linger=False), hint=1,
     ),
     Mutant(
-        "no maximum", "a broker took any transaction timeout", partial(judged, maximum=False),
+        "no maximum", "a broker took any transaction timeout", partial(judge, maximum=False),
         hint="One of the seven is a broker's setting. What does the broker compare with it?",
     ),
     Mutant(
         "poll is the transaction's", "a group watched the transaction, and not the calls of poll()",
-        partial(judged, poll="transaction_timeout_ms"),
+        partial(judge, poll="transaction_timeout_ms"),
         hint="The group knows nothing of transactions. Which setting limits the time between two polls?",
     ),
     Mutant(
         "delivery is the work's", "delivery.timeout.ms limited the work; it limits one record on its way",
-        partial(judged, work="delivery_timeout_ms"),
+        partial(judge, work="delivery_timeout_ms"),
         hint="Who watches how long a transaction is open, and by which setting?",
     ),
     Mutant(
-        "no race", "the client could not be slower than the coordinator", partial(judged, race=False),
+        "no race", "the client could not be slower than the coordinator", partial(judge, race=False),
         hint="The broker is away. The client gives a record up after delivery_timeout_ms; what has the coordinator "
         "done by then?",
     ),
     Mutant(
-        "poll is free", "the work could be as long as one likes between two polls", partial(judged, poll=""), hint=0,
+        "poll is free", "the work could be as long as one likes between two polls", partial(judge, poll=""), hint=0,
     ),
 )  # fmt: skip
 

@@ -130,7 +130,7 @@ def scenario(of_seed: int, row: Row, remedy: str = "none") -> Scenario:
     return shelf(*row.faults, title=row.says, seed=of_seed, remedy=remedy, **row.args)
 
 
-def tried(of_seed: int, row: Row, word: str) -> Scenario:
+def try_remedy(of_seed: int, row: Row, word: str) -> Scenario:
     """The row's run with the learner's remedy, so that it is seen what comes of it; of "exit" the error alone."""
     return scenario(of_seed, row, "none" if word == "exit" else word)
 
@@ -151,7 +151,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     return tuple(
         Fact(
             name=number, says=row.says, truth=remedy_of(of_seed, row), look=row.look, misses=row.misses,
-            run=partial(scenario, of_seed, row), step=ended_at, tried=partial(tried, of_seed, row),
+            run=partial(scenario, of_seed, row), step=ended_at, tried=partial(try_remedy, of_seed, row),
         )
         for number, row in enumerate(ROWS, 1)
     )  # fmt: skip

@@ -13,7 +13,7 @@ from kafkalab.programs.counting import SHELVES, STOCK
 from kafkalab.protocol.acls import Deny
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 from kafkalab.trace import Event
 
 BROKERS = ("b1", "b2", "b3")
@@ -47,13 +47,13 @@ def shelf(
     )
 
 
-@named
+@register_scenario
 def lab07(seed: int = 1, profile: str = "4.x/TV2", remedy: str = "abort") -> Scenario:
     """A shelf takes 75 seconds, and the transaction may take 60. The counter aborts, and counts again quickly."""
     return shelf(title="A shelf that takes too long", seed=seed, profile=profile, work_ms=SLOW_MS, remedy=remedy)
 
 
-@named
+@register_scenario
 def crashed_counter(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """A counter dies in the middle of a shelf; another one, under its own name, has counted a shelf and committed."""
     other = {"transactional_id": "counter-1", "begin_ms": 8_000, "work_ms": 2_000}
@@ -61,7 +61,7 @@ def crashed_counter(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     return shelf(crash, title="A counter that never comes back", seed=seed, profile=profile, other=other)
 
 
-@named
+@register_scenario
 def idle_for(
     days: int = 8, seed: int = 1, profile: str = "4.x/TV2", remedy: str = "none", keep_days: int = 7
 ) -> Scenario:
@@ -81,7 +81,7 @@ def idle_for(
     )
 
 
-@named
+@register_scenario
 def ninety_seconds(how: str = "slow", seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """The counter loses ninety seconds: it is "slow", a "long GC" stops it, or its cluster's clocks "jump"."""
     faults: dict[str, tuple[Fault, ...]] = {
@@ -107,7 +107,7 @@ def lost_request(seed: int = 1) -> Scenario:
     return shelf(Drop("Produce#1"), title="A lost Produce", seed=seed, work_ms=1_000)
 
 
-def told(cluster: Cluster) -> Event:
+def find_first_error(cluster: Cluster) -> Event:
     """The event at which the counter learns of its first error; the last answer to it if there is none."""
     errors = [e for e in cluster.trace.of("state", "chapter") if e.node == "counter"]
     answers = [e for e in cluster.trace.of("complete") if e.node == "counter"]
@@ -122,4 +122,4 @@ def ended_at(cluster: Cluster) -> int:
 
 def told_at(cluster: Cluster) -> int:
     """Its step."""
-    return told(cluster).step
+    return find_first_error(cluster).step

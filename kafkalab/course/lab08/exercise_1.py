@@ -7,8 +7,8 @@ from typing import Any
 
 from kafkalab.course.lab08.scenario import late_batch
 from kafkalab.faults.frame import Delay, Hold
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.failover import ACCOUNTS
 from kafkalab.programs.hanging_writer import abort_transaction
@@ -42,7 +42,7 @@ def sixteen_minutes_later(answer: Any) -> Cluster:
     return cluster
 
 
-def _written(cluster: Cluster) -> list[str]:
+def _list_written(cluster: Cluster) -> list[str]:
     return [r.value for b in cluster.log_of(PARTITION).batches if b.control is None for r in b.records]
 
 
@@ -54,7 +54,7 @@ GOAL = Goal(
         Miss(
             "never arrives",
             'The debit "a" is in no log: what never arrives leaves nothing open.',
-            lambda cluster: "a" not in _written(cluster),
+            lambda cluster: "a" not in _list_written(cluster),
             hint="A batch that is lost is harmless: the abort ends what there is. Which batch is not harmless?",
         ),
         Miss(
@@ -70,15 +70,15 @@ GOAL = Goal(
 def check(answer: Any) -> str:
     """ "1 press, the fewest there are; the last stable offset is 4 of 4" if it hangs, and an abort ends it."""
     if not isinstance(answer, Mapping) or set(answer) != {"presses", *FOUND}:
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     presses, found = answer["presses"], {name: answer[name] for name in FOUND}
     for name, value in found.items():
         if not is_blank(value) and (type(value) is not int or value < 0):
-            raise WrongValue(f'"{name}" is a number from 0 on, not {described(value)}. Give {FORM}.')
+            raise WrongValue(f'"{name}" is a number from 0 on, not {describe(value)}. Give {FORM}.')
     blank = [name for name, value in found.items() if is_blank(value)]
     if len(blank) == len(FOUND) and not presses_of(presses, scenario(seed()), GOAL.form):
         raise BlankAnswer(f"Presses and ids are still blank. Give {FORM}.")
-    pressed = replayed(presses, scenario(seed()), GOAL, most=2, par=1, allowed=ALLOWED)
+    pressed = judge_presses(presses, scenario(seed()), GOAL, most=2, par=1, allowed=ALLOWED)
     cluster = sixteen_minutes_later(presses)
     if blank:
         raise _wrong(cluster, f"{_marks(cluster)}. Still blank: {', '.join(blank)}", "not found")
@@ -103,7 +103,7 @@ def _end(cluster: Cluster, producer_id: int, producer_epoch: int, start_offset: 
 
 
 def _wrong(cluster: Cluster, says: str, miss: str) -> WrongAnswer:
-    step = _appended(cluster)
+    step = _find_append(cluster)
     return WrongAnswer(f"It hangs: {says}.", run=cluster, step=step, view="LogTape", miss=miss, part=0.5)
 
 
@@ -117,7 +117,7 @@ def _late_batch(cluster: Cluster) -> Batch:
     return [b for b in cluster.log_of(PARTITION).batches if b.control is None][-1]
 
 
-def _appended(cluster: Cluster) -> int:
+def _find_append(cluster: Cluster) -> int:
     """The step at which the leader appends that batch."""
     leader = cluster.controller.metadata.leader(PARTITION)
     return [e for e in cluster.trace.of("append", PARTITION) if e.node == leader and e.data.control is None][-1].step

@@ -43,7 +43,7 @@ class Row:
     after: Find | None = None
     misses: Mapping[str, str] = field(default_factory=dict)
 
-    def planned(self, trace: Trace) -> tuple[Fault, ...]:
+    def plan_faults(self, trace: Trace) -> tuple[Fault, ...]:
         """The row's faults, for a run that begins as this one does."""
         lost = (Drop(_answer_to(trace, self.lost_answer)),) if self.lost_answer else ()
         if self.after is None:
@@ -63,7 +63,7 @@ def _durable(state: str) -> Find:
     return lambda _, e: (e.kind, e.name) == ("state", "transaction") and (e.data["state"], e.data["pending"]) == now
 
 
-def _written(state: str) -> Find:
+def _match_state(state: str) -> Find:
     """The coordinator has this state in its own log, and nobody else has."""
     return lambda _, e: (
         (e.kind, e.node, e.name) == ("append", COORDINATOR, LOG)
@@ -71,7 +71,7 @@ def _written(state: str) -> Find:
     )
 
 
-def _answered(trace: Trace, event: Event) -> bool:
+def _has_answers(trace: Trace, event: Event) -> bool:
     """The coordinator has the answers to both requests."""
     answers = [trace.frames[_answer_to(trace, request)] for request in (FIRST, SECOND)]
     return event.step == max(frame.received_step for frame in answers)
@@ -104,7 +104,7 @@ ROWS: tuple[Row, ...] = (
         says="app and b3 crash right after b3 appends PrepareCommit, which nobody has copied",
         look="Which entry of the transaction is the last one in the log that the next coordinator reads?",
         nodes=("app", COORDINATOR),
-        after=_written("PrepareCommit"),
+        after=_match_state("PrepareCommit"),
         misses={"1 + 1": "one copy decides"},
     ),
     Row(
@@ -119,7 +119,7 @@ ROWS: tuple[Row, ...] = (
         says="b3 crashes right after it has both answers to WriteTxnMarkers",
         look="CompleteCommit is in no other log yet. What does the next coordinator find?",
         nodes=(COORDINATOR,),
-        after=_answered,
+        after=_has_answers,
         misses={"1 + 1": "only what is missing"},
     ),
     Row(
@@ -161,7 +161,7 @@ ROWS: tuple[Row, ...] = (
 def scenario(of_seed: int, row: Row) -> Scenario:
     """The row's transfer, with the latencies of this seed."""
     before = one_transfer(*row.faults, seed=of_seed)
-    faults = row.planned(ran(before).trace)
+    faults = row.plan_faults(ran(before).trace)
     return one_transfer(*faults, seed=of_seed, title=row.says)
 
 

@@ -29,7 +29,7 @@ Facts = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ToolOutput:
     """The tools' output on a run at a moment, and the verdict of `find-hanging`."""
 
     case: Case
@@ -77,15 +77,15 @@ def _nameless(random: Random, partition: str) -> list[dict[str, Any]]:
     return [{"at": at_ms}, ask]
 
 
-def _ask_tools(of: Scenario, at_ms: int) -> Asked:
+def _ask_tools(of: Scenario, at_ms: int) -> ToolOutput:
     """Run the scenario up to this time, and have an administrator ask."""
     cluster = _run_up_to(of, at_ms)
     admin = cluster.client("admin").admin()
-    producers = _driven(cluster, lambda app: admin.describe_producers(PARTITIONS))
-    listings = _driven(cluster, lambda app: admin.list_transactions())
+    producers = _ask_admin(cluster, lambda app: admin.describe_producers(PARTITIONS))
+    listings = _ask_admin(cluster, lambda app: admin.list_transactions())
     ids = [listing.transactional_id for listing in listings]
-    descriptions = _driven(cluster, lambda app: admin.describe_transactions(ids))
-    found = _driven(cluster, lambda app: admin.find_hanging_transactions(ACCOUNTS))
+    descriptions = _ask_admin(cluster, lambda app: admin.describe_transactions(ids))
+    found = _ask_admin(cluster, lambda app: admin.find_hanging_transactions(ACCOUNTS))
     rows = [
         {
             "partition": partition,
@@ -100,7 +100,7 @@ def _ask_tools(of: Scenario, at_ms: int) -> Asked:
     told = {tid: {"state": d.state, "partitions": list(d.partitions)} for tid, d in descriptions.items()}
     hanging = {(h.partition, h.producer.current_txn_start_offset) for h in found}
     truth = [pair for row in rows if (pair := (row["partition"], row["start_offset"])) in hanging]
-    return Asked(case=(cluster.now, rows, names, told), truth=truth, scenario=of, at_ms=at_ms)
+    return ToolOutput(case=(cluster.now, rows, names, told), truth=truth, scenario=of, at_ms=at_ms)
 
 
 def _run_up_to(of: Scenario, at_ms: int) -> Cluster:
@@ -109,7 +109,7 @@ def _run_up_to(of: Scenario, at_ms: int) -> Cluster:
     return cluster
 
 
-def _driven(cluster: Cluster, ask: Callable[[App], Coroutine[Any, Any, Any]]) -> Any:
+def _ask_admin(cluster: Cluster, ask: Callable[[App], Coroutine[Any, Any, Any]]) -> Any:
     """Return the administrator's answer; the cluster goes on until it has come."""
 
     async def program(app: App) -> Any:
@@ -124,7 +124,7 @@ def _driven(cluster: Cluster, ask: Callable[[App], Coroutine[Any, Any, Any]]) ->
 
 
 @cache
-def moments(of_seed: int) -> tuple[Asked, ...]:
+def moments(of_seed: int) -> tuple[ToolOutput, ...]:
     """Moments of some runs; in some something hangs, in some nothing does."""
     random = random_for("L8.E4", of_seed)
     runs = [scenario(random) for _ in range(RUNS)]
@@ -132,7 +132,7 @@ def moments(of_seed: int) -> tuple[Asked, ...]:
     return tuple(found)
 
 
-def judged(
+def judge(
     now_ms: int,
     producers: list[Facts],
     names: dict[int, str],
@@ -165,35 +165,35 @@ def judged(
 MUTANTS = (
     Mutant(
         "every open one", "whatever is open hung; every transaction is, for a while",
-        partial(judged, age=False, coordinator=False), hint=0,
+        partial(judge, age=False, coordinator=False), hint=0,
     ),
     Mutant(
-        "old is proof", "old were proof; a transaction may be allowed an hour", partial(judged, coordinator=False),
+        "old is proof", "old were proof; a transaction may be allowed an hour", partial(judge, coordinator=False),
         hint="Ask the coordinator: does the description of this producer's name list the partition?",
     ),
     Mutant(
         "no time limit", "a transaction could be called hanging at once; its coordinator may just be ending it",
-        partial(judged, age=False),
+        partial(judge, age=False),
         hint="What is younger than 15 minutes is not reported yet, whatever the coordinator says: compare now_ms with "
         "last_timestamp_ms.",
     ),
     Mutant(
         "Ongoing lives", "a name in state Ongoing could have nothing that hangs; that is another transaction",
-        partial(judged, ongoing_lives=True),
+        partial(judge, ongoing_lives=True),
         hint="A producer can have one transaction that hangs and a new one that is Ongoing, elsewhere. Which "
         "partitions does the description list?",
     ),
     Mutant(
         "a name lives", "a producer whose name is known could have nothing that hangs",
-        partial(judged, named_lives=True), hint=1,
+        partial(judge, named_lives=True), hint=1,
     ),
     Mutant(
         "nobody's is nobody's", "what belongs to no known name were nobody's business; it waits for ever",
-        partial(judged, nameless_hangs=False),
+        partial(judge, nameless_hangs=False),
         hint="If no coordinator knows the producer id, who is left to send a marker?",
     ),
     Mutant(
-        "closed ones too", "a producer without an open transaction had one", partial(judged, closed_too=True),
+        "closed ones too", "a producer without an open transaction had one", partial(judge, closed_too=True),
         hint="Look at start_offset: None means that nothing is open there.",
     ),
 )  # fmt: skip
@@ -204,7 +204,7 @@ def truth(of_seed: int) -> Callable[..., list[tuple[str, int]]]:
     return lambda *case: _moment_of(of_seed, case).truth
 
 
-def _moment_of(of_seed: int, case: Case) -> Asked:
+def _moment_of(of_seed: int, case: Case) -> ToolOutput:
     return next(asked for asked in moments(of_seed) if list(asked.case) == list(case))
 
 

@@ -8,14 +8,14 @@ from kafkalab.faults.node import Crash, Restart
 from kafkalab.programs.failover import ACCOUNTS, LATE_MS
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 COMMIT_MS, CRASH_MS = 200, 1_000
 AGAIN_MS = 25_000
 """The next transfer begins then; the marker that the old coordinator has sent arrives in the middle of it."""
 
 
-@named
+@register_scenario
 def lab08(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """A transfer is committed. The second of its two markers is lost, and then the coordinator crashes."""
     return one_transfer(Drop("WriteTxnMarkers#2"), Crash("b3", at_ms=CRASH_MS), seed=seed, profile=profile)
@@ -35,7 +35,7 @@ def one_transfer(
     )
 
 
-@named
+@register_scenario
 def old_coordinator(seed: int = 1, profile: str = "4.x/TV1") -> Scenario:
     """A marker takes half a minute. By then another coordinator has written it, and the next transfer is under way."""
     return one_transfer(
@@ -48,7 +48,7 @@ def old_coordinator(seed: int = 1, profile: str = "4.x/TV1") -> Scenario:
     )
 
 
-@named
+@register_scenario
 def leaderless(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """A transaction is committed while a partition of it, which has one replica, has no leader."""
     return Scenario(
@@ -61,7 +61,7 @@ def leaderless(seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     )
 
 
-@named
+@register_scenario
 def late_batch(seed: int = 1, profile: str = "4.x/TV1", late_ms: int = LATE_MS, verified: bool = False) -> Scenario:
     """A batch is so slow that its producer gives it up and aborts; with 0 it is not. Leaders ask nobody first."""
     return Scenario(

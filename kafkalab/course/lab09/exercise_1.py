@@ -11,8 +11,8 @@ from kafkalab.checks.view import view_of
 from kafkalab.course.lab09.scenario import lab09
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.presses import Goal, Miss, replayed
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.presses import Goal, Miss, judge_presses
 from kafkalab.grading.seeds import seed
 from kafkalab.history.export import history_of
 from kafkalab.sim.cluster import Cluster
@@ -78,7 +78,7 @@ def _step(cluster: Cluster) -> int:
     return ends[0].received_step if ends else -1
 
 
-def _waited(cluster: Cluster) -> bool:
+def _has_waited(cluster: Cluster) -> bool:
     """Return True if no EndTxn was sent again: the shop had its answer in time."""
     return not any(f.name == "EndTxn" and f.attempt > 1 for f in cluster.trace.frames.values())
 
@@ -89,7 +89,7 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
             "too early",
             "No EndTxn was sent a second time. As long as the shop has an answer within 30 seconds, or none is sent "
             "again, there is only one EndTxn for each transaction.",
-            _waited,
+            _has_waited,
             hint="The shop gives a request up after 30 seconds and sends it again. The first one must arrive after "
             "that: how late is it then, at least?",
             step=_step,
@@ -139,7 +139,7 @@ GOALS = {name: _goal(name) for name in NAMED}
 def check(answer: Any) -> str:
     """ "3 of 3 found, in 3 presses" if each list of presses shows its anomaly; WrongAnswer is about the first."""
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     for name in answer:
         if name not in NAMED:
             raise WrongValue(f"There is no {name!r} here. Give {FORM}.")
@@ -149,7 +149,7 @@ def check(answer: Any) -> str:
     found, presses = 0, 0
     for name, value in given.items():
         try:
-            replayed(value, scenario(seed()), GOALS[name], MOST, PAR, ALLOWED)
+            judge_presses(value, scenario(seed()), GOALS[name], MOST, PAR, ALLOWED)
         except WrongAnswer as error:
             raise WrongAnswer(
                 f"{found} of {len(NAMED)} are found. {name}: {error}",

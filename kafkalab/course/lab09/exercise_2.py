@@ -17,8 +17,8 @@ from kafkalab.course.lab09.scenario import TOPICS
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.faults.node import Crash
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described
-from kafkalab.grading.schedules import LEARNER, Broken, over_scenarios, with_program
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe
+from kafkalab.grading.schedules import LEARNER, AuditFinding, over_scenarios, with_program
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.history.export import history_of
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS, SHOP
@@ -90,13 +90,13 @@ def scenarios(of_seed: int) -> Iterator[Scenario]:
 # what is asked of each run
 
 
-def audit(cluster: Cluster) -> Broken | None:
+def audit(cluster: Cluster) -> AuditFinding | None:
     """An error that nobody caught; an order that is torn, booked twice or not at all, or booked though cancelled."""
     says = cluster.scenario.title.partition(": ")[2]
     result = cluster.results.get("shop")
     if isinstance(result, KafkaError):
         text = f"In this run {says}. Your shop stops with {type(result).__name__}: {result}"
-        return Broken(says=text.rstrip("."), miss=_of_error(cluster), step=_answer(cluster))
+        return AuditFinding(says=text.rstrip("."), miss=_of_error(cluster), step=_answer(cluster))
     committed = cluster.outcome().committed
     paid, sent = (Counter(committed[f"{topic}-0"]) for topic in (PAYMENTS, DELIVERIES))
     orders: list[list[Any]] = cluster.scenario.programs[0].args["orders"]
@@ -106,11 +106,11 @@ def audit(cluster: Cluster) -> Broken | None:
             told = f"{order}, {'which was cancelled' if cancelled else 'which was not cancelled'}"
             text = f"In this run {says}. Of {told}, readers find {paid[order]} payments and {sent[order]} deliveries."
             miss = "another name" if len(_names(cluster)) > 1 else _miss(cluster, paid[order], sent[order], wanted)
-            return Broken(says=text, miss=miss, step=_booked(cluster, order))
+            return AuditFinding(says=text, miss=miss, step=_find_booking(cluster, order))
     torn = torn_transaction(view_of(history_of(cluster))).findings
     if torn:
         text = f"In this run {says}. {torn[0].text[:1].upper()}{torn[0].text[1:]}: two decisions for one order."
-        return Broken(says=text, miss=_late(cluster) or "torn", step=torn[0].steps[-1])
+        return AuditFinding(says=text, miss=_late(cluster) or "torn", step=torn[0].steps[-1])
     return None
 
 
@@ -145,7 +145,7 @@ def _answer(cluster: Cluster) -> int:
     return ends[-1] if ends else -1
 
 
-def _booked(cluster: Cluster, order: str) -> int:
+def _find_booking(cluster: Cluster, order: str) -> int:
     """The step of the last marker after this order's last payment, or of the payment, or the last of the run."""
     leader = cluster.controller.metadata.leader(f"{PAYMENTS}-0")
     appends = [e for e in cluster.trace.of("append", f"{PAYMENTS}-0") if e.node == leader]
@@ -159,7 +159,7 @@ def check(answer: Any) -> str:
     if answer is ... or answer is None:
         raise BlankAnswer(f"The function is still blank. Give {FORM}.")
     if not inspect.iscoroutinefunction(answer):
-        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}: a function defined with `async def`, not {describe(answer)}.")
     every = [with_program(scenario, answer) for scenario in scenarios(seed())]
     if _is_blank(every[0]):
         raise BlankAnswer(f"The function is still blank: it sends nothing. Give {FORM}.")

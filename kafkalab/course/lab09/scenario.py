@@ -9,12 +9,12 @@ from typing import Any
 from kafkalab.faults.fault import Fault
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 TOPICS = {PAYMENTS: 1, DELIVERIES: 1}
 
 
-@named
+@register_scenario
 def lab09(
     profile: str = "4.x/TV1", orders: tuple[str, ...] = ("tea", "jam"), cancelled: tuple[str, ...] = ("jam",),
     seed: int = 1, faults: tuple[Fault, ...] = (), **more: Any,
@@ -34,7 +34,7 @@ def lab09(
     )
 
 
-@named
+@register_scenario
 def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1) -> Scenario:
     """One order, whose commit gets no answer in ten seconds; `then` is what the shop does: see `in_doubt`."""
     return Scenario(
@@ -48,14 +48,14 @@ def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1
 
 def librdkafka_session() -> Scenario:
     """Return what librdkafka 2.16 sent, and when, while its first EndTxn was held (data/torn_for_real.klab)."""
-    return _saved("librdkafka")
+    return _load_saved("librdkafka")
 
 
 def java_session() -> Scenario:
     """The same with Java's client of Kafka 4.3, which speaks version 2 (data/torn_for_real_java.klab)."""
-    return _saved("java")
+    return _load_saved("java")
 
 
-def _saved(name: str) -> Scenario:
+def _load_saved(name: str) -> Scenario:
     text = (files(__package__) / f"{name}.json").read_text(encoding="utf-8")
     return Scenario.from_json(json.loads(text), name)

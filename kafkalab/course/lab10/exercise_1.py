@@ -14,7 +14,7 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import BlankAnswer, Exercise
-from kafkalab.grading.schedules import LEARNER, Broken, over_schedules, with_program
+from kafkalab.grading.schedules import LEARNER, AuditFinding, over_schedules, with_program
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.log.group_offsets import GroupOffsets
 from kafkalab.programs.packing import ORDERS, PACKERS, PARCELS
@@ -111,7 +111,7 @@ def scenarios(of_seed: int) -> Iterator[Scenario]:
 # what is asked of each run
 
 
-def audit(cluster: Cluster) -> Broken | None:
+def audit(cluster: Cluster) -> AuditFinding | None:
     """Each order that was committed has one parcel, and no other has any; else say which, and which mistake it is."""
     outcome = cluster.outcome()
     orders = [value for p in range(2) for value in outcome.committed[f"{ORDERS}-{p}"]]
@@ -119,38 +119,38 @@ def audit(cluster: Cluster) -> Broken | None:
     for value in parcels:
         if value not in orders:
             says = f"{value!r} was aborted by the shop, and has a parcel."
-            return Broken(says=says, miss="undecided", step=_written(cluster, value)[0])
+            return AuditFinding(says=says, miss="undecided", step=_list_appends(cluster, value)[0])
     for value in orders:
         if parcels[value] > 1:
             says = f"{value!r} has {parcels[value]} parcels."
             miss = "at the last" if _reads_again(cluster, outcome.offsets) else "twice"
-            return Broken(says=says, miss=_mistake(cluster, miss), step=_written(cluster, value)[-1])
+            return AuditFinding(says=says, miss=_mistake(cluster, miss), step=_list_appends(cluster, value)[-1])
     missing = [value for value in orders if not parcels[value]]
     return _missing(cluster, missing[0]) if missing else _outside(cluster)
 
 
-def _outside(cluster: Cluster) -> Broken | None:
+def _outside(cluster: Cluster) -> AuditFinding | None:
     """Offsets that were committed outside of a transaction, though in this run nothing came of it."""
     for frame in (f for f in _find_requests(cluster) if f.name == "OffsetCommit"):
         says = (
             f"{frame.sender} has committed offsets outside of its transaction, with {frame.id}. In this run nothing "
             "came of it; if a transaction is open at such a moment, and aborts, its orders are lost."
         )
-        return Broken(says=says, miss="outside", step=frame.sent_step)
+        return AuditFinding(says=says, miss="outside", step=frame.sent_step)
     return None
 
 
-def _missing(cluster: Cluster, value: str) -> Broken:
+def _missing(cluster: Cluster, value: str) -> AuditFinding:
     partition, offset = _place(cluster, value)
-    passed = _passed(cluster, partition, offset)
+    passed = _find_commit_past(cluster, partition, offset)
     if passed >= 0:
         says = f"{value!r} has no parcel, and the group has committed an offset past it: nobody will read it again."
-        return Broken(says=says, miss=_mistake(cluster, "no rewind"), step=passed)
+        return AuditFinding(says=says, miss=_mistake(cluster, "no rewind"), step=passed)
     ends = {node: result for node, result in cluster.results.items() if isinstance(result, KafkaError)}
     stopped = "".join(f" {node} was stopped by {type(end).__name__}: {end}" for node, end in list(ends.items())[-1:])
     aborted = any(f.name == "EndTxn" and not f.body.committed for f in _find_requests(cluster))
     miss = "stops" if ends else "no rewind" if aborted else "idle"
-    return Broken(says=f"{value!r} has no parcel at {STOP_MS} ms.{stopped}", miss=miss)
+    return AuditFinding(says=f"{value!r} has no parcel at {STOP_MS} ms.{stopped}", miss=miss)
 
 
 def _find_requests(cluster: Cluster) -> list[Frame]:
@@ -184,14 +184,14 @@ def _place(cluster: Cluster, value: str) -> tuple[str, int]:
     raise LookupError(value)
 
 
-def _written(cluster: Cluster, value: str) -> list[int]:
+def _list_appends(cluster: Cluster, value: str) -> list[int]:
     """Return the steps at which the leader appended parcels of this order."""
     leader = cluster.controller.metadata.leader(f"{PARCELS}-0")
     appends = [e for e in cluster.trace.of("append", f"{PARCELS}-0") if e.node == leader]
     return [e.step for e in appends if value in [r.value for r in e.data.records]]
 
 
-def _passed(cluster: Cluster, partition: str, offset: int) -> int:
+def _find_commit_past(cluster: Cluster, partition: str, offset: int) -> int:
     """Return the step at which the group's committed offset was first behind this one; -1 if it never was."""
     log = offsets_partition(PACKERS)
     leader, known = cluster.controller.metadata.leader(log), GroupOffsets()

@@ -8,7 +8,7 @@ from typing import Any
 from kafkalab.course.lab10.scenario import JOINS_MS, packers
 from kafkalab.faults.node import Pause, Resume
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.presses import Goal, Miss, presses_of, replayed, run_with
+from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of, run_with
 from kafkalab.grading.seeds import seed
 from kafkalab.programs.packing import PARCELS
 from kafkalab.protocol.rules import GENERATION_CHECK
@@ -105,7 +105,7 @@ ALLOWED = ("Pause", "Resume", "Crash", "Drop", "Delay", "Cut", "Heal")
 
 EXERCISE = Exercise(
     "L10.E3",
-    lambda answer: replayed(answer, scenario(seed()), GOAL, most=PAR, par=PAR, allowed=ALLOWED),
+    lambda answer: judge_presses(answer, scenario(seed()), GOAL, most=PAR, par=PAR, allowed=ALLOWED),
     (
         "anna must be silent for so long that the group gives her partition to ben, and then go on with her own "
         "transaction as if nothing had happened.",

@@ -8,7 +8,7 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.packing import ORDERS, PARCELS, VALUES
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 JOINS_MS, ASLEEP_MS, AWAKE_MS = 10_000, 4_000, 55_000
 """ben starts; anna falls asleep, with her parcels written; she wakes up."""
@@ -35,7 +35,7 @@ def packers(
     )
 
 
-@named
+@register_scenario
 def lab10(seed: int = 1, profile: str = "4.x/TV2", **both: Any) -> Scenario:
     """`anna` falls asleep with her parcels written and no offsets sent; `ben` gets her partition; `anna` wakes up.
 
@@ -48,7 +48,7 @@ def lab10(seed: int = 1, profile: str = "4.x/TV2", **both: Any) -> Scenario:
     )  # fmt: skip
 
 
-@named
+@register_scenario
 def pending_offsets(awake_ms: int = 20_000, seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """`anna` falls asleep one call later: her offsets are sent, and her transaction is not decided.
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab11.scenario import DUP, GAPS, LOST, OK, WORDS, lab11, verdict
-from kafkalab.grading.exercise import Exercise, WrongType, described, is_blank
+from kafkalab.grading.exercise import Exercise, WrongType, describe, is_blank
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.programs.booking import PATTERNS
 from kafkalab.sim.cluster import Cluster, ran
@@ -70,7 +70,7 @@ def _by_cell(answer: Any) -> Any:
     found: dict[tuple[Any, int], Any] = {}
     for pattern, words in answer.items():
         if not isinstance(words, (list, tuple)) or len(words) > len(GAPS):
-            raise WrongType(f"Give {FORM}; for {pattern!r} there is {described(words)}.")
+            raise WrongType(f"Give {FORM}; for {pattern!r} there is {describe(words)}.")
         found |= {(pattern, gap): word for gap, word in zip(GAPS, words, strict=False)}
     return found
 

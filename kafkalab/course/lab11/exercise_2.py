@@ -13,7 +13,7 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop, Hold, Release
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import BlankAnswer, Exercise
-from kafkalab.grading.schedules import LEARNER, Broken, over_scenarios, over_schedules, with_program
+from kafkalab.grading.schedules import LEARNER, AuditFinding, over_scenarios, over_schedules, with_program
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.booking import OUTPUT, RECEIPTS
 from kafkalab.programs.database import rows
@@ -93,30 +93,30 @@ def scenarios(of_seed: int) -> Iterator[Scenario]:
         )
 
 
-def audit(cluster: Cluster) -> Broken | None:
+def audit(cluster: Cluster) -> AuditFinding | None:
     """Each booking has one receipt and nothing else has any; else say which, and which mistake it is."""
     booked = [f"receipt {payment}" for (payment,) in rows(cluster, "SELECT payment FROM bookings ORDER BY rowid")]
     receipts = Counter(cluster.outcome().committed[OUTPUT])
     for value in receipts:
         if value not in booked:
-            return Broken(says=f"{value!r} is in Kafka, and there is no such booking.", miss="not booked")
+            return AuditFinding(says=f"{value!r} is in Kafka, and there is no such booking.", miss="not booked")
     for value in booked:
         if receipts[value] > 1:
-            step = _written(cluster, value)
-            return Broken(says=f"{value!r} is there {receipts[value]} times.", miss=_mistake(cluster), step=step)
+            step = _find_append(cluster, value)
+            return AuditFinding(says=f"{value!r} is there {receipts[value]} times.", miss=_mistake(cluster), step=step)
     missing = [value for value in booked if not receipts[value]]
     if not missing:
         return _order(cluster, booked)
     ends = {node: result for node, result in cluster.results.items() if isinstance(result, KafkaError)}
     stopped = "".join(f" {node} was stopped by {type(end).__name__}: {end}" for node, end in list(ends.items())[-1:])
-    return Broken(says=f"{missing[0]!r} is booked, and Kafka has no receipt of it.{stopped}", miss="lost")
+    return AuditFinding(says=f"{missing[0]!r} is booked, and Kafka has no receipt of it.{stopped}", miss="lost")
 
 
-def _order(cluster: Cluster, booked: list[str]) -> Broken | None:
+def _order(cluster: Cluster, booked: list[str]) -> AuditFinding | None:
     """Return what is wrong with the order of the receipts; they come in that of the bookings."""
     if list(cluster.outcome().committed[OUTPUT]) == booked:
         return None
-    return Broken(says="Every receipt is there once, in another order than the bookings.", miss="order")
+    return AuditFinding(says="Every receipt is there once, in another order than the bookings.", miss="order")
 
 
 def _mistake(cluster: Cluster) -> str:
@@ -128,7 +128,7 @@ def _mistake(cluster: Cluster) -> str:
     return "own names" if len(names) > 1 else "where it got to"
 
 
-def _written(cluster: Cluster, value: str) -> int:
+def _find_append(cluster: Cluster, value: str) -> int:
     """Return the step at which the leader appended this receipt last."""
     leader = cluster.controller.metadata.leader(OUTPUT)
     appends = [e for e in cluster.trace.of("append", OUTPUT) if e.node == leader]

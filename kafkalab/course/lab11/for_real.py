@@ -50,10 +50,10 @@ def spark() -> Seen:
     except NoSparkError as reason:
         with suppress(OSError):
             sys.stderr.write(SAVED.format(reason))
-        return saved()
+        return load_seen()
 
 
-def saved() -> Seen:
+def load_seen() -> Seen:
     """Return what a run of `docs/spark_for_real.py` has seen."""
     found: Seen = json.loads((files(__package__) / "spark.json").read_text(encoding="utf-8"))["seen"]
     return found
@@ -101,7 +101,7 @@ def _steps(cluster: Any, folder: Path, producer_of: Callable[[dict[str, Any]], A
         job.do("write")
         if save is not None:
             cluster.save(save)
-        seen = {"written": job.do("written")}
+        seen = {"written": job.do("read_written")}
         producer = producer_of({
             "bootstrap.servers": servers, "transactional.id": "shop", "linger.ms": 0, "log_level": 0,
             "transaction.timeout.ms": OPEN_MS,

@@ -9,7 +9,7 @@ from kafkalab.programs.booking import INPUT, OUTPUT, PATTERNS, PAYMENTS, RECEIPT
 from kafkalab.programs.database import rows
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 AGAIN_MS = 30_000
 """The time at which the second booker starts: the first one's session is over."""
@@ -45,7 +45,7 @@ def _gaps(pattern: str, seed: int, profile: str) -> dict[int, int]:
     return found
 
 
-@named
+@register_scenario
 def lab11(pattern: str = "database first", gap: int = 0, seed: int = 1, profile: str = "4.x/TV2") -> Scenario:
     """A booker crashes after its call number `gap`, 1 to 6, and another goes on half a minute later; 0: no crash.
 
@@ -77,7 +77,7 @@ TWO_PHASE = {"transaction_two_phase_commit_enable": True, "unstable_api_versions
 PREPARED_MS, CLAIM_MS = 1_500, 10_000
 
 
-@named
+@register_scenario
 def prepared_and_claimed(seed: int = 1, profile: str = "4.x/TV2", two_phase: bool = True) -> Scenario:
     """A producer prepares its transaction and crashes; its next process calls init_transactions() ten seconds later.
 

@@ -1,6 +1,7 @@
 """Spark's part of lab 11, in a process of its own: `python -m kafkalab.course.lab11.spark_job JARS SERVERS FOLDER`.
 
-It reads one name of a step a line, and answers each with a line of JSON. Steps: `write`, `written`, `default`, `copy`.
+It reads one name of a step a line, and answers each with a line of JSON. Steps: `write`, `read_written`, `default`,
+`copy`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Job:
         receipts.mapInArrow(dying, "value string").write.format("kafka").options(**self._at(), topic=RECEIPTS).save()
         return []
 
-    def written(self) -> list[str]:
+    def read_written(self) -> list[str]:
         """Return what the receipts' topic holds, sorted: two tasks write side by side."""
         return sorted(self._read(RECEIPTS))
 
@@ -74,7 +75,7 @@ class Job:
 def main() -> None:
     """Do what stdin names, line by line, until it ends."""
     job = Job(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
-    steps = {step.__name__: step for step in (job.write, job.written, job.default, job.copy)}
+    steps = {step.__name__: step for step in (job.write, job.read_written, job.default, job.copy)}
     for line in sys.stdin:
         print(json.dumps(steps[line.strip()]()), flush=True)
     job.spark.stop()

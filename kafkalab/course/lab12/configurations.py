@@ -76,7 +76,7 @@ class Fates(NamedTuple):
     unfinished: int
 
 
-class Copied(NamedTuple):
+class CopyTables(NamedTuple):
     """The tables of some runs."""
 
     inputs: tuple[Input, ...]
@@ -90,7 +90,7 @@ def runs_of(configuration: str, seeds: str) -> Runs:
 
 
 @cache
-def copied(seeds: str) -> Copied:
+def simulate_copies(seeds: str) -> CopyTables:
     """Simulate these seeds in every configuration; return the tables that `guarantee.tables_of` makes of them."""
     made = [
         _tables_of(name, seed, history_of_seed(runs, seed))
@@ -98,15 +98,15 @@ def copied(seeds: str) -> Copied:
         for runs in (runs_of(name, seeds),)
         for seed in runs.seeds
     ]
-    return Copied(
+    return CopyTables(
         tuple(row for one in made for row in one.inputs),
         tuple(row for one in made for row in one.reads),
         tuple(row for one in made for row in one.positions),
     )
 
 
-def _tables_of(name: str, run: int, history: History) -> Copied:
-    return Copied(
+def _tables_of(name: str, run: int, history: History) -> CopyTables:
+    return CopyTables(
         tuple(Input(name, run, r.key, r.offset, r.value or "") for r in history.log if topic_of(r.key) == INPUT),
         tuple(
             Read(name, run, r.isolation_level, r.value or "")
@@ -120,7 +120,7 @@ def _tables_of(name: str, run: int, history: History) -> Copied:
     )
 
 
-def fates_of(tables: Copied) -> list[Fates]:
+def fates_of(tables: CopyTables) -> list[Fates]:
     """Count the fates of each run's inputs.
 
     An input without a copy is lost if the group has committed an offset after it, else the run ended first.
@@ -138,14 +138,14 @@ def fates_of(tables: Copied) -> list[Fates]:
 
 def folder_of(seeds: str) -> str:
     """Write the tables of these seeds as Parquet, once; return the name of their folder in `inputs()`."""
-    return _written(inputs(), seeds)
+    return _write_tables(inputs(), seeds)
 
 
 @cache
-def _written(there: Path, seeds: str) -> str:
+def _write_tables(there: Path, seeds: str) -> str:
     folder = Path(mkdtemp(prefix="copied-", dir=there))
     folder.chmod(0o755)
-    for name, rows in zip(Copied._fields, copied(seeds), strict=True):
+    for name, rows in zip(CopyTables._fields, simulate_copies(seeds), strict=True):
         pq.write_table(pa.table(dict(_columns(rows))), folder / f"{name}.parquet")
     return folder.name
 

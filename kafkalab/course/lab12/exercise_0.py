@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
 
 if TYPE_CHECKING:
-    from kafkalab.course.lab12.configurations import Copied, Fates
+    from kafkalab.course.lab12.configurations import CopyTables, Fates
 
 COLUMNS = ("configuration", "isolation_level", "run", "lost", "once", "more", "unfinished")
 FORM = f"a function fates(inputs, reads, positions) that returns a DataFrame with the columns {', '.join(COLUMNS)}"
@@ -23,19 +23,19 @@ Key = tuple[str, str, int]
 
 def check(answer: Any) -> str:
     """The function counts the fates of runs made anew, of which Spark has not been told; WrongAnswer names the rows."""
-    from kafkalab.course.lab12.configurations import copied, fates_of, folder_of
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.configurations import fates_of, folder_of, simulate_copies
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab12.tasks import TABLES
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     for number, seeds in enumerate(_sets()):
-        tables = copied(seeds)
+        tables = simulate_copies(seeds)
         truth = fates_of(tables)
         given = perform(TABLES, answer, folder_of(seeds), type(tables)._fields, COLUMNS, most_of(truth))
         blank = f"The function is still blank: it returns nothing. Give {FORM}."
         rows = rows_of(given, "fates(inputs, reads, positions) fails", blank)
-        difference = compared(rows, truth, COLUMNS)
+        difference = compare_rows(rows, truth, COLUMNS)
         if difference:
             title = "The rows that differ, with what is true of that run"
             table = difference.table(title, partial(_true_of, truth), ("true: lost, once, more, unfinished",))
@@ -55,7 +55,9 @@ def _true_of(truth: list[Fates], row: tuple[Any, ...]) -> tuple[str]:
     return (", ".join(map(str, found[3:])) if found else "there is no such run",)
 
 
-def _counted(tables: Copied, key: Callable[[Any, str], Any], floor: int = 0, slack: int = 0) -> list[tuple[Any, ...]]:
+def _count_fates(
+    tables: CopyTables, key: Callable[[Any, str], Any], floor: int = 0, slack: int = 0
+) -> list[tuple[Any, ...]]:
     """Count the fates as `fates_of` does, with copies added up by another `key`, at least `floor` of them."""
     from kafkalab.course.lab12.configurations import LEVELS
 
@@ -70,27 +72,27 @@ def _counted(tables: Copied, key: Callable[[Any, str], Any], floor: int = 0, sla
     return [(*place, *counts) for place, counts in found.items()]
 
 
-def _inner(tables: Copied) -> list[tuple[Any, ...]]:
-    return [(*row[:3], 0, row[4], row[5], 0) for row in _counted(tables, _place) if row[4] or row[5]]
+def _inner(tables: CopyTables) -> list[tuple[Any, ...]]:
+    return [(*row[:3], 0, row[4], row[5], 0) for row in _count_fates(tables, _place) if row[4] or row[5]]
 
 
 def _place(row: Any, level: str) -> Any:
     return row.configuration, level, row.run, row.value
 
 
-MISTAKES: dict[str, Callable[[Copied], list[tuple[Any, ...]]]] = {
+MISTAKES: dict[str, Callable[[CopyTables], list[tuple[Any, ...]]]] = {
     "inner join": _inner,
-    "no read is a row": lambda tables: _counted(tables, _place, floor=1),
-    "never unfinished": lambda tables: _counted(tables, _place, slack=1_000),
-    "one too far": lambda tables: _counted(tables, _place, slack=1),
-    "both levels": lambda tables: _counted(tables, lambda row, _: (row.configuration, row.run, row.value)),
-    "all runs": lambda tables: _counted(tables, lambda row, level: (row.configuration, level, row.value)),
-    "all configurations": lambda tables: _counted(tables, lambda row, level: (level, row.run, row.value)),
+    "no read is a row": lambda tables: _count_fates(tables, _place, floor=1),
+    "never unfinished": lambda tables: _count_fates(tables, _place, slack=1_000),
+    "one too far": lambda tables: _count_fates(tables, _place, slack=1),
+    "both levels": lambda tables: _count_fates(tables, lambda row, _: (row.configuration, row.run, row.value)),
+    "all runs": lambda tables: _count_fates(tables, lambda row, level: (row.configuration, level, row.value)),
+    "all configurations": lambda tables: _count_fates(tables, lambda row, level: (level, row.run, row.value)),
 }
 """Plausible wrong counts, by the misconception; whoever gives their rows gets the hint that fits."""
 
 
-def _miss(rows: list[tuple[Any, ...]], tables: Copied) -> str:
+def _miss(rows: list[tuple[Any, ...]], tables: CopyTables) -> str:
     given = Counter(rows)
     return next((name for name, mistake in MISTAKES.items() if given and Counter(mistake(tables)) == given), "")
 

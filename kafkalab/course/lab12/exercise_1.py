@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
-from kafkalab.grading.progress_line import counted
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.progress_line import show_progress
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 
@@ -51,7 +51,7 @@ def check(answer: Any) -> str:
 
     queries = _queries(answer)
     first, second = (night(one) for one in (seed(), seed() + OTHER))
-    for right, name in enumerate(counted(NAMES, len(NAMES), "queries")):
+    for right, name in enumerate(show_progress(NAMES, len(NAMES), "queries")):
         _check(name, queries[name], first, "", right)
     for name in NAMES:
         _check(name, queries[name], second, " in a second history, which you do not see", len(NAMES) - 1)
@@ -60,25 +60,25 @@ def check(answer: Any) -> str:
 
 def _check(name: str, query: str, here: Shape, where: str, right: int) -> None:
     from kafkalab.course.lab12.nights import places
-    from kafkalab.course.lab12.spark_exercise import compared, most_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of
 
     if is_blank(query):
         raise WrongAnswer(f"The query for {name} is still blank. Give {FORM}.", part=right / len(NAMES))
     truth = places(here)[name]
     given = _rows(name, query, here, most_of(truth))
-    difference = compared(given, truth, COLUMNS)
+    difference = compare_rows(given, truth, COLUMNS)
     if difference:
         miss = "" if isinstance(given, str) else _miss(name, given, here, most_of(truth))
         title = f"{name}{where}: the rows that differ, with what the log, polls and reads say of them"
-        table = difference.table(title, partial(known, here), KNOWN)
+        table = difference.table(title, partial(describe_place, here), KNOWN)
         raise WrongAnswer(f"{name}{where}: {difference}.", run=table, miss=miss, part=right / len(NAMES))
 
 
 KNOWN = ("value", "transaction", "polls that went over it", "reads of it")
-"""The four facts that `known` states of a row."""
+"""The four facts that `describe_place` states of a row."""
 
 
-def known(here: Shape, row: tuple[str, int]) -> tuple[str, str, str, str]:
+def describe_place(here: Shape, row: tuple[str, int]) -> tuple[str, str, str, str]:
     """Return what this history says of a key and an offset; a query of the learner may have named any."""
     key, offset = row
     log = _rows_at(here, "log", key)
@@ -123,7 +123,7 @@ def _rows(name: str, query: str, here: Shape, most: int) -> Any:
 
 def _queries(answer: Any) -> dict[str, str]:
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     unknown = [name for name in answer if name not in NAMES]
     if unknown or set(answer) != set(NAMES):
         what = (
@@ -132,7 +132,7 @@ def _queries(answer: Any) -> dict[str, str]:
         raise WrongValue(f"Give {FORM}; {what}.")
     wrong = [name for name in NAMES if not isinstance(answer[name], str) and not is_blank(answer[name])]
     if wrong:
-        raise WrongType(f"The query for {wrong[0]} is SQL in a string, not {described(answer[wrong[0]])}.")
+        raise WrongType(f"The query for {wrong[0]} is SQL in a string, not {describe(answer[wrong[0]])}.")
     if all(is_blank(query) for query in answer.values()):
         raise BlankAnswer(f"All queries are still blank. Give {FORM}.")
     return {name: answer[name] if isinstance(answer[name], str) else "" for name in NAMES}

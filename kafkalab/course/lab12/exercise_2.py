@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
 
@@ -21,18 +21,18 @@ OTHER = 2000
 def check(answer: Any) -> str:
     """The function finds the torn transaction of two histories, and nothing else; WrongAnswer says what it found."""
     from kafkalab.course.lab12.nights import folder_of, one_torn, torn_in
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab12.tasks import FUNCTION
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     seeds = (seed(), seed() + OTHER)
     for number, one in enumerate(seeds):
         shape = one_torn(one, SIZE)
         truth = torn_in(shape)
         given = perform(FUNCTION, answer, folder_of(shape, ("log",)), COLUMNS, most_of(truth))
         blank = f"The function is still blank: it returns nothing. Give {FORM}."
-        difference = compared(rows_of(given, "torn(log) fails", blank), truth, COLUMNS)
+        difference = compare_rows(rows_of(given, "torn(log) fails", blank), truth, COLUMNS)
         if difference:
             told = f"In a history of {SIZE:,} records, made anew: {difference}."
             title = "The rows that differ, and the markers of each in the order of their offsets"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.mutants import Mutant, against_mutants, hints_of
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import random_for
@@ -19,7 +19,7 @@ ONCE = "a function once(topic) that returns a DataFrame with the column value"
 CASES = 30
 
 
-def sent(rows: Sequence[int], fails: Mapping[int, int]) -> int:
+def count_sent(rows: Sequence[int], fails: Mapping[int, int]) -> int:
     """Every task's rows, and again what a failed first attempt had sent."""
     return sum(rows) + sum(n for task, n in fails.items() if n <= rows[task])
 
@@ -69,7 +69,7 @@ def attempts(given: Any, rows: Sequence[int], fails: Mapping[int, int]) -> Table
         failed = task in fails and fails[task] <= count
         first = f"{fails[task]}, then it fails" if failed else f"{count}, and it ends"
         found.append((f"task {task}", count, first, count if failed else ""))
-    found.append(("in the topic", "", f"{sent(rows, fails)}", f"your function says {given!r}"))
+    found.append(("in the topic", "", f"{count_sent(rows, fails)}", f"your function says {given!r}"))
     title = "What each attempt of this job sends"
     return Table(title=title, columns=("", "rows", "first attempt", "second attempt"), rows=tuple(found), at=len(rows))
 
@@ -93,12 +93,12 @@ def topic(random: Random) -> tuple[list[tuple[str, int, int, int]], list[str]]:
 def check(answer: Any) -> str:
     """Both functions do what they should; WrongAnswer shows the first case in which one does not."""
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     if set(answer) != {"sent", "once"}:
         raise WrongValue(f"Give {FORM}; yours has the names {', '.join(map(str, answer)) or 'none'}.")
     random = random_for("L12.E3")
     try:
-        line = against_mutants(answer["sent"], sent, MUTANTS, cases(random), SENT, rows_of=attempts)
+        line = against_mutants(answer["sent"], count_sent, MUTANTS, cases(random), SENT, rows_of=attempts)
     except BlankAnswer as error:
         raise BlankAnswer(f"sent: {error}") from None
     except WrongAnswer as error:
@@ -108,11 +108,11 @@ def check(answer: Any) -> str:
 
 
 def _check_once(function: Any, random: Random) -> None:
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab12.tasks import TOPIC
 
     if not callable(function):
-        raise WrongType(f"Give {ONCE}, not {described(function)}.")
+        raise WrongType(f"Give {ONCE}, not {describe(function)}.")
     rows, values = topic(random)
     truth = [(value,) for value in values]
     answer = perform(TOPIC, function, rows, ("value",), most_of(truth))
@@ -120,7 +120,7 @@ def _check_once(function: Any, random: Random) -> None:
         given = rows_of(answer, "once(topic) fails", f"once is still blank: it returns nothing. Give {ONCE}.")
     except WrongAnswer as error:
         raise WrongAnswer(str(error), part=0.5) from None
-    difference = compared(given, truth, ("value",))
+    difference = compare_rows(given, truth, ("value",))
     if difference:
         found = None if difference.problem else Counter(row[0] for row in given)
         miss = _miss(found, rows, values)

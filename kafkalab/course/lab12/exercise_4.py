@@ -83,7 +83,7 @@ class _Tale:
         )
 
 
-def shown(tale: _Tale, name: str) -> Table:
+def show_tale(tale: _Tale, name: str) -> Table:
     """Return the history of a row, step by step; the step to look at first is the one that proves the finding."""
     events = {r.step: _describe_entry(r) for r in tale.log}
     events |= {o.step: _describe_send(o) for o in tale.operations}
@@ -155,7 +155,7 @@ def facts() -> tuple[Fact, ...]:
     found = []
     for number, (name, says, tale, look) in enumerate(ROWS, 1):
         (policy,) = {finding.policy for finding in BY_NAME[name](tale.history()).findings}
-        run, says = partial(shown, tale, name), f"{name}: {says}"
+        run, says = partial(show_tale, tale, name), f"{name}: {says}"
         found.append(Fact(name=number, says=says, truth=policy, look=look, run=run, misses=MISSES))
     return tuple(found)
 

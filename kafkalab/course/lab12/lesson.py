@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
-from kafkalab.course.lab12.nights import RATE, RECORDS, Place, injected, places
+from kafkalab.course.lab12.nights import RATE, RECORDS, Place, places, set_rates
 from kafkalab.spark.storage.schemas import spark_schema
 from kafkalab.spark.synthetic.generator import MADE, Synthetic, synthetic
 from kafkalab.spark.synthetic.tables import batch_of
@@ -38,7 +38,7 @@ def lesson(spark: SparkSession, seed: int = 1, records: int = RECORDS, rate: flo
 
 def a_night(spark: SparkSession, seed: int = 1, records: int = RECORDS, rate: float = RATE) -> Synthetic:
     """The history of the lesson with this seed, as the audits take it; its tables lie in the driver's memory."""
-    return _at_hand(spark, synthetic(spark, records=records, inject=injected(rate), seed=seed))
+    return _at_hand(spark, synthetic(spark, records=records, inject=set_rates(rate), seed=seed))
 
 
 def _at_hand(spark: SparkSession, made: Synthetic) -> Synthetic:

@@ -25,7 +25,7 @@ RECORDS, RATE = 10_000, 4e-4
 Place = tuple[str, int]
 
 
-def injected(rate: float = RATE) -> dict[str, float]:
+def set_rates(rate: float = RATE) -> dict[str, float]:
     """Return the anomalies that a lesson's history has, each at this rate."""
     return dict.fromkeys((*ASKED, "unseen"), rate)
 
@@ -33,7 +33,7 @@ def injected(rate: float = RATE) -> dict[str, float]:
 @cache
 def night(seed: int) -> Shape:
     """Return the shape of the lesson's history with this seed."""
-    return Shape(records=RECORDS, inject=tuple(injected().items()), seed=seed)
+    return Shape(records=RECORDS, inject=tuple(set_rates().items()), seed=seed)
 
 
 def one_torn(seed: int, records: int) -> Shape:
@@ -79,11 +79,11 @@ def torn_in(shape: Shape) -> list[tuple[int, int]]:
 
 def folder_of(shape: Shape, names: tuple[str, ...] = TABLES) -> str:
     """Write these tables as Parquet, once; return the name of their folder in `inputs()`, which tells no seed."""
-    return _written(inputs(), shape, names)
+    return _write_tables(inputs(), shape, names)
 
 
 @cache
-def _written(there: Path, shape: Shape, names: tuple[str, ...]) -> str:
+def _write_tables(there: Path, shape: Shape, names: tuple[str, ...]) -> str:
     folder = Path(mkdtemp(prefix="night-", dir=there))
     folder.chmod(0o755)
     for name in names:

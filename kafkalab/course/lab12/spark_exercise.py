@@ -63,7 +63,7 @@ def most_of(truth: Sequence[Sequence[Any]]) -> int:
     return 10 * len(truth) + 1000
 
 
-def taken(given: Any, columns: Sequence[str], most: int) -> dict[str, Any]:
+def take_rows(given: Any, columns: Sequence[str], most: int) -> dict[str, Any]:
     """Return, as data, the rows of a learner's DataFrame in these columns, `most` and one more at most.
 
     What is no DataFrame, or lacks a column, is a `problem` in one sentence.
@@ -103,10 +103,10 @@ def compare(given: Any, truth: Sequence[Sequence[Any]], columns: Sequence[str]) 
     The order of rows and columns, the case of column names, other columns, and whether a number is int or long make no
     difference; a row that is there twice does.
     """
-    return compared(rows_of(taken(given, columns, most_of(truth)), "it fails", ""), truth, columns)
+    return compare_rows(rows_of(take_rows(given, columns, most_of(truth)), "it fails", ""), truth, columns)
 
 
-def compared(rows: list[Key] | str, truth: Sequence[Sequence[Any]], columns: Sequence[str]) -> Difference:
+def compare_rows(rows: list[Key] | str, truth: Sequence[Sequence[Any]], columns: Sequence[str]) -> Difference:
     """The rows of an answer, or the problem with it, beside the true rows."""
     expected = Counter(_row(row) for row in truth)
     names, of, most = tuple(columns), len(truth), most_of(truth)
@@ -122,9 +122,9 @@ def compared(rows: list[Key] | str, truth: Sequence[Sequence[Any]], columns: Seq
         columns=names,
         right=sum((found & expected).values()),
         of=of,
-        missing=_sorted(expected - found),
-        extra=_sorted(row for row in found if row not in expected),
-        repeated=_sorted(row for row in found if row in expected and found[row] > expected[row]),
+        missing=_sort_rows(expected - found),
+        extra=_sort_rows(row for row in found if row not in expected),
+        repeated=_sort_rows(row for row in found if row in expected and found[row] > expected[row]),
     )
 
 
@@ -148,5 +148,5 @@ def _row(row: Iterable[Any]) -> Key:
     return tuple(tuple(value) if isinstance(value, list) else value for value in row)
 
 
-def _sorted(rows: Iterable[Key]) -> tuple[Key, ...]:
+def _sort_rows(rows: Iterable[Key]) -> tuple[Key, ...]:
     return tuple(sorted(rows, key=repr))

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab12.spark import spark
-from kafkalab.course.lab12.spark_exercise import taken
+from kafkalab.course.lab12.spark_exercise import take_rows
 from kafkalab.grading.exercise import is_blank
 from kafkalab.grading.remote_query import inputs
 
@@ -73,7 +73,7 @@ def collect_rows(made: Callable[[], Any], columns: Sequence[str], most: int) -> 
 
     try:
         given = made()
-        return {"blank": True} if is_blank(given) else taken(given, columns, most)
+        return {"blank": True} if is_blank(given) else take_rows(given, columns, most)
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {one_line(error)}"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.grading.exercise import WrongType, described
+from kafkalab.grading.exercise import WrongType, describe
 
 PART = 0.05
 
@@ -15,5 +15,5 @@ def close(value: float, truth: float, least_ms: float) -> bool:
 def number(value: object, form: str) -> float:
     """Return the number; WrongType, which says what to give, for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-        raise WrongType(f"Give {form}, not {described(value)}.")
+        raise WrongType(f"Give {form}, not {describe(value)}.")
     return float(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.course.lab13.close import number
 from kafkalab.course.lab13.scenario import lab13
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe, is_blank
 from kafkalab.grading.mutants import called_each
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
@@ -24,7 +24,7 @@ def scenario(case: Case, size: int) -> Scenario:
     return lab13(records=TRANSACTIONS * size, size=size, partitions=1, work_ms=case["work_ms"], seed=case["seed"])
 
 
-def measured(case: Case, size: int) -> tuple[float, float, Cluster]:
+def measure(case: Case, size: int) -> tuple[float, float, Cluster]:
     """Return records a second, the longest time from a record's work to its commit, and the run."""
     cluster = ran(scenario(case, size))
     times = cluster.results["app"]
@@ -39,7 +39,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     for index in range(CASES):
         case: Case = {"work_ms": random.randint(4, 9), "seed": random.randint(1, 99)}
         good = random.randint(9, 30)
-        pace, longest, _ = measured(case, good)
+        pace, longest, _ = measure(case, good)
         case["possible"] = index != CASES - 2
         case["longest_ms"] = round(longest * 1.06)
         case["least_per_second"] = round(pace * (0.96 if case["possible"] else 1.35), 1)
@@ -49,7 +49,7 @@ def cases(of_seed: int) -> tuple[Case, ...]:
     return tuple(found)
 
 
-def shown(case: Case) -> tuple[Any, ...]:
+def arguments_of(case: Case) -> tuple[Any, ...]:
     """The arguments of the learner's function."""
     return case["measured"], case["least_per_second"], case["longest_ms"]
 
@@ -57,15 +57,15 @@ def shown(case: Case) -> tuple[Any, ...]:
 def check(answer: Any) -> str:
     """ "6 of 6 cases" if each size meets both targets in a run, and None is said where no size can."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     asked = cases(seed())
-    given = called_each(answer, [shown(case) for case in asked])
+    given = called_each(answer, [arguments_of(case) for case in asked])
     if all(is_blank(value) for value in given):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
     right = 0
     first: WrongAnswer | None = None
     for case, value in zip(asked, given, strict=True):
-        wrong = judged(case, value)
+        wrong = judge(case, value)
         first, right = first or wrong, right + (wrong is None)
     if first is None:
         return f"{len(asked)} of {len(asked)} cases"
@@ -75,9 +75,9 @@ def check(answer: Any) -> str:
     )  # fmt: skip
 
 
-def judged(case: Case, value: Any) -> WrongAnswer | None:
+def judge(case: Case, value: Any) -> WrongAnswer | None:
     """Return what is wrong with a size; None if it meets both targets."""
-    _, least, longest = shown(case)
+    _, least, longest = arguments_of(case)
     asks = f"For at least {least} records a second, and at most {longest} ms from a record's work to its commit"
     if value is None or value is ...:
         if not case["possible"]:
@@ -86,7 +86,7 @@ def judged(case: Case, value: Any) -> WrongAnswer | None:
     size = round(number(value, FORM))
     if not 1 <= size <= MOST:
         return WrongAnswer(f"{asks}, you say {size}. Try sizes from 1 to {MOST}.", miss="out of range")
-    pace, took, cluster = measured(case, size)
+    pace, took, cluster = measure(case, size)
     slow, late = pace < least * (1 - TOLERANCE), took > longest * (1 + TOLERANCE)
     if not slow and not late:
         return None
@@ -123,7 +123,7 @@ EXERCISE = Exercise(
         "out of range": 0,
     },
     questions=(35,),
-    question=lambda of_seed: [shown(case) for case in cases(of_seed)[:2]],
+    question=lambda of_seed: [arguments_of(case) for case in cases(of_seed)[:2]],
     afterwards=(
         "Why: the fixed cost is paid once a transaction, so a larger one is cheaper a record and later in time. Two "
         "targets leave a window of sizes, or none. Next: what does a reader wait for?"

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkalab.course.lab13.close import close, number
 from kafkalab.course.lab13.scenario import commit_interval
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe, is_blank
 from kafkalab.grading.mutants import called_each
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.committing import times
@@ -70,7 +70,7 @@ def cases(of_seed: int) -> tuple[tuple[int, int, int, int], ...]:
 def check(answer: Any) -> str:
     """ "5 of 5 cases" if all three numbers are close to what the run has measured."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     asked = cases(seed())
     given = called_each(answer, [case[:3] for case in asked])
     if all(is_blank(value) for value in given):
@@ -95,7 +95,7 @@ def check(answer: Any) -> str:
 
 def _three(value: Any) -> Waits:
     if not isinstance(value, (tuple, list)) or len(value) != len(NAMES):
-        raise WrongType(f"Give {FORM}, not {described(value)}.")
+        raise WrongType(f"Give {FORM}, not {describe(value)}.")
     shortest, mean, longest = (number(one, FORM) for one in value)
     return shortest, mean, longest
 

@@ -11,13 +11,13 @@ from kafkalab.course.lab13.incidents import (
     Incident,
     anomalies_of,
     client_logs,
-    drawn,
+    draw_incidents,
     first_difference,
-    given,
+    list_given,
     place_of,
     without,
 )  # fmt: skip
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
 from kafkalab.grading.mutants import called_each
 from kafkalab.grading.seeds import seed
 from kafkalab.protocol.rules import REGISTRY, Rule
@@ -36,16 +36,16 @@ def _by_name() -> dict[str, Rule]:
 def check(answer: Any) -> str:
     """ "3 of 3 incidents" if all fields of each report are right; WrongAnswer is about the first that is not."""
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     of_seed = seed()
-    incidents, truths = given(of_seed), drawn(of_seed)
+    incidents, truths = list_given(of_seed), draw_incidents(of_seed)
     reports = called_each(answer, [(dict(incident),) for incident in incidents])
     if all(is_blank(report) for report in reports):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
     right = 0
     first: WrongAnswer | None = None
     for number, (report, incident, (rule, scenario)) in enumerate(zip(reports, incidents, truths, strict=True), 1):
-        wrong = judged(report, incident, rule, scenario)
+        wrong = judge(report, incident, rule, scenario)
         right += len(FIELDS) - len(wrong)
         if wrong and first is None:
             first = wrong[0]
@@ -62,7 +62,7 @@ def check(answer: Any) -> str:
     )
 
 
-def judged(report: Any, incident: Incident, rule: Rule, scenario: Scenario) -> list[WrongAnswer]:
+def judge(report: Any, incident: Incident, rule: Rule, scenario: Scenario) -> list[WrongAnswer]:
     """Return what is wrong with each field of a report, in the order of FIELDS."""
     said = _fields(report)
     named = _by_name().get(said["rule"])
@@ -105,7 +105,7 @@ def _wrong_rule(name: str, incident: Incident, rule: Rule, scenario: Scenario) -
 
 def _fields(report: Any) -> Report:
     if not isinstance(report, dict) or sorted(report) != sorted(FIELDS):
-        raise WrongType(f"Give {FORM}, not {described(report)}.")
+        raise WrongType(f"Give {FORM}, not {describe(report)}.")
     said = {name: "" if is_blank(report[name]) else report[name] for name in FIELDS}
     if said["fix"] not in ("", *PLACES):
         raise WrongValue(f"fix is one of {', '.join(map(repr, PLACES))}, not {said['fix']!r}.")
@@ -134,7 +134,7 @@ EXERCISE = Exercise(
         "another place": "Who acted in another way first? A symptom at a reader may be a missing rule at a leader.",
         "another question": "Look through the table of questions in labs/README.md for what this rule protects.",
     },
-    question=lambda of_seed: list(given(of_seed)),
+    question=lambda of_seed: list(list_given(of_seed)),
     afterwards=(
         "Why: a report that names an anomaly, the rule that would have prevented it, and where it belongs can be "
         "checked by anyone: run it with the rule, and without. You have done by hand what `kafkalab explore` does. "

@@ -102,7 +102,7 @@ def without(scenario: Scenario, rule: Rule) -> Scenario:
 
 
 @cache
-def drawn(of_seed: int) -> tuple[tuple[Rule, Scenario], ...]:
+def draw_incidents(of_seed: int) -> tuple[tuple[Rule, Scenario], ...]:
     """Return `COUNT` incidents with delays of the network under which they happen."""
     random = random_for("L13.E2", of_seed)
     found = []
@@ -116,11 +116,11 @@ def drawn(of_seed: int) -> tuple[tuple[Rule, Scenario], ...]:
 
 
 @cache
-def given(of_seed: int) -> tuple[Incident, ...]:
+def list_given(of_seed: int) -> tuple[Incident, ...]:
     """Return what the learner is given of each: {"klab": the scenario as text, "logs": the clients' lines}."""
     return tuple(
         {"klab": json.dumps(scenario.to_json()), "logs": client_logs(without(scenario, rule))}
-        for rule, scenario in drawn(of_seed)
+        for rule, scenario in draw_incidents(of_seed)
     )
 
 

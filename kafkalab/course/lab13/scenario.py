@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kafkalab.sim.scenario import Program, Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab13(
     records: int = 6, size: int = 3, partitions: int = 1, work_ms: int = 5, seed: int = 1, profile: str = "4.x/TV2"
 ) -> Scenario:
@@ -21,7 +21,7 @@ def lab13(
     )
 
 
-@named
+@register_scenario
 def commit_interval(
     commit_interval_ms: int = 100,
     every_ms: int = 10,

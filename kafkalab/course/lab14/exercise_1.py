@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.alternatives.matrix import COLUMNS, WORDS, cell
 from kafkalab.alternatives.presses import MODELS
 from kafkalab.course.lab14.tables import table_of
-from kafkalab.grading.exercise import Exercise, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongType, describe
 from kafkalab.grading.predictions import Fact, rows
 
 FORM = 'a dict with a dict for each machine, like {"Kafka": {"decided by": "one log", "blocks": ...}, ...}'
@@ -49,11 +49,11 @@ MISSES: dict[tuple[str, str], dict[str, str]] = {
 def flat(answer: Any) -> dict[str, Any]:
     """The answer with one key a cell: "Kafka, blocks". WrongType for anything but a dict of dicts."""
     if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     found: dict[str, Any] = {}
     for model, row in answer.items():
         if not isinstance(row, Mapping):
-            raise WrongType(f"For {model} stands {described(row)}. Give {FORM}.")
+            raise WrongType(f"For {model} stands {describe(row)}. Give {FORM}.")
         found |= {f"{model}, {column}": word for column, word in row.items()}
     return found
 
@@ -67,7 +67,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
             says=ASKED[column],
             truth=cell(model, column, of_seed).word,
             look=f"Its words are {', '.join(WORDS[column])}. {LOOK[column]}",
-            run=partial(shown, model, column, of_seed),
+            run=partial(show_cell, model, column, of_seed),
             misses=MISSES.get((model, column), {}),
             words=WORDS[column],
         )
@@ -76,7 +76,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-def shown(model: str, column: str, of_seed: int) -> Any:
+def show_cell(model: str, column: str, of_seed: int) -> Any:
     """The events around the step that decides the cell."""
     found = cell(model, column, of_seed)
     return table_of(found.run, found.step, f"{model}: {column}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafkalab.alternatives.presses import MOMENTS, WHO, Press, Transfer, run
 from kafkalab.course.lab14.tables import table_of
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, described
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.seeds import random_for, seed
 
 FORM = 'a list of crashes, each as who and when, like [("other", "written"), ("told", "decided")]'
@@ -32,7 +32,7 @@ def both(presses: Sequence[Press], of_seed: int) -> tuple[Transfer, Transfer]:
     )
 
 
-def reached(one: Transfer, kafka: Transfer) -> bool:
+def is_reached(one: Transfer, kafka: Transfer) -> bool:
     """Return True if a part of two-phase commit waits for ever, and every part in Kafka is decided."""
     return bool(one.waiting) and set(kafka.parts.values()) <= {"committed", "aborted"}
 
@@ -41,13 +41,13 @@ def reached(one: Transfer, kafka: Transfer) -> bool:
 def par(of_seed: int) -> int:
     """The fewest crashes that reach it, found by trying all schedules by their length."""
     for length in range(1, MOST + 1):
-        for presses in combinations(allowed(of_seed), length):
-            if reached(*both(presses, of_seed)):
+        for presses in combinations(list_allowed(of_seed), length):
+            if is_reached(*both(presses, of_seed)):
                 return length
     raise AssertionError(f"no schedule of {MOST} crashes reaches it")
 
 
-def allowed(of_seed: int) -> list[Press]:
+def list_allowed(of_seed: int) -> list[Press]:
     """All crashes but the one that the question forbids."""
     return [press for press in product(WHO, MOMENTS) if press != ("coordinator", question(of_seed)["not at"])]
 
@@ -57,15 +57,15 @@ def presses_of(answer: Any, of_seed: int) -> list[Press]:
     if answer is ... or answer is None or answer == []:
         raise BlankAnswer(f"The list is still blank. Give {FORM}.")
     if not isinstance(answer, (list, tuple)):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     found = []
     for press in answer:
         if not isinstance(press, (list, tuple)) or len(press) != 2:
-            raise WrongType(f"A crash is who and when, not {described(press)}. Give {FORM}.")
+            raise WrongType(f"A crash is who and when, not {describe(press)}. Give {FORM}.")
         who, moment = press
         if who not in WHO or moment not in MOMENTS:
             raise WrongValue(f"No crash {press!r}: who is {', '.join(WHO)}, and when is {', '.join(MOMENTS)}.")
-        if (who, moment) not in allowed(of_seed):
+        if (who, moment) not in list_allowed(of_seed):
             raise WrongValue(f"The coordinator must not crash at {moment!r} here. Look at question(\"L14.E2\").")
         found.append((who, moment))
     if len(found) > MOST:
@@ -78,7 +78,7 @@ def check(answer: Any) -> str:
     of_seed = seed()
     presses = presses_of(answer, of_seed)
     one, kafka = both(presses, of_seed)
-    if reached(one, kafka):
+    if is_reached(one, kafka):
         least = par(of_seed)
         many = f"{len(presses)} crash{'es' if len(presses) > 1 else ''}"
         return f"{many}, the fewest there are" if len(presses) == least else f"{many}; {least} would do"

@@ -23,7 +23,7 @@ def reference(version: Facts, snapshot: Facts, status: dict[int, str]) -> bool:
     return visible(Version("row", 0, version["xmin"], version["xmax"]), taken, status)
 
 
-def seen(
+def is_visible(
     version: Facts, snapshot: Facts, status: dict[int, str], *, running: bool = True, later: bool = True,
     own: bool = True, undone: bool = True, crashed: bool = True, replaced: bool = True, deleter: bool = True,
 ) -> bool:  # fmt: skip
@@ -47,26 +47,28 @@ def seen(
     return not (counts(version["xmax"], careful=deleter))
 
 
-def deleted(version: Facts, snapshot: Facts, status: dict[int, str]) -> bool:
+def is_visible_undeleted(version: Facts, snapshot: Facts, status: dict[int, str]) -> bool:
     """The rule of one for whom an xmax is the end, whoever has set it."""
-    return seen({**version, "xmax": 0}, snapshot, status) and version["xmax"] == 0
+    return is_visible({**version, "xmax": 0}, snapshot, status) and version["xmax"] == 0
 
 
 MUTANTS = (
-    Mutant("xmax is the end", "a version were gone as soon as it has an xmax", deleted, hint=1),
-    Mutant("xmax means nothing", "a version were never replaced", partial(seen, replaced=False), hint=1),
+    Mutant("xmax is the end", "a version were gone as soon as it has an xmax", is_visible_undeleted, hint=1),
+    Mutant("xmax means nothing", "a version were never replaced", partial(is_visible, replaced=False), hint=1),
     Mutant("running counts", "transactions that ran when the snapshot was taken counted",
-           partial(seen, running=False), hint=0),
-    Mutant("later counts", "transactions that began after the snapshot counted", partial(seen, later=False), hint=0),
-    Mutant("aborted counts", "aborted transactions counted", partial(seen, undone=False),
+           partial(is_visible, running=False), hint=0),
+    Mutant("later counts", "transactions that began after the snapshot counted",
+           partial(is_visible, later=False), hint=0),
+    Mutant("aborted counts", "aborted transactions counted", partial(is_visible, undone=False),
            hint="An abort takes nothing back: the version is there. Which word must `status` say of its maker?"),
-    Mutant("not aborted is committed", "a transaction without a status were committed", partial(seen, crashed=False),
+    Mutant("not aborted is committed", "a transaction without a status were committed",
+           partial(is_visible, crashed=False),
            hint="A server crashed and left no word about that transaction. It runs no more. Did it commit?"),
-    Mutant("not its own", "a transaction did not see its own changes", partial(seen, own=False),
+    Mutant("not its own", "a transaction did not see its own changes", partial(is_visible, own=False),
            hint="`own` is the id of the transaction that looks. It must see what it has done itself, though no log "
            "says yet that it committed."),
     Mutant("a replacer at any time", "whoever replaced a version counted at once, also after the snapshot",
-           partial(seen, deleter=False),
+           partial(is_visible, deleter=False),
            hint="Ask of the replacer just what you ask of the maker: had it ended, committed, when the snapshot was "
            "taken?"),
 )  # fmt: skip

@@ -7,10 +7,10 @@ from typing import Any
 
 from kafkalab.alternatives.presses import kafka_scenario
 from kafkalab.sim.scenario import Scenario
-from kafkalab.sim.scenario_names import named
+from kafkalab.sim.scenario_names import register_scenario
 
 
-@named
+@register_scenario
 def lab14(seed: int = 1, profile: str = "4.x/TV2", **more: Any) -> Scenario:
     """Take 10 from accounts-0 and give it to accounts-1 in one transaction; `more` is as in `Scenario`."""
     return replace(kafka_scenario(seed=seed), profile=profile, **more)

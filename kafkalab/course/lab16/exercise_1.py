@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.course.lab16.gap_rules import COLUMNS, MUTANTS, find_gaps
-from kafkalab.grading.exercise import Exercise, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongType, describe
 from kafkalab.grading.mutants import hints_of
 
 FORM = f"a function gaps(log, sends) that returns a DataFrame with the columns {', '.join(COLUMNS)}"
@@ -17,7 +17,7 @@ def check(answer: Any) -> str:
     from kafkalab.course.lab16.verdicts import Audit, judge, record_before
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     audit = Audit(
         task=GAPS, columns=COLUMNS, find=find_gaps, mutants=MUTANTS,
         beside=("the record of its producer before it", record_before),

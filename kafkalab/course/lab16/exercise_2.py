@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from kafkalab.course.lab16.balances import COLUMNS, MUTANTS, RECORDS, Balances, find_newest, folder_of, make_balances
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.mutants import hints_of
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
@@ -19,27 +19,27 @@ MOST, SHOWN = 0.4, 2
 
 def check(answer: Any) -> str:
     """Run the function; WrongAnswer shows the rows that differ, or how many rows each task has read."""
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab16.tasks import NEWEST
     from kafkalab.course.lab16.verdicts import find_mutant
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     made = make_balances(seed())
     truth = find_newest(made)
     given = perform(NEWEST, answer, folder_of(seed()), COLUMNS, most_of(truth))
     blank = f"The function is still blank: it returns nothing. Give {FORM}."
     rows = rows_of(given, "newest(updates, owners) fails", blank)
-    difference = compared(rows, truth, COLUMNS)
+    difference = compare_rows(rows, truth, COLUMNS)
     if difference:
         mutant = None if isinstance(rows, str) else find_mutant(rows, truth, made, MUTANTS)
         says = f" That is as if {mutant.says}." if mutant else ""
-        table = difference.table("The rows that differ", partial(describe, made), ("its newest updates",))
+        table = difference.table("The rows that differ", partial(list_newest, made), ("its newest updates",))
         raise WrongAnswer(f"{difference}.{says}", run=table, miss=mutant.name if mutant else "")
     return _check_reads(given.get("reads"))
 
 
-def describe(made: Balances, row: tuple[Any, ...]) -> tuple[str]:
+def list_newest(made: Balances, row: tuple[Any, ...]) -> tuple[str]:
     """Return the newest updates of the account of a row, the last one first."""
     own = sorted((offset, value) for account, offset, value in made.updates if account == row[0])[: -SHOWN - 1 : -1]
     return (", ".join(f"{'tombstone' if value is None else value} at {offset}" for offset, value in own),)

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from kafkalab.course.lab16.feed import COLUMNS, STOPS, Row, count_by_batch, folder_of, make_feed
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, described
+from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, describe
 from kafkalab.grading.mutants import Mutant, hints_of
 from kafkalab.grading.remote_query import perform
 from kafkalab.grading.seeds import seed
@@ -23,17 +23,17 @@ Batches = tuple[tuple[Row, ...], ...]
 
 def check(answer: Any) -> str:
     """Let the function write a stream that is stopped three times; WrongAnswer shows what the sink holds."""
-    from kafkalab.course.lab12.spark_exercise import compared, most_of, rows_of
+    from kafkalab.course.lab12.spark_exercise import compare_rows, most_of, rows_of
     from kafkalab.course.lab16.tasks import STREAM
 
     if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     batches = make_feed(seed())
     truth = [row for batch in batches for row in batch]
     given = perform(STREAM, answer, folder_of(seed()), STOPS, COLUMNS, most_of(truth))
     blank = f"Nothing is below the folder: the function is still blank. Give {FORM}."
     rows = rows_of(given, "write_batch(frame, batch_id, folder) fails", blank)
-    difference = compared(rows, truth, COLUMNS)
+    difference = compare_rows(rows, truth, COLUMNS)
     if not difference:
         return f"{len(truth)} rows once, over {len(STOPS)} stops"
     if isinstance(rows, str):

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.course.lab16.gap_rules import find_aborted, find_outcomes
 from kafkalab.course.lab16.traffic import Record, Traffic
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, described, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe, is_blank
 from kafkalab.grading.mutants import Mutant, hints_of
 
 COLUMNS = ("key", "offset")
@@ -22,7 +22,7 @@ def check(answer: Any) -> str:
     if is_blank(answer):
         raise BlankAnswer(f"The query is still blank. Give {FORM}.")
     if not isinstance(answer, str):
-        raise WrongType(f"Give {FORM}, not {described(answer)}.")
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
     audit = Audit(
         task=ABORTED, columns=COLUMNS, find=find_aborted, mutants=MUTANTS,
         beside=("the next marker of its producer", marker_after), fails="The query does not run",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kafkalab.course.lab12.spark_exercise import Key, compared, most_of, rows_of
+from kafkalab.course.lab12.spark_exercise import Key, compare_rows, most_of, rows_of
 from kafkalab.course.lab16.traffic import VERSIONS, Record, Traffic, folder_of, make_traffic
 from kafkalab.grading.exercise import WrongAnswer
 from kafkalab.grading.mutants import Mutant
@@ -45,7 +45,7 @@ def judge(audit: Audit, answer: Any) -> str:
         rows = rows_of(given, audit.fails, audit.blank)
         for width in (max(2, len(audit.columns) - 1), len(audit.columns)):  # the last column follows from the others
             part = rows if isinstance(rows, str) else [row[:width] for row in rows]
-            difference = compared(part, [row[:width] for row in truth], audit.columns[:width])
+            difference = compare_rows(part, [row[:width] for row in truth], audit.columns[:width])
             if difference:
                 mutant = None if isinstance(rows, str) else find_mutant(rows, truth, made, audit.mutants)
                 says = f" That is as if {mutant.says}." if mutant else ""

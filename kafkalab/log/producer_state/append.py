@@ -98,7 +98,7 @@ def sequence_error(current: ProducerEntry, verification: Verification | None, ba
 
 def _written_before(current: ProducerEntry, batch: Batch) -> bool:
     """Return what 1.0 took for a duplicate: a remembered batch, or one that ends before all remembered ones begin."""
-    if not current.batches or current.cached(batch) is not None:
+    if not current.batches or current.find_duplicate(batch) is not None:
         return bool(current.batches)
     oldest = current.first_sequence
     return batch.last_sequence < oldest and batch.last_sequence != 0 and oldest != SEQUENCE_MAX

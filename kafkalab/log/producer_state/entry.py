@@ -54,7 +54,7 @@ class ProducerEntry:
     def last_data_offset(self) -> int:
         return self.batches[-1].last_offset if self.batches else NO_OFFSET
 
-    def cached(self, batch: Batch) -> CachedBatch | None:
+    def find_duplicate(self, batch: Batch) -> CachedBatch | None:
         """The remembered batch of the same epoch and exactly the same sequences, if there is one."""
         if batch.producer_epoch != self.producer_epoch:
             return None

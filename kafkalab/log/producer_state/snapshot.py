@@ -23,11 +23,11 @@ class CorruptSnapshotError(Exception):
 
 def encode(entries: dict[int, ProducerEntry]) -> bytes:
     """The snapshot of these entries, in their order."""
-    body = _COUNT.pack(len(entries)) + b"".join(_packed(pid, entry) for pid, entry in entries.items())
+    body = _COUNT.pack(len(entries)) + b"".join(_pack(pid, entry) for pid, entry in entries.items())
     return _HEAD.pack(VERSION, crc32c(body)) + body
 
 
-def _packed(producer_id: int, entry: ProducerEntry) -> bytes:
+def _pack(producer_id: int, entry: ProducerEntry) -> bytes:
     last = entry.batches[-1] if entry.batches else None
     return _ENTRY.pack(
         producer_id,
@@ -54,10 +54,10 @@ def decode(data: bytes) -> dict[int, ProducerEntry]:
     body = data[_HEAD.size + _COUNT.size :]
     if len(body) != count * _ENTRY.size:
         raise CorruptSnapshotError(f"{count} entries do not take {len(body)} bytes")
-    return dict(_unpacked(fields) for fields in _ENTRY.iter_unpack(body))
+    return dict(_unpack(fields) for fields in _ENTRY.iter_unpack(body))
 
 
-def _unpacked(fields: tuple[int, ...]) -> tuple[int, ProducerEntry]:
+def _unpack(fields: tuple[int, ...]) -> tuple[int, ProducerEntry]:
     producer_id, epoch, last_sequence, last_offset, delta, timestamp_ms, coordinator_epoch, txn_first_offset = fields
     batches = [CachedBatch(last_sequence, last_offset, delta, timestamp_ms)] if last_offset >= 0 else []
     first = txn_first_offset if txn_first_offset >= 0 else None

@@ -1,6 +1,6 @@
 """A partition's memory of all its producers (docs/protocol.md#produce; `ProducerStateManager`).
 
-A check never changes anything; `applied` is called for batches that are in the log, and for nothing else.
+A check never changes anything; `apply` is called for batches that are in the log, and for nothing else.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ProducerStates:
             return Error.NONE
         entry = self.entries.get(batch.producer_id)
         if origin is Origin.CLIENT and entry is not None:
-            known = entry.cached(batch)
+            known = entry.find_duplicate(batch)
             if known is not None:
                 if self._deduplicates:
                     return known
@@ -141,7 +141,7 @@ class ProducerStates:
 
     # what the log has
 
-    def applied(self, batch: Batch) -> CompletedTxn | None:
+    def apply(self, batch: Batch) -> CompletedTxn | None:
         """The batch is in the log: remember it. For a marker that ended an open transaction, that transaction."""
         self.map_end_offset = batch.last_offset + 1
         producer_id = batch.producer_id
@@ -153,8 +153,8 @@ class ProducerStates:
         if entry is None:
             entry = self.entries[producer_id] = ProducerEntry()
         if batch.control is not None:
-            return self._ended(batch, batch.control, entry) if batch.records else None
-        if self._deduplicates or entry.cached(batch) is None:
+            return self._end_transaction(batch, batch.control, entry) if batch.records else None
+        if self._deduplicates or entry.find_duplicate(batch) is None:
             entry.remember(batch, self._capacity)
         if batch.transactional and entry.txn_first_offset is None:
             entry.txn_first_offset = self.ongoing[producer_id] = batch.base_offset
@@ -171,7 +171,7 @@ class ProducerStates:
         self.ongoing, self.unreplicated = dict(leader.ongoing), list(leader.unreplicated)
         self.map_end_offset = leader.map_end_offset
 
-    def _ended(self, batch: Batch, control: ControlType, entry: ProducerEntry) -> CompletedTxn | None:
+    def _end_transaction(self, batch: Batch, control: ControlType, entry: ProducerEntry) -> CompletedTxn | None:
         entry.take_epoch(batch.producer_epoch)
         entry.coordinator_epoch = batch.coordinator_epoch
         if self.rules.on(MARKERS_KEEP_STATE):
@@ -209,14 +209,14 @@ class ProducerStates:
 
     def remove_expired(self, now: int) -> tuple[int, ...]:
         """Forget producer ids long unused, never one with an open transaction, and old verifications; the ids."""
-        gone = tuple(pid for pid, entry in self.entries.items() if self._expired(entry, now))
+        gone = tuple(pid for pid, entry in self.entries.items() if self._is_expired(entry, now))
         for producer_id in gone:
             del self.entries[producer_id]
         for producer_id in [p for p, v in self.verifications.items() if now - v.created_ms >= self.expiration_ms]:
             del self.verifications[producer_id]
         return gone
 
-    def _expired(self, entry: ProducerEntry, now: int) -> bool:
+    def _is_expired(self, entry: ProducerEntry, now: int) -> bool:
         return entry.txn_first_offset is None and now - entry.last_timestamp_ms >= self.expiration_ms
 
     def log_start_moved(self, log_start_offset: int) -> None:
@@ -271,7 +271,7 @@ class ProducerStates:
             except CorruptSnapshotError:
                 del self.snapshots[newest]
                 continue
-            self.entries = {pid: entry for pid, entry in loaded.items() if not self._expired(entry, now)}
+            self.entries = {pid: entry for pid, entry in loaded.items() if not self._is_expired(entry, now)}
             firsts = ((e.txn_first_offset, pid) for pid, e in self.entries.items() if e.txn_first_offset is not None)
             self.ongoing = {pid: first for first, pid in sorted(firsts)}
             self.map_end_offset = self.snapshot_offset = newest

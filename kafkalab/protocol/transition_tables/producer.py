@@ -55,7 +55,7 @@ class Call(Enum):
     CLOSE = "close"
 
 
-class Happening(Enum):
+class SenderEvent(Enum):
     """An event of the sender."""
 
     ID_NEEDED = "without transactions, a producer id is needed"
@@ -115,23 +115,23 @@ _TARGETS: dict[Call, ProducerState] = {
     Call.COMMIT: S.COMMITTING_TRANSACTION,
     Call.ABORT: S.ABORTING_TRANSACTION,
 }
-_EVENTS: dict[Happening, ProducerState] = {
-    Happening.ID_NEEDED: S.INITIALIZING,
-    Happening.INITIALIZED: S.READY,
-    Happening.INIT_REFUSED: S.UNINITIALIZED,
-    Happening.ID_DROPPED: S.UNINITIALIZED,
-    Happening.ENDED: S.READY,
-    Happening.EPOCH_NEEDED: S.INITIALIZING,
-    Happening.ABORTABLE: S.ABORTABLE_ERROR,
-    Happening.FATAL: S.FATAL_ERROR,
+_EVENTS: dict[SenderEvent, ProducerState] = {
+    SenderEvent.ID_NEEDED: S.INITIALIZING,
+    SenderEvent.INITIALIZED: S.READY,
+    SenderEvent.INIT_REFUSED: S.UNINITIALIZED,
+    SenderEvent.ID_DROPPED: S.UNINITIALIZED,
+    SenderEvent.ENDED: S.READY,
+    SenderEvent.EPOCH_NEEDED: S.INITIALIZING,
+    SenderEvent.ABORTABLE: S.ABORTABLE_ERROR,
+    SenderEvent.FATAL: S.FATAL_ERROR,
 }
-_FROM: dict[Happening, tuple[ProducerState, ...]] = {
-    Happening.ID_NEEDED: (S.UNINITIALIZED,),
-    Happening.INITIALIZED: (S.INITIALIZING,),
-    Happening.INIT_REFUSED: (S.ABORTABLE_ERROR,),
-    Happening.ID_DROPPED: (S.READY,),
-    Happening.ENDED: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION),
-    Happening.EPOCH_NEEDED: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION),
+_FROM: dict[SenderEvent, tuple[ProducerState, ...]] = {
+    SenderEvent.ID_NEEDED: (S.UNINITIALIZED,),
+    SenderEvent.INITIALIZED: (S.INITIALIZING,),
+    SenderEvent.INIT_REFUSED: (S.ABORTABLE_ERROR,),
+    SenderEvent.ID_DROPPED: (S.READY,),
+    SenderEvent.ENDED: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION),
+    SenderEvent.EPOCH_NEEDED: (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION),
 }
 ERRORS = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
 REPEATED = (Call.INIT, Call.COMMIT, Call.ABORT)
@@ -167,10 +167,10 @@ def _open_cell(call: Call, state: ProducerState, waiting: Call) -> Cell:
     return Cell(A.CACHED if call is waiting else A.RETRY_FIRST)
 
 
-def _event_cell(event: Happening, state: ProducerState) -> Cell:
+def _event_cell(event: SenderEvent, state: ProducerState) -> Cell:
     """Return the cell of an event; a late error during an abort is ignored, any other illegal move is POISON."""
     target = _EVENTS[event]
-    if event is Happening.ABORTABLE and state is S.ABORTING_TRANSACTION:
+    if event is SenderEvent.ABORTABLE and state is S.ABORTING_TRANSACTION:
         return Cell(A.IGNORED)
     legal = state in _FROM.get(event, SOURCES[target])
     return Cell(A.MOVE, target) if legal else Cell(A.POISON, target)
@@ -185,7 +185,7 @@ TABLE: dict[Call | None, dict[Call, dict[ProducerState, Cell]]] = {
 }
 """`TABLE[open call or None][call][state]` is the answer to a call."""
 
-EVENTS: dict[Happening, dict[ProducerState, Cell]] = {e: {s: _event_cell(e, s) for s in _STATES} for e in Happening}
+EVENTS: dict[SenderEvent, dict[ProducerState, Cell]] = {e: {s: _event_cell(e, s) for s in _STATES} for e in SenderEvent}
 """`EVENTS[event][state]` is the effect of an event."""
 
 
@@ -194,6 +194,6 @@ def decide(call: Call, state: ProducerState, waiting: Call | None = None) -> Cel
     return TABLE[waiting][call][state]
 
 
-def follow(event: Happening, state: ProducerState) -> Cell:
-    """Look an event up: `follow(Happening.FATAL, S.READY) == Cell(Action.MOVE, S.FATAL_ERROR)`."""
+def follow(event: SenderEvent, state: ProducerState) -> Cell:
+    """Look an event up: `follow(SenderEvent.FATAL, S.READY) == Cell(Action.MOVE, S.FATAL_ERROR)`."""
     return EVENTS[event][state]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kafkalab.client.promise import Promise
-from kafkalab.limits import listed
+from kafkalab.limits import list_names
 from kafkalab.sim.kernel.schedule import Entry, Schedule
 from kafkalab.sim.kernel.task import Node, Task, no_requests
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -149,7 +149,7 @@ class Kernel:
                 if not before:
                     return
         running = self._running()
-        who = f": {listed(running)} {'go' if len(running) > 1 else 'goes'} on" if running else ""
+        who = f": {list_names(running)} {'go' if len(running) > 1 else 'goes'} on" if running else ""
         raise RunawayError(f"the run did not end within {limit} steps{who}; the last events:\n{self.trace.tail()}")
 
     def _running(self) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.sim.kernel.schedule import Schedule
 from kafkalab.sim.run_errors import ForeignAwaitError, UnawaitedCallError, is_of_asyncio
 from kafkalab.trace import Frame
@@ -68,7 +68,7 @@ class Task:
             return
         except RuntimeError as error:
             if is_of_asyncio(error):
-                raise self._foreign(f"used asyncio ({truncated(error)})") from None
+                raise self._foreign(f"used asyncio ({truncate(error)})") from None
             raise
         if not isinstance(awaited, Promise):
             self.coroutine.close()

@@ -15,7 +15,7 @@ from kafkalab.site.book.notebooks import FOLDER, write_articles
 from kafkalab.site.book.runs import element_of, lost_answer, recordings, with_runs
 from kafkalab.site.book.sphinx_extension import ELEMENTS
 from kafkalab.site.runtime import CannotBuildError
-from kafkalab.widgets.views.parts import BUILT, built
+from kafkalab.widgets.views.parts import BUILT, read_built
 
 HERE = Path(__file__).parent
 STATIC, PICTURES = "_static", "pictures"
@@ -63,4 +63,4 @@ def write_pictures(static: Path) -> None:
         own = path.stem in ELEMENTS
         folder, common = (static, f"./{PICTURES}/common.js") if own else (static / PICTURES, "./common.js")
         for name in (path.name, f"{path.stem}.css"):
-            (folder / name).write_text(built(name).replace("kafkalab:common", common), encoding="utf-8")
+            (folder / name).write_text(read_built(name).replace("kafkalab:common", common), encoding="utf-8")

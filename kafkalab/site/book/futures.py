@@ -26,7 +26,7 @@ from kafkalab.widgets.model.forks import Fork
 from kafkalab.widgets.model.futures import payload_with_actions, strike
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import fault_of
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.text import Payload
 from kafkalab.widgets.views.share import shared_of
 
@@ -80,7 +80,7 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
     codes, parts, values = shown["codes"], shown["parts"], shown["values"]
     journey = Journey.again([scenario_of_code(code) for code in codes], values["tree"], values["place"])
     journey.groups = values["groups"]
-    if packed(journey.payload) != values["payload"]:
+    if pack(journey.payload) != values["payload"]:
         return None
     if not parts & WITH_BUTTONS or parts & WITH_COSTS:
         return {}
@@ -88,12 +88,12 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
 
     def future(payload: Payload, run: Run, spend: bool = False) -> Future:
         shared = shared_of(run, 0) if "share" in parts else {"code": code_of(run.scenario_or_why())}
-        delta = difference.of(packed(payload))
+        delta = difference.of(pack(payload))
         return {"payload": delta, "verdict": report_of(run, spend=spend), "shared": shared}
 
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
-        if press.key not in found and (struck := _struck(journey, press)):
+        if press.key not in found and (struck := _strike(journey, press)):
             run, row = struck
             future_of = future(payload_with_actions(run), run, spend=not run.ending)
             found[press.key] = {**future_of, "step": row["landed"], "row": row}
@@ -103,7 +103,7 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
     return found
 
 
-def _struck(journey: Journey, press: Press) -> tuple[Run, dict[str, Any]] | None:
+def _strike(journey: Journey, press: Press) -> tuple[Run, dict[str, Any]] | None:
     """Return the run that a press makes, and its row in the tree; None if nothing changes, or it does not soon end."""
     try:
         at, fault = fault_of(journey.payload, press.step, press.action, press.target, **press.details)

@@ -124,7 +124,7 @@ def _codes_of(journey: Journey) -> list[str]:
 
 def _card_of(card: Predict) -> dict[str, str]:
     """Return the card's answer, sealed, and its sentences."""
-    return {"sealed": card.sealed(), "asked": ASKED, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG}
+    return {"sealed": card.seal_answer(), "asked": ASKED, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG}
 
 
 def fix(payload: str) -> str:

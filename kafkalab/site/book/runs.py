@@ -40,7 +40,7 @@ README_PICTURE = re.compile(r"^\[!\[.*\]\(docs/kafkalab\.gif\)\]\(.*\)$", re.M)
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRun:
+class BookRun:
     """A run to show: its kind, which names its document; its file; the heading of its entry; where it opens."""
 
     kind: str
@@ -50,20 +50,20 @@ class ShownRun:
     place: Place
 
 
-def recordings(root: Path) -> Iterator[ShownRun]:
+def recordings(root: Path) -> Iterator[BookRun]:
     """Yield what is recorded of the project in the folder `root`."""
     for one in BUGS:
         good = bug.scenario_of(one, root)
         bad = bug.without_the_cure(one, good)
-        yield ShownRun("bugs", Path(one.file).stem, f"{one.number}: {one.title}", bad, find_decision(good))
+        yield BookRun("bugs", Path(one.file).stem, f"{one.number}: {one.title}", bad, find_decision(good))
     for rule in REGISTRY:
         if scenario := _scenario_of(rule, root):
             bad = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
-            yield ShownRun("rules", slug(rule), rule.name, bad, find_decision(scenario))
+            yield BookRun("rules", slug(rule), rule.name, bad, find_decision(scenario))
     for error in MEANING:
         entry = entry_of(error, root)
         name = f"{error.name} ({error.code})"
-        yield ShownRun("errors", error.name.lower(), name, entry.scenario, find_sending(entry.answer))
+        yield BookRun("errors", error.name.lower(), name, entry.scenario, find_sending(entry.answer))
 
 
 def _scenario_of(rule: Rule, root: Path) -> Scenario | None:
@@ -86,7 +86,7 @@ def find_sending(frame: str) -> Place:
     return lambda journey: int(journey.payload["frames"][frame]["sent"])
 
 
-def open_recorded(shown: ShownRun) -> Journey:
+def open_recorded(shown: BookRun) -> Journey:
     """Return the run, at the first stop from its place on."""
     journey = Journey(shown.scenario)
     place, stops = shown.place(journey), journey.stops()
@@ -116,7 +116,7 @@ def element_of(view: Sequence, place: Path, up: str, foretold: bool = False) -> 
     return html.replace("\n", "&#10;")
 
 
-def with_runs(every: list[ShownRun], site: Path, first: str) -> Callable[[str, str], str]:
+def with_runs(every: list[BookRun], site: Path, first: str) -> Callable[[str, str], str]:
     """Return what adds the runs to the documents of the reference, and to README the `first` one, by path and text."""
 
     def add(name: str, text: str) -> str:
@@ -144,7 +144,7 @@ def _at_the_end_of(heading: str, more: str, text: str) -> str:
     return f"{text[:end].rstrip()}\n\n{more}\n{text[end:]}"
 
 
-def _with_a_section_for_each_rule(text: str, rules: list[ShownRun]) -> str:
+def _with_a_section_for_each_rule(text: str, rules: list[BookRun]) -> str:
     """Return the page of the rules, which has them in tables, with a heading for each that the tables lead to."""
     for one in rules:
         text = text.replace(f"| {one.heading} |", f"| [{one.heading}](#{anchor_of(one.heading)}) |")

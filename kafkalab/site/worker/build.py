@@ -39,7 +39,7 @@ def write_python(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -
     """
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as place:
-        archives = _compiled(runtime.resolve(), Path(place), node)
+        archives = _compile(runtime.resolve(), Path(place), node)
     for name, content in zip(ARCHIVES, archives, strict=True):
         (folder / name).write_bytes(content)
     large = {name: len(gzip.compress((runtime / name).read_bytes(), 6)) for name in LARGE}
@@ -53,7 +53,7 @@ def write_python(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -
     (folder / WORKER).write_text((HERE / WORKER).read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def _compiled(runtime: Path, place: Path, node: Sequence[str]) -> list[bytes]:
+def _compile(runtime: Path, place: Path, node: Sequence[str]) -> list[bytes]:
     """Return Python's library and kafkalab, with what the page imports compiled, each as one compressed archive."""
     (place / "sources.zip").write_bytes(archive())
     words = (str(runtime), str(place / "sources.zip"), str(place))

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from kafkalab.course import labs
 from kafkalab.grading.challenge import Challenge, open_challenge
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.sim.codec import scenario_of_code
 from kafkalab.sim.scenario import Scenario
 
@@ -32,9 +32,9 @@ def opening(address: str) -> Opening:
     named = dict(parse_qsl(address.lstrip("#"), keep_blank_values=True))
     at, step = named.pop("at", ""), named.pop("step", "")
     if len(named) != 1 or (kind := next(iter(named))) not in NAMED:
-        raise ValueError(f"an address ends with {', '.join(f'#{n}=…' for n in NAMED)}, not {quoted('#' + address)}")
+        raise ValueError(f"an address ends with {', '.join(f'#{n}=…' for n in NAMED)}, not {quote('#' + address)}")
     if step and not step.isdecimal():
-        raise ValueError(f"a step is a number, such as #lab=lab03&step=54, not {quoted(step)}")
+        raise ValueError(f"a step is a number, such as #lab=lab03&step=54, not {quote(step)}")
     where, value = (at, int(step) if step else None), named[kind]
     if kind == "challenge":
         challenge = open_challenge(value)
@@ -49,5 +49,5 @@ def scenario_of_lab(name: str) -> Scenario:
     except (KeyError, TypeError):
         made = None
     if not isinstance(made, Scenario):
-        raise ValueError(f"no lab has a run {quoted(name)}; there are lab00, lab01 and so on")
+        raise ValueError(f"no lab has a run {quote(name)}; there are lab00, lab01 and so on")
     return made

@@ -131,7 +131,7 @@ class Widget(HasTraits):
         return {}
 
 
-def _referred(widget: Widget, _: Any) -> str:
+def _refer(widget: Widget, _: Any) -> str:
     return f"{REFERENCE}{widget.model_id}"
 
 
@@ -139,7 +139,7 @@ def install() -> None:
     """Make `import anywidget` and `import ipywidgets` give the stand-ins from now on."""
     modules: dict[str, dict[str, Any]] = {
         "anywidget": {"AnyWidget": Widget},
-        "ipywidgets": {"Widget": Widget, "widget_serialization": {"to_json": _referred}},
+        "ipywidgets": {"Widget": Widget, "widget_serialization": {"to_json": _refer}},
         "ipywidgets._version": {"__jupyter_widgets_base_version__": ""},
         "ipywidgets.widgets": {},
         "ipywidgets.widgets.widget": {"JUPYTER_WIDGETS_ECHO": False},

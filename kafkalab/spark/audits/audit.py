@@ -23,7 +23,7 @@ from kafkalab.checks.check import UNKNOWN, Check, verdict_of
 from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.needs import LACKS, NEEDS
 from kafkalab.spark.audits.check import FIELDS
-from kafkalab.spark.audits.check_tasks import checked
+from kafkalab.spark.audits.check_tasks import check_runs
 from kafkalab.spark.audits.memory import bucket_mb, local_workers, require_memory, split_mb
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
 from kafkalab.spark.client_pass.client_pass import INPUTS, NAMES, client_pass, cycle_pass, input_pass
@@ -104,7 +104,7 @@ def layout_in(store: Store, histories: Histories, files: Where | None) -> Layout
 def _check(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
     """Findings and counts of every run, by the checks."""
     names = [one.name for one in chosen]
-    return store.keep("checks", checked(store.spark, layout, names), title=f"{len(names)} checks of every run")
+    return store.keep("checks", check_runs(store.spark, layout, names), title=f"{len(names)} checks of every run")
 
 
 def _by_passes(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:

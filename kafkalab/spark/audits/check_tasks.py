@@ -26,7 +26,7 @@ TASKS = 8
 """The number of tasks, at most, in which the runs of files are checked."""
 
 
-def checked(spark: SparkSession, layout: Layout, names: Sequence[str]) -> DataFrame:
+def check_runs(spark: SparkSession, layout: Layout, names: Sequence[str]) -> DataFrame:
     """Findings of these checks with the columns of FIELDS, and for each run and check a row with `examined`.
 
     Each task checks a part of the runs and reads all files: they are small, and Java has nothing to plan.

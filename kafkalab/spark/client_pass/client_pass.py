@@ -21,9 +21,9 @@ from kafkalab.checks.view import END_MS
 from kafkalab.history.schema import TOO_FEW_IN_SYNC
 from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
-from kafkalab.spark.client_pass.early_reads import partly_visible, precommitted, told_aborted
+from kafkalab.spark.client_pass.early_reads import judge_precommitted, partly_visible, told_aborted
 from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
-from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, markers, torn
+from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, judge_torn, markers
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
 from kafkalab.spark.client_pass.split import Labels, Split
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 JUDGES: dict[str, Callable[[Split], Judged]] = {
     "G1a": told_aborted,
-    "precommitted-read": precommitted,
-    "torn transaction": torn,
+    "precommitted-read": judge_precommitted,
+    "torn transaction": judge_torn,
     "partial visibility": partly_visible,
     "zombie write": zombies,
     "hanging transaction": hanging,
@@ -66,7 +66,7 @@ def client_pass(spark: SparkSession, files: Files, into: Handover, only: Iterabl
     labels = labels_by_run(files, LABELS)
 
     def work(number: int) -> Iterator[pa.RecordBatch]:
-        split = Split(Handed(into.folder, number), partial(rows_where, files), labels)
+        split = Split(SplitTables(into.folder, number), partial(rows_where, files), labels)
         rows = rows_of_split(split, names)
         if g1c.name in names:
             rows += with_edges(split, into, number)
@@ -110,7 +110,7 @@ def input_pass(spark: SparkSession, files: Files, into: Handover, only: Iterable
     folder, labels, names = into.folder, labels_by_run(files, LABELS), INPUTS.intersection(only)
 
     def work(number: int) -> Iterator[pa.RecordBatch]:
-        yield pa.RecordBatch.from_pylist(rows_of_inputs(Handed(folder, number), labels, names), COUNTED)
+        yield pa.RecordBatch.from_pylist(rows_of_inputs(SplitTables(folder, number), labels, names), COUNTED)
 
     return in_tasks(spark, into.splits.count, work, COUNTED)
 
@@ -137,7 +137,7 @@ def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> Data
     names, folder = [name for name in SEARCHES if name in only], into.folder
 
     def work(number: int) -> Iterator[pa.RecordBatch]:
-        handed = Handed(folder, number)
+        handed = SplitTables(folder, number)
         found = [one for name in names for one in cycles_in(handed["edges"], name)]
         rows = [row for run, finding in found for row in rows_of(run, [finding])]
         if g0.name in names:
@@ -148,7 +148,7 @@ def cycle_pass(spark: SparkSession, into: Handover, only: Iterable[str]) -> Data
     return in_tasks(spark, 1, work, COUNTED)
 
 
-class Handed(Mapping[str, pa.Table]):
+class SplitTables(Mapping[str, pa.Table]):
     """The tables of a split that the key pass has written to `folder`; each is read when it is first asked for."""
 
     def __init__(self, folder: Path | Place, number: int) -> None:

@@ -42,7 +42,7 @@ def _partly_visible(split: Split, reads: Longs) -> Iterator[tuple[int, Finding]]
         yield from judge(run, partial_visibility, view)
 
 
-def precommitted(split: Split) -> Judged:
+def judge_precommitted(split: Split) -> Judged:
     """Judge reads by the process of the transaction that wrote what it read, before it had asked to end that."""
     clients, names = split.clients, split.names
     same = clients.process[split.read_txn] == names.codes(split.seen.column("process"))

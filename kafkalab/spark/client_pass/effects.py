@@ -119,7 +119,7 @@ def through_of(split: Split) -> pa.Table:
     return once(split.records.select(["run", "transactional"]).take(pa.array(rows)), "through")
 
 
-class Made:
+class SplitInputs:
     """The inputs of one split: rows of `known`, and which of them clearly have exactly the effects that they should."""
 
     def __init__(self, tables: Tables, labels: Labels) -> None:
@@ -179,7 +179,7 @@ class Made:
 
 def effects(tables: Tables, labels: Labels) -> Judged:
     """Judge the inputs that do not clearly have the effects that they should have."""
-    made = Made(tables, labels)
+    made = SplitInputs(tables, labels)
     examined: dict[int, int] = {}
     found: list[tuple[int, Finding]] = []
     for run in np.unique(made.run).tolist():
@@ -197,7 +197,7 @@ def effects(tables: Tables, labels: Labels) -> Judged:
     return found, examined
 
 
-def _view(made: Made, run: int, rows: Longs) -> View:
+def _view(made: SplitInputs, run: int, rows: Longs) -> View:
     """Return the view of these inputs, and of an input of each key that clearly has its effects."""
     tables = made.tables
     polls = tuple(Poll(process=p["process"], key=p["key"], group=p["group"]) for p in _of_run(tables["polled"], run))
@@ -220,7 +220,7 @@ def _view(made: Made, run: int, rows: Longs) -> View:
     return view
 
 
-def _add_outputs(view: View, made: Made, run: int, sources: list[str]) -> None:
+def _add_outputs(view: View, made: SplitInputs, run: int, sources: list[str]) -> None:
     of_them = pc.is_in(made.outputs.column("source"), pa.array(sources, pa.string()))
     here = pc.and_(pc.equal(made.outputs.column("run"), run), of_them)
     transactions: dict[str, ClientTxn] = {}

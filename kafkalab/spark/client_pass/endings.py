@@ -22,7 +22,7 @@ Judged = tuple[Iterable[tuple[int, Finding]], dict[int, int]]
 """The findings of a check with their runs, and for each run how many things it examined."""
 
 
-def torn(split: Split) -> Judged:
+def judge_torn(split: Split) -> Judged:
     """Judge transactions that ended in more than one way, and those that share a decision to commit."""
     rows = np.flatnonzero((split.txn >= 0) & split.ended)
     txn, decision = split.txn[rows], split.decision[rows]
@@ -34,10 +34,10 @@ def torn(split: Split) -> Judged:
     least, most = last_of(one, txn[shared], int(one.max(initial=-1)) + 1)
     joined = txn[shared][(least != most)[one]]
     suspects = np.unique(np.concatenate([np.flatnonzero(low != high), joined]))
-    return _torn(split, np.flatnonzero(np.isin(split.txn, suspects))), examined
+    return _find_torn(split, np.flatnonzero(np.isin(split.txn, suspects))), examined
 
 
-def _torn(split: Split, rows: Longs) -> Iterator[tuple[int, Finding]]:
+def _find_torn(split: Split, rows: Longs) -> Iterator[tuple[int, Finding]]:
     for run, mine in by_run(split.run, rows):
         view = view_of_rows(split, mine, entries=entries_at(split, _deciding(split, mine)))
         yield from judge(run, torn_transaction, view)

@@ -139,14 +139,14 @@ class Clients:
         self.end_step = np.full(size, -1, np.int64)
         self.end_step[txn[asked]] = step[asked]
 
-        def told(what: str, *kinds: str) -> Flags:
+        def flag(what: str, *kinds: str) -> Flags:
             rows = (function == names.number(what)) & np.isin(kind, [names.number(one) for one in kinds])
             found = np.zeros(size, np.bool_)
             found[txn[rows]] = True
             return found
 
-        self.committed = told("commit", "ok")
-        self.definitely_aborted = told("abort", "ok") & ~told("commit", "ok", "info")
+        self.committed = flag("commit", "ok")
+        self.definitely_aborted = flag("abort", "ok") & ~flag("commit", "ok", "info")
 
 
 class Entries:

@@ -20,7 +20,7 @@ Passages = dict[tuple[int, int], list[tuple[int, int, int]]]
 """For each run and key what was read in one go: first position, last offset seen and its step; in order."""
 
 
-class Told:
+class SendsAndReads:
     """Sends and then reads: `sent` and `read` number the places (run, key, offset) that both speak of."""
 
     def __init__(self, sends: Sends, reads: Reads) -> None:
@@ -33,7 +33,7 @@ class Told:
         self.sent_value, self.read_value = values[0][told], values[1]
 
 
-def inconsistent_offsets(sends: Sends, reads: Reads, both: Told) -> Suspected:
+def inconsistent_offsets(sends: Sends, reads: Reads, both: SendsAndReads) -> Suspected:
     """Suspect places at which clients were told of, or shown, different values."""
     place, value = np.concatenate([both.sent, both.read]), np.concatenate([both.sent_value, both.read_value])
     _, first = np.unique(groups(place, value), return_index=True)
@@ -103,7 +103,7 @@ def passages_of(walk: Walk, reads: Reads) -> Passages:
 
 
 def lost_writes(
-    log: Log, sends: Sends, both: Told, passages: Passages, committed: Callable[[], pa.Table]
+    log: Log, sends: Sends, both: SendsAndReads, passages: Passages, committed: Callable[[], pa.Table]
 ) -> Suspected:
     """Suspect what was acknowledged and committed, and nobody was given though a poll came past it.
 
@@ -172,7 +172,7 @@ def _mark_told_committed(sends: Sends, at: Longs, committed: pa.Table) -> Flags:
     return found
 
 
-def _mark_given(both: Told) -> Flags:
+def _mark_given(both: SendsAndReads) -> Flags:
     """Of each send with an offset whether somebody was given its value there."""
     pairs = ((both.sent, both.read), (both.sent_value, both.read_value))
     same = groups(*(np.concatenate(pair) for pair in pairs))

@@ -15,7 +15,7 @@ from kafkalab.history.history import History
 from kafkalab.spark.per_key_audits import acknowledgements as told
 from kafkalab.spark.per_key_audits import log as logs
 from kafkalab.spark.per_key_audits import polls
-from kafkalab.spark.per_key_audits.acknowledgements import Told
+from kafkalab.spark.per_key_audits.acknowledgements import SendsAndReads
 from kafkalab.spark.per_key_audits.arrays import PLACE, Log, Longs, Names, groups, longs
 from kafkalab.spark.per_key_audits.files import POLLS, SENDS, Tables
 from kafkalab.spark.per_key_audits.log import Labels, Reads
@@ -63,8 +63,8 @@ class Bucket:
         return Walk(self.tables["polls"], self.reads, self.names)
 
     @cached_property
-    def told(self) -> Told:
-        return Told(self.sends, self.reads)
+    def told(self) -> SendsAndReads:
+        return SendsAndReads(self.sends, self.reads)
 
     def free(self) -> None:
         """Free what only the audits of one key need; whose transaction each record is stays known."""

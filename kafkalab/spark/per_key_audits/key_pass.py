@@ -121,7 +121,7 @@ def rows_where(files: Files, table: str, columns: tuple[str, ...], wanted: pc.Ex
     schema = arrow_schema(table)
     if not (paths := paths_of(files, table)):
         return pa.schema([schema.field(name) for name in columns]).empty_table()
-    opened = [place_of(path).opened() for path in paths]
+    opened = [place_of(path).resolve() for path in paths]
     found = ds.dataset([path for _, path in opened], filesystem=opened[0][0], partitioning=None)
     return found.to_table(columns=list(columns), filter=wanted, use_threads=False)
 

@@ -97,7 +97,7 @@ def splits_of(spark: SparkSession, files: Mapping[str, Mapping[int, list[str]]],
     for table in KEPT:
         gather(place_of(folder) / KEPT_IN / table, kept_schema(table))
     links = ((row["run"], tuple(row["names"]), row["producer"], row["rows"]) for row in rows)
-    return joined(links, split_count(records))
+    return join_links(links, split_count(records))
 
 
 def split_count(records: int) -> int:
@@ -142,7 +142,7 @@ def links_in(table: str, path: str, folder: Where, number: int) -> pa.Table:
     return pa.Table.from_pylist(found, pa.schema(kinds))
 
 
-def joined(links: Iterable[tuple[int, tuple[str, ...], int, int]], count: int) -> Splits:
+def join_links(links: Iterable[tuple[int, tuple[str, ...], int, int]], count: int) -> Splits:
     """Return `count` splits, or fewer, of what these links join: run, names, producer id (-1 for none), rows."""
     parent: dict[Node, Node] = {}
     weight: dict[Node, int] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.programs.copying import copying, drawn_faults, read_what_is_there
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
@@ -66,7 +66,7 @@ class Runs:
         """
         found = SEEDS.fullmatch(seeds.strip())
         if found is None:
-            raise ValueError(f'seeds are like "7" or "1-1000", not {quoted(seeds)}')
+            raise ValueError(f'seeds are like "7" or "1-1000", not {quote(seeds)}')
         rules = tuple(name.strip() for name in rules_off.split(";") if name.strip())
         first = int(found[1])
         return cls(first=first, last=int(found[2] or first), rules_off=rules, **others)

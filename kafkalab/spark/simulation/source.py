@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.spark.simulation.bundle import BUNDLE, arrow_bundle
 from kafkalab.spark.simulation.bundle import SCHEMA as BUNDLE_SCHEMA
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
@@ -77,7 +77,7 @@ class KafkalabSource(DataSource):
         if not text:
             return default
         if whole_number(text) < 0:
-            raise ValueError(f"{option} is a whole number, not {quoted(text)}")
+            raise ValueError(f"{option} is a whole number, not {quote(text)}")
         return int(text)
 
 

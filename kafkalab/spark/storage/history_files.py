@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from kafkalab.history.history import FRAME_NAMES, REPLY
-from kafkalab.limits import Limit, quoted, truncated
+from kafkalab.limits import Limit, quote, truncate
 from kafkalab.spark.storage.bucket_writer import WRITTEN, writer
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.parquet_frames import read_files
@@ -206,7 +206,7 @@ def read_list(path: Where) -> tuple[int, list[File]]:
             raise HistoryError(f"{index} is not of a history that kafkalab wrote")
         if said.get("version") not in READ:
             what = f"this kafkalab reads {READ[0]} to {VERSION}; make the history again with `kafkalab workload`"
-            raise HistoryError(f"{index} is of version {quoted(said.get('version'))}; {what}")
+            raise HistoryError(f"{index} is of version {quote(said.get('version'))}; {what}")
         files = [File(path=str(f["path"]), bytes=int(f["bytes"]), rows=int(f["rows"])) for f in said["files"]]
         rows = {name: int(said["rows"][name]) for name in TABLES}
     except (HistoryError, PlaceError):
@@ -214,7 +214,7 @@ def read_list(path: Where) -> tuple[int, list[File]]:
     except (FileNotFoundError, NotADirectoryError):
         raise HistoryError(_without_list(folder)) from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise HistoryError(f"{index} is damaged or cut off ({truncated(error)})") from None
+        raise HistoryError(f"{index} is damaged or cut off ({truncate(error)})") from None
     for name, count in rows.items():
         listed = sum(file.rows for file in files if file.table == name)
         if listed != count:

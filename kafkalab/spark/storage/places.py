@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 import pyarrow as pa
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
 
-from kafkalab.limits import Limit, truncated
+from kafkalab.limits import Limit, truncate
 from kafkalab.saved_data import json_file
 
 UNFINISHED = ".tmp"
@@ -80,7 +80,7 @@ class Place:
         above = head.rstrip("/").rpartition("/")[0]
         return self if above.endswith(":/") else Place(above + mark + options)
 
-    def opened(self) -> tuple[FileSystem, str]:
+    def resolve(self) -> tuple[FileSystem, str]:
         """Return the file system, and the path by which it knows this place."""
         if self.local is not None:
             return LocalFileSystem(), self.text
@@ -91,13 +91,13 @@ class Place:
         return system, f"{base.rstrip('/')}{unquote(parts.path).rstrip('/')}"
 
     def is_file(self) -> bool:
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self):
             return bool(system.get_file_info(path).type == FileType.File)
 
     def files(self) -> dict[str, int]:
         """Return the bytes of each file in this folder and below, by its path from here, in the order of the paths."""
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self), suppress(FileNotFoundError, NotADirectoryError):
             found = system.get_file_info(FileSelector(path, recursive=True))
             files = {one.path[len(path) + 1 :]: one.size for one in found if one.type == FileType.File}
@@ -106,7 +106,7 @@ class Place:
 
     def folders(self) -> list[str]:
         """Return the names of the folders right in this one."""
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self), suppress(FileNotFoundError):
             found = system.get_file_info(FileSelector(path))
             return sorted(one.base_name for one in found if one.type == FileType.Directory)
@@ -114,7 +114,7 @@ class Place:
 
     def newest(self) -> float:
         """Return when the newest file below was written, in seconds since 1970; now where there is none."""
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self), suppress(FileNotFoundError):
             found = system.get_file_info(FileSelector(path, recursive=True))
             return max((one.mtime_ns / 1e9 for one in found if one.type == FileType.File), default=time.time())
@@ -122,7 +122,7 @@ class Place:
 
     def open(self) -> Any:
         """Open a file to read it. FileNotFoundError where there is none."""
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self):
             return system.open_input_file(path)
 
@@ -148,7 +148,7 @@ class Place:
         if self.local is not None:
             self.local.parent.mkdir(parents=True, exist_ok=True)
             begun = self.parent / f"_{self.name}-{os.getpid()}{UNFINISHED}"
-        system, path = begun.opened()
+        system, path = begun.resolve()
         with _explain_errors(self):
             stream = system.open_output_stream(path)
         try:
@@ -164,7 +164,7 @@ class Place:
             os.replace(path, self.text)
 
     def remove_file(self) -> None:
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self):
             system.delete_file(path)
 
@@ -173,7 +173,7 @@ class Place:
         if self.local is not None:
             shutil.rmtree(self.local, ignore_errors=True)
             return
-        system, path = self.opened()
+        system, path = self.resolve()
         with _explain_errors(self), suppress(FileNotFoundError):
             system.delete_dir(path)
 
@@ -224,4 +224,4 @@ def _explain_errors(place: Place) -> Iterator[None]:
             raise
         said = next((text for text in REMEDIES if text in str(error)), "")
         remedy = f"; {REMEDIES[said]}" if said else ""
-        raise PlaceError(f"cannot use {place}: {truncated(error, 200)}{remedy}") from None
+        raise PlaceError(f"cannot use {place}: {truncate(error, 200)}{remedy}") from None

@@ -26,13 +26,13 @@ def in_tasks(
     if not count:
         return spark.createDataFrame([], kind)
 
-    def numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from work(number)
                 give_back()
 
-    return spark.range(0, count, 1, None if together else count).mapInArrow(numbered, kind)
+    return spark.range(0, count, 1, None if together else count).mapInArrow(run_each, kind)
 
 
 def give_back() -> None:

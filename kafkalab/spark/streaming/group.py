@@ -100,7 +100,7 @@ def parts_of(row: Any) -> tuple[str, ...]:
     return mine, f"{VALUE} {row.key} {row.value}"
 
 
-def watched(arrivals: Iterable[Any], limits: Limits) -> list[tuple[int, Finding]]:
+def watch_arrivals(arrivals: Iterable[Any], limits: Limits) -> list[tuple[int, Finding]]:
     """Run and finding of all that is in these arrivals, in pure Python: what a stream of them must find, too."""
     groups: dict[tuple[int, str], list[Any]] = {}
     for row in arrivals:

@@ -52,7 +52,7 @@ class FindingsFolder:
             row = json.loads(line)
             yield int(row.pop("run")), finding(row)
 
-    def found(self) -> list[tuple[int, Finding]]:
+    def read_findings(self) -> list[tuple[int, Finding]]:
         """Run and finding of everything so far, batch by batch."""
         return [found for file in self.files() for found in self.in_file(file)]
 

@@ -70,7 +70,7 @@ class Block:
     # what there is
 
     def _draw_windows(self) -> None:
-        injected = self.shape.injected(self.cell)
+        injected = self.shape.list_injected(self.cell)
         self.windows: list[tuple[str, int, Window]] = [injected[i] for i in self.rng.permutation(len(injected))]
         count, width = len(injected), len(self.keys)
         first = self.rng.integers(0, width, count)

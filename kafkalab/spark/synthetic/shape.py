@@ -129,7 +129,7 @@ class Shape:
 
     # what is injected
 
-    def injected(self, cell: int) -> list[tuple[str, int, Window]]:
+    def list_injected(self, cell: int) -> list[tuple[str, int, Window]]:
         """The windows of a cell: name, number among those of the name, and the window."""
         found = []
         for name, rate in self.inject:

@@ -40,7 +40,7 @@ MAKERS: dict[str, Callable[[Block], list[Columns]]] = {
 
 def batch_of(shape: Shape, cell: int, table: str) -> pa.RecordBatch:
     """The rows of one table that a cell has."""
-    columns, rows, lists = merged(Block(shape, cell), table)
+    columns, rows, lists = merge(Block(shape, cell), table)
     step = columns["sent_step" if table == "frames" else "step"]
     derived: Columns = {"at_ms": step >> 3, "sent_ms": step >> 3, "run": shape.seed}
     if table == "frames":
@@ -73,7 +73,7 @@ def _array(field: pa.Field, column: Ints | int, rows: int) -> pa.Array:
     return pa.array(column.astype(field.type.to_pandas_dtype(), copy=False))
 
 
-def merged(block: Block, table: str) -> tuple[Columns, int, list[tuple[Ints, Ints]]]:
+def merge(block: Block, table: str) -> tuple[Columns, int, list[tuple[Ints, Ints]]]:
     """The columns of a table in raw form, by step; how many rows; and the lists that the transaction log refers to."""
     lists: list[tuple[Ints, Ints]] = []
     if table == "transactions":

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.frame import Delay, Release, Reorder
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
 from kafkalab.widgets.model.presses import Payload, near, why
@@ -68,7 +68,7 @@ def faults_for_first(payload: Payload, step: int, target: str, flying: Sequence[
 def _flying(payload: Payload, step: int, target: str) -> dict[str, Any]:
     frame: dict[str, Any] | None = payload["frames"].get(target)
     if frame is None:
-        raise ValueError(f"no frame {quoted(target)} flies in this run{near(target, payload['frames'])}")
+        raise ValueError(f"no frame {quote(target)} flies in this run{near(target, payload['frames'])}")
     if frame["copy_of"]:
         raise ValueError(f"{target} is the second delivery of {frame['copy_of']}; a fault strikes both")
     if step < frame["sent"]:

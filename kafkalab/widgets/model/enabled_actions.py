@@ -195,7 +195,7 @@ def _frame_reasons(cluster: Simulator) -> dict[str, str]:
     return found
 
 
-def noted(actions: EnabledActions, step: int, key: str) -> str | None:
+def find_reason(actions: EnabledActions, step: int, key: str) -> str | None:
     """Return the reason noted of a button at a step, "" if it is enabled; None if nothing is noted."""
     found = next((reason for since, reason in reversed(actions["reasons"].get(key, ())) if since <= step), None)
     return None if found is None else str(found)
@@ -204,7 +204,7 @@ def noted(actions: EnabledActions, step: int, key: str) -> str | None:
 def reason_at(actions: EnabledActions, step: int, action: str, target: str, detail: str = "") -> str:
     """Return the reason noted of a button at a step: of its detail, else its target, else its action; else ""."""
     for key in (f"{action} {target} {detail}", f"{action} {target}", action):
-        if (found := noted(actions, step, key)) is not None:
+        if (found := find_reason(actions, step, key)) is not None:
             return found.replace("{}", target)
     return ""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kafkalab.limits import NAME, quoted, whole_number
+from kafkalab.limits import NAME, quote, whole_number
 from kafkalab.run.run import Run
 
 
@@ -78,7 +78,7 @@ class Forks:
             return "" if target.strip() != self.here.name else "the run has this name already"
         last = len(self.runs) - 1
         if not 0 <= whole_number(target) <= last:
-            return f"goto needs the number of a run, from 0 to {last}, not {quoted(target)}"
+            return f"goto needs the number of a run, from 0 to {last}, not {quote(target)}"
         return "" if int(target) != self.here.id else "this run is shown already"
 
     def rename(self, name: str) -> None:

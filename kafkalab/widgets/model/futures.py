@@ -10,7 +10,7 @@ from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
 from kafkalab.run.again import MOST, agreement, run_scenario
 from kafkalab.run.run import Run
-from kafkalab.run.source import Source, finish
+from kafkalab.run.source import Source, finish_run
 from kafkalab.sim.kernel.kernel import few_collections
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Trace
@@ -25,11 +25,11 @@ NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_s
 RULES = {rule.name: rule for rule in REGISTRY}
 
 
-def finished(source: Scenario | Source) -> Run:
+def finish(source: Scenario | Source) -> Run:
     """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
     if isinstance(source, Scenario):
         return run_watched(source)
-    run = finish(source)
+    run = finish_run(source)
     if not run.trace.events:
         raise ValueError("this cluster kept no events; make it without keep=False" if run.cluster else NO_FRAME_YET)
     return run

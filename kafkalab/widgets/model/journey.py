@@ -9,7 +9,7 @@ from typing import Any
 import traitlets
 
 from kafkalab.faults.fault import TimedFault
-from kafkalab.limits import OPENED, quoted
+from kafkalab.limits import OPENED, quote
 from kafkalab.run.again import agreement
 from kafkalab.run.run import Run, Simulator
 from kafkalab.run.source import Source
@@ -19,7 +19,7 @@ from kafkalab.widgets.model.cursor import Cursor
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
-    finished,
+    finish,
     idle_rule,
     payload_with_actions,
     rule_named,
@@ -34,13 +34,13 @@ from kafkalab.widgets.model.presses import (
     MOVES,
     RULE_PRESSES,
     TRAVELS,
-    checked,
+    check_known,
     fault_of,
     is_frame_fault,
-    moved,
+    move_cursor,
     why,
 )
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.payload import CATEGORIES
 from kafkalab.widgets.payload.text import hideable, stops
 
@@ -62,7 +62,7 @@ class Journey(Cursor):
 
     SETTABLE = ("step", "groups", "hidden", "size", "every", "opened")
 
-    payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
+    payload = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: pack(payload))
     tree = traitlets.List(traitlets.Dict()).tag(sync=True)
     place = traitlets.Int(0).tag(sync=True)
     can_undo = traitlets.Bool(False).tag(sync=True)
@@ -78,7 +78,7 @@ class Journey(Cursor):
         TypeError for anything but a scenario or a cluster; ValueError for an unknown group, and for a cluster that
         kept no events.
         """
-        first, groups = finished(run), tuple(groups)
+        first, groups = finish(run), tuple(groups)
         payload = payload_with_actions(first)
         self._begin(first, payload, groups, next(iter(stops(payload, groups)), 0) if step is None else step)
 
@@ -159,13 +159,13 @@ class Journey(Cursor):
 
     @traitlets.validate("groups")
     def _known_groups(self, proposal: dict[str, Any]) -> list[str]:
-        wanted = [checked(name, CATEGORIES, f"no frames are called {quoted(name)}") for name in proposal["value"]]
+        wanted = [check_known(name, CATEGORIES, f"no frames are called {quote(name)}") for name in proposal["value"]]
         return [name for name in CATEGORIES if name in wanted]
 
     @traitlets.validate("hidden")
     def _hideable(self, proposal: dict[str, Any]) -> list[str]:
         known = hideable(self.payload)
-        wanted = [checked(name, known, f"{quoted(name)} cannot be hidden") for name in proposal["value"]]
+        wanted = [check_known(name, known, f"{quote(name)} cannot be hidden") for name in proposal["value"]]
         return [name for name in known if name in wanted]
 
     def in_flight(self) -> list[str]:
@@ -186,10 +186,10 @@ class Journey(Cursor):
         nothing changes, for an unknown action, target or detail, and for a press that would change nothing.
         """
         if unknown := [name for name in details if name not in DETAILS]:
-            raise ValueError(f"a press has no {quoted(unknown[0])}; there are {', '.join(DETAILS)}")
+            raise ValueError(f"a press has no {quote(unknown[0])}; there are {', '.join(DETAILS)}")
         with self._lock:
             if action in MOVES:
-                self.step = moved(self.stops(), self.step, action)
+                self.step = move_cursor(self.stops(), self.step, action)
             elif action in WALKS:
                 self.walk(action, target)
             elif action in TRAVELS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.widgets.payload.tour import changes_at, fold_at
 
 KINDS = ("change", "chapter", "frame")
@@ -72,4 +72,4 @@ def find(payload: Payload, places: Sequence[int], name: str) -> int:
             return chapters_at(payload, places)[slugs.index(name)][0]
     elif name in payload["frames"]:
         return int(payload["frames"][name]["sent"])
-    raise ValueError(f"this run has no {quoted(name)}")
+    raise ValueError(f"this run has no {quote(name)}")

@@ -14,7 +14,7 @@ import traitlets
 from ipywidgets.widgets.widget import JUPYTER_WIDGETS_ECHO
 from traitlets import TraitError
 
-from kafkalab.limits import quoted, truncated
+from kafkalab.limits import quote, truncate
 from kafkalab.saved_data import check_plain
 
 Content = dict[str, Any]
@@ -46,7 +46,7 @@ class MessageWidget(anywidget.AnyWidget):
         try:
             super().__setattr__(name, value)
         except TraitError:
-            raise ValueError(f"{name} is {_kind_of(self.traits()[name])}, not {quoted(value)}") from None
+            raise ValueError(f"{name} is {_kind_of(self.traits()[name])}, not {quote(value)}") from None
 
     def __init__(self, **values: Any) -> None:
         """Tell the browser the id of its model, by which it finds it: see `hearAlways` in the pictures."""
@@ -57,27 +57,27 @@ class MessageWidget(anywidget.AnyWidget):
         """Call the handler of a message's `kind` with the message; an error is answered as a sentence."""
 
         def on_message(_: Any, content: Any, buffers: Any) -> None:
-            self._answered(lambda: self._handle(handlers, content))
+            self._try_action(lambda: self._handle(handlers, content))
 
         self.on_msg(on_message)
 
     def _handle(self, handlers: dict[str, Callable[[Content], Any]], content: Any) -> None:
         kind = content.get("kind") if isinstance(content, dict) else None
         if not isinstance(kind, str) or kind not in handlers:
-            raise ValueError(f"a message has a kind, {' or '.join(handlers)}, not {quoted(content)}")
+            raise ValueError(f"a message has a kind, {' or '.join(handlers)}, not {quote(content)}")
         for name, value in content.items():
             if name not in self.LONG:
-                check_plain(value, quoted(name))
+                check_plain(value, quote(name))
         handlers[kind](content)
 
-    def _answered(self, action: Callable[[], Any]) -> bool:
+    def _try_action(self, action: Callable[[], Any]) -> bool:
         """Do it; note an error in the log and send it as a sentence. Return whether all went well."""
         try:
             action()
         except Exception as error:
             expected = isinstance(error, ValueError | RuntimeError | TraitError)
             note = self.log.debug if expected else self.log.error
-            note("%s: %s", type(self).__name__, truncated(error), exc_info=not expected)
+            note("%s: %s", type(self).__name__, truncate(error), exc_info=not expected)
             with suppress(Exception):  # nobody listens any more
                 self.send({"kind": "error", "text": sentence(error)})
             return False
@@ -89,27 +89,27 @@ class MessageWidget(anywidget.AnyWidget):
             data = msg["content"]["data"]
             method = data["method"]
         except (KeyError, TypeError):
-            what = quoted(msg)
-            self._answered(lambda: _raise(f"this is no message of a widget: {what}"))
+            what = quote(msg)
+            self._try_action(lambda: _raise(f"this is no message of a widget: {what}"))
             return
         if method == "custom":
-            self._answered(lambda: self._handle_custom_msg(data.get("content"), msg.get("buffers")))
+            self._try_action(lambda: self._handle_custom_msg(data.get("content"), msg.get("buffers")))
         elif method == "update":
-            self._answered(lambda: self.set_state(data.get("state")))
+            self._try_action(lambda: self.set_state(data.get("state")))
         elif method == "request_state":
-            self._answered(self.send_state)
+            self._try_action(self.send_state)
         else:
-            self._answered(lambda: _raise(f"no method {quoted(method)}; there are update, custom"))
+            self._try_action(lambda: _raise(f"no method {quote(method)}; there are update, custom"))
 
     def set_state(self, sync_data: Any) -> None:
         """Take over the values that the browser may set, one by one; send back those that it may not, or are wrong."""
         if not isinstance(sync_data, dict):
-            raise ValueError(f"a state is an object with values, not {quoted(sync_data)}")
+            raise ValueError(f"a state is an object with values, not {quote(sync_data)}")
         refused = []
         for name, value in sync_data.items():
             if name not in self.keys:
                 continue
-            if not self._answered(partial(self._take_over, name, value)):
+            if not self._try_action(partial(self._take_over, name, value)):
                 refused.append(name)
         if refused:
             echo = {"method": "echo_update", "state": {name: sync_data[name] for name in refused}, "buffer_paths": []}
@@ -126,7 +126,7 @@ class MessageWidget(anywidget.AnyWidget):
         try:
             self.traits()[name]._validate(self, from_json(value, self))
         except TraitError:
-            raise ValueError(f"{name} cannot be {quoted(value)}") from None
+            raise ValueError(f"{name} cannot be {quote(value)}") from None
         super().set_state({name: value})
 
 
@@ -146,13 +146,13 @@ def _of_texts(press: Callable[..., Any]) -> Callable[..., Any]:
     """Return `press` with a ValueError for an action or a target that is no text."""
 
     @wraps(press)
-    def checked(self: Any, action: str, target: str = "", **details: Any) -> Any:
+    def check_texts(self: Any, action: str, target: str = "", **details: Any) -> Any:
         for name, given in (("action", action), ("target", target)):
             if not isinstance(given, str):
-                raise ValueError(f"the {name} of a press is a text, not {quoted(given)}")
+                raise ValueError(f"the {name} of a press is a text, not {quote(given)}")
         return press(self, action, target, **details)
 
-    return checked
+    return check_texts
 
 
 def _raise(text: str) -> NoReturn:
@@ -161,6 +161,6 @@ def _raise(text: str) -> NoReturn:
 
 def sentence(error: Exception) -> str:
     """Return the first line of an error's message as a sentence."""
-    text = truncated(str(error) or type(error).__name__)
+    text = truncate(str(error) or type(error).__name__)
     begin = text[:1] if re.match(r"\w*\d", text) else text[:1].upper()  # b2 stays b2
     return begin + text[1:] + ("" if text.endswith((".", "?", "…")) else ".")

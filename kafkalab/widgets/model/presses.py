@@ -14,8 +14,8 @@ from typing import Any
 from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.link import sides_of
 from kafkalab.faults.registry import BY_PRESS, FAULTS
-from kafkalab.limits import QUOTE, listed, quoted
-from kafkalab.widgets.model.enabled_actions import noted, reason_at
+from kafkalab.limits import QUOTE, list_names, quote
+from kafkalab.widgets.model.enabled_actions import find_reason, reason_at
 from kafkalab.widgets.model.jumps import WALKS
 
 MOVES = ("left", "right", "home", "end")
@@ -27,7 +27,7 @@ DETAILS = tuple(dict.fromkeys(name for kind in FAULTS for name in kind.details))
 Payload = dict[str, Any]
 
 
-def moved(places: Sequence[int], step: int, action: str) -> int:
+def move_cursor(places: Sequence[int], step: int, action: str) -> int:
     """Return where left, right, home or end takes a cursor at `step` that stops at `places`."""
     before, after = [place for place in places if place < step], [place for place in places if place > step]
     found = {"left": before[-1:], "right": after[:1], "home": places[:1], "end": places[-1:]}[action]
@@ -69,9 +69,9 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     """Return why the press would change nothing at this step, as the rest of a sentence; "" if it would."""
     kind = BY_PRESS.get(action)
     if len(target) > QUOTE and (kind is None or kind.target_kind != "link"):
-        return f"no target {quoted(target)} in this run"
+        return f"no target {quote(target)} in this run"
     if kind is None:
-        return f"no action {quoted(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
+        return f"no action {quote(action)}; there are {', '.join(ACTIONS)}{near(action, ACTIONS)}"
     actions = payload["actions"]
     if actions["fixed"]:
         return str(actions["fixed"])
@@ -83,7 +83,7 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
     if kind.number:
         number, (least, most, otherwise) = details.get(*kind.number), actions["limits"][action]
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-            return str(otherwise).format(quoted(number))
+            return str(otherwise).format(quote(number))
     if "after" in kind.details:
         return _why_reorder(payload, target, str(details.get("after", "")))
     if kind.target_kind == "link":
@@ -110,20 +110,20 @@ def _unknown(payload: Payload, kind: type[Fault], target: str, details: dict[str
     if issubclass(kind, FrameFault):
         frames = payload["frames"]
         if target and (target not in frames or frames[target]["copy_of"]):
-            return f"no frame {quoted(target)} flies in this run{near(target, frames)}"
+            return f"no frame {quote(target)} flies in this run{near(target, frames)}"
     elif kind.target_kind == "node":
         nodes = [n["id"] for n in payload["nodes"] if n["kind"] != "controller"]
         if target not in nodes:
-            wrong = f"no node {quoted(target)} can {kind.press}" if target else f"{kind.press} needs a node"
+            wrong = f"no node {quote(target)} can {kind.press}" if target else f"{kind.press} needs a node"
             return f"{wrong}; there are {', '.join(nodes)}"
     elif kind.target_kind in ("leader", "log"):
         known = payload["partitions"]
         if target not in known:
-            wrong = f"no partition {quoted(target)} is shown in this run; there are {', '.join(known)}"
+            wrong = f"no partition {quote(target)} is shown in this run; there are {', '.join(known)}"
             return wrong if target else "choose a partition"
         broker, replicas = str(details.get("broker", "")), replicas_of(payload, target)
         if "broker" in kind.details and broker not in replicas:
-            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), quoted(broker))
+            label = next((n["label"] for n in payload["nodes"] if n["id"] == broker), quote(broker))
             return f"{label} is no replica of {target}; there are {', '.join(replicas)}"
     return ""
 
@@ -149,23 +149,23 @@ def _why_link(payload: Payload, at: int, action: str, target: str) -> str:
     a, b = sides_of(target, known)
     wrong = next((name for name in (*a, *b) if name not in known), "")
     if wrong:
-        return f"no node {quoted(wrong)} in this run; there are {', '.join(known)}"
+        return f"no node {quote(wrong)} in this run; there are {', '.join(known)}"
     if not a or not b or any(name in b for name in a):
         return reason_at(actions, at, action, "")
     pairs = [f"{action} {'|'.join(sorted((x, y)))}" for x in a for y in b]
     if len(pairs) > 1:
         alone = len(a) == 1 and len(b) == len(known) - 1
-        planned = noted(actions, at, f"{action} {a[0]}" if alone else f"{action} {','.join(a)}|{','.join(b)}")
+        planned = find_reason(actions, at, f"{action} {a[0]}" if alone else f"{action} {','.join(a)}|{','.join(b)}")
         if planned is not None:
             return planned
-    reasons = [noted(actions, at, pair) or "" for pair in pairs]
+    reasons = [find_reason(actions, at, pair) or "" for pair in pairs]
     return "" if "" in reasons else reasons[0]
 
 
-def checked(wanted: str, known: Sequence[str], wrong: str) -> str:
+def check_known(wanted: str, known: Sequence[str], wrong: str) -> str:
     """Return `wanted`; ValueError, which begins with `wrong`, if it is not known."""
     if wanted not in known:
-        raise ValueError(f"{wrong}; there are {listed(known)}{near(wanted, known)}")
+        raise ValueError(f"{wrong}; there are {list_names(known)}{near(wanted, known)}")
     return wanted
 
 

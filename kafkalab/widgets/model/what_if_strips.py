@@ -53,9 +53,9 @@ class WhatIfStrips(MessageWidget):
     def _start(self, _: Content) -> None:
         """Compute the rows beside the presses; where Python cannot have a second thread, in a browser, at once."""
         try:
-            Thread(target=self._answered, args=(self._beside,), daemon=True).start()
+            Thread(target=self._try_action, args=(self._beside,), daemon=True).start()
         except RuntimeError:
-            self._answered(lambda: self._search(self.journey.place, self._tell_tried))
+            self._try_action(lambda: self._search(self.journey.place, self._tell_tried))
 
     def futures(self) -> list[Row]:
         """Return the rows of the run shown; they are computed once a run. Empty where nothing can be tried."""
@@ -65,12 +65,12 @@ class WhatIfStrips(MessageWidget):
         """Compute the rows between presses, until another run is shown or the strips are closed."""
         place = self.journey.place
 
-        def left(tried: int) -> bool:
+        def try_and_tell(tried: int) -> bool:
             self.journey.wait_for_press()
             self._tell_tried(tried)
             return self.journey.place != place or not self.what_if
 
-        self._search(place, left)
+        self._search(place, try_and_tell)
 
     def _tell_tried(self, tried: int) -> bool:
         """Tell the browser now and then how many futures have been run; return that this ends nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.alternatives.presses import MOMENTS, SHARED, Transfer, pressed
+from kafkalab.alternatives.presses import MOMENTS, SHARED, Transfer, run_shared_press
 from kafkalab.alternatives.world import Entry
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.trace import Event
@@ -31,7 +31,7 @@ def panel_of(model: str, press: str, again: bool) -> Panel:
     A row has `step`, `at` (ms), `kind` (frame, append, state, crash, recover), `from`, `to`, `label`, `fate` and
     `text`, a sentence. `places` says for each of `PLACES` the step up to which it is shown, and whether it ever came.
     """
-    transfer = pressed(model, press, again)
+    transfer = run_shared_press(model, press, again)
     rows = rows_of(transfer)
     nodes = [{"id": n, "role": _role(transfer, n)} for n in transfer.nodes]
     ends = {name: f"{name} {state}" for name, state in transfer.parts.items()}

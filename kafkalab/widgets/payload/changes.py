@@ -13,7 +13,7 @@ from kafkalab.protocol.source_header import header_texts
 from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame, plain
-from kafkalab.widgets.payload.fields import decoded, text_of
+from kafkalab.widgets.payload.fields import format_contents, text_of
 
 Op = list[Any]
 UNLOGGED = ("last_producer_epoch",)
@@ -38,7 +38,7 @@ def batch_shown(partition: str, batch: Batch) -> dict[str, Any]:
         "le": batch.leader_epoch,
         "ts": batch.timestamp_ms,
         "records": [[r.key or "", str(r.value) if isinstance(r.value, str) else ""] for r in batch.records],
-        "decoded": decoded(partition, batch) if internal else "",
+        "decoded": format_contents(partition, batch) if internal else "",
     }
     if batch.control:
         shown["ce"] = batch.coordinator_epoch

@@ -49,10 +49,10 @@ def chapters_of(payload: Payload) -> list[dict[str, Any]]:
     """
     chapters = Chapters()
     chapters.add(payload, payload["events"])
-    return chapters.named()
+    return chapters.list_chapters()
 
 
-def _named(found: list[tuple[int, str, str]]) -> list[dict[str, Any]]:
+def _name_chapters(found: list[tuple[int, str, str]]) -> list[dict[str, Any]]:
     shared = Counter(name for name, who in {(name, who) for _, name, who in found})
     seen: Counter[str] = Counter()
     chapters = []
@@ -89,9 +89,9 @@ class Chapters:
         self.under_way: dict[str, str] = {}
         self.repeats = False
 
-    def named(self) -> list[dict[str, Any]]:
+    def list_chapters(self) -> list[dict[str, Any]]:
         """Return the chapters found by now: see `chapters_of`."""
-        return _named(self.found)
+        return _name_chapters(self.found)
 
     def add(self, payload: Payload, events: list[dict[str, Any]]) -> None:
         """Read `events`, which follow those that were read; `payload` has their frames and nodes."""
@@ -102,7 +102,7 @@ class Chapters:
         self.labels = {node["id"]: node["label"] for node in payload["nodes"]}
         self.clients = [node["id"] for node in payload["nodes"] if node["kind"] == "client"]
         for event in events:
-            name, who = self._named(event) if event["stop"] else ("", "")
+            name, who = self._name_of(event) if event["stop"] else ("", "")
             for op in event["patch"]:
                 self._note(op)
             if name:
@@ -126,7 +126,7 @@ class Chapters:
         if name not in LIKE_THE_FIRST or self.known[name, who] == 1:
             self.found.append((step, name, who))
 
-    def _named(self, event: dict[str, Any]) -> tuple[str, str]:
+    def _name_of(self, event: dict[str, Any]) -> tuple[str, str]:
         """Return the name of the chapter that an event begins, and whose it is; empty for none."""
         kind, node, name = event["kind"], event["node"], event["name"]
         self.repeats |= kind in ("fault", "crash", "timer")

@@ -16,7 +16,7 @@ def labels_of(payload: Payload) -> dict[str, str]:
     return {n["id"]: n["label"] for n in payload["nodes"]}
 
 
-def coordinated(payload: Payload, shown: ViewState, node: str) -> list[str]:
+def list_coordinated(payload: Payload, shown: ViewState, node: str) -> list[str]:
     """Return what a broker coordinates of what clients have asked about by now: "payments-0", "group payments"."""
     homes = payload["homes"]
     asked = {*shown.transactions, *(tid for _, tid in shown.producers)}
@@ -33,7 +33,7 @@ def node_words(payload: Payload, shown: ViewState, node: dict[str, str]) -> str:
     parts = [f"{node['label']}: {LIFE[shown.nodes.get(name, 'up')]}"]
     if node["kind"] == "broker":
         led = [p for p in payload["partitions"] if shown.leaders.get(p) == name]
-        ours = coordinated(payload, shown, name)
+        ours = list_coordinated(payload, shown, name)
         parts += [f"leads {', '.join(led)}"] if led else []
         parts += [f"coordinates {', '.join(ours)}"] if ours else []
     known = shown.clients.get(name, {})

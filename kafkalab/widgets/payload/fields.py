@@ -164,7 +164,7 @@ def txn_text(txn: Txn) -> str:
     return f"{txn.transactional_id}: {txn.state.label}, producer {txn.producer_id} epoch {txn.producer_epoch}{where}"
 
 
-def decoded(partition: str, batch: Batch) -> str:
+def format_contents(partition: str, batch: Batch) -> str:
     """Return the contents of a batch: the decoded entries of an internal topic, or the values."""
     if partition.startswith("__"):
         return "; ".join(f"{r.key}: removed" if r.value is None else _value(r.value) for r in batch.records)

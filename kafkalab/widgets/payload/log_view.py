@@ -97,7 +97,7 @@ def lag_of(replica: Replica, offset: int, level: str) -> int:
     return end - offset
 
 
-def given(replica: Replica, batch: Batch, outcome: str, level: str) -> str:
+def find_delivery(replica: Replica, batch: Batch, outcome: str, level: str) -> str:
     """Return what a consumer of an isolation level has of a batch: gets, skips, waits, held, never, gone.
 
     "held" is an aborted batch behind the last stable offset: read_committed waits there, and is never given it.
@@ -116,7 +116,7 @@ def reading(replica: Replica, level: str) -> str:
     """ "gets 0–1, 4; skips 2–3; waits for 5; held up, then skipped: 6"; "gets nothing" where that is all."""
     found: dict[str, list[list[int]]] = {state: [] for state in VERBS}
     for batch, outcome, _ in replica.cells():
-        spans = found.get(given(replica, batch, outcome, level), [])
+        spans = found.get(find_delivery(replica, batch, outcome, level), [])
         if spans and spans[-1][1] + 1 == batch["base"]:
             spans[-1][1] = batch["last"]
         else:
@@ -159,7 +159,7 @@ def batch_fields(replica: Replica, batch: Batch, outcome: str) -> list[tuple[str
         "control": batch["kind"] if batch["kind"] != "data" else None,
         "coordinator epoch": batch.get("ce"),
         "outcome": batch.get("why") or outcome or None,
-        **{level: STATES[given(replica, batch, outcome, level)] for level in LEVELS},
+        **{level: STATES[find_delivery(replica, batch, outcome, level)] for level in LEVELS},
     }
     return [(name, str(rows[name])) for name in MEANING if rows[name] is not None]
 

@@ -34,7 +34,7 @@ class _Shared:
 
 
 @few_collections()
-def packed(payload: dict[str, Any]) -> str:
+def pack(payload: dict[str, Any]) -> str:
     """Return the payload as JSON text, with "events" and "frames" as columns of indexes into "shared".
 
     An event's own frame is its number in "frames" plus one; its cause, and when and where a frame arrives, are told as

@@ -22,7 +22,7 @@ from kafkalab.widgets.payload.changes import (
 from kafkalab.widgets.payload.cluster_faults import sentence_of
 from kafkalab.widgets.payload.database import SAYS, Tables, tables_of
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
-from kafkalab.widgets.payload.fields import about_frame, decoded, fields_of, path_of
+from kafkalab.widgets.payload.fields import about_frame, fields_of, format_contents, path_of
 from kafkalab.widgets.payload.transactions import transactions_of
 
 VERSION = 1
@@ -191,7 +191,7 @@ class PayloadMaker:
         batch: Batch = event.data
         leads = self.leaders.get(event.name) == event.node
         article = "an" if batch.control and batch.control.name == "ABORT" else "a"
-        what = f"{article} {batch.control.name} marker" if batch.control else decoded(event.name, batch)
+        what = f"{article} {batch.control.name} marker" if batch.control else format_contents(event.name, batch)
         span = f"{batch.base_offset}" if len(batch.records) == 1 else f"{batch.base_offset} to {batch.last_offset}"
         verb = "appends" if leads else "replicates"
         text = f"{self._label(event.node)} {verb} {what} to {event.name} at offset {span}."

@@ -77,7 +77,7 @@ def draw(chart: Machine) -> str:
     return tidy(laid_out, merged_edges(chart.edges()), chart.title)
 
 
-def committed(chart: Machine) -> str:
+def read_diagram(chart: Machine) -> str:
     """Return the committed SVG of a machine."""
     name = f"{chart.name}_{chart.version.lower()}" if chart.version else chart.name
     return _path(name).read_text(encoding="utf-8")

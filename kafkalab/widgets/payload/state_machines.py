@@ -13,7 +13,7 @@ from typing import Any
 from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupState, Move, Wait
 from kafkalab.protocol.transition_tables.outcomes import Refuse
-from kafkalab.protocol.transition_tables.producer import Action, Call, Happening, ProducerState, decide, follow
+from kafkalab.protocol.transition_tables.producer import Action, Call, ProducerState, SenderEvent, decide, follow
 from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go
 from kafkalab.widgets.payload.fields import ERRORS
 
@@ -59,14 +59,14 @@ SHORT = {
     "all markers written": "markers",
     "transaction timeout": "timeout",
     **dict(zip((c.value for c in Call), CALLS, strict=True)),
-    Happening.ID_NEEDED.value: "send",
-    Happening.INITIALIZED.value: "answered",
-    Happening.INIT_REFUSED.value: "refused",
-    Happening.ID_DROPPED.value: "last epoch",
-    Happening.ENDED.value: "over",
-    Happening.EPOCH_NEEDED.value: "epoch needed",
-    Happening.ABORTABLE.value: "error",
-    Happening.FATAL.value: "fatal error",
+    SenderEvent.ID_NEEDED.value: "send",
+    SenderEvent.INITIALIZED.value: "answered",
+    SenderEvent.INIT_REFUSED.value: "refused",
+    SenderEvent.ID_DROPPED.value: "last epoch",
+    SenderEvent.ENDED.value: "over",
+    SenderEvent.EPOCH_NEEDED.value: "epoch needed",
+    SenderEvent.ABORTABLE.value: "error",
+    SenderEvent.FATAL.value: "fatal error",
     GroupAsk.JOIN.value: "join",
     GroupAsk.CHANGE.value: "changed",
     GroupAsk.REPLACE.value: "replaced",
@@ -120,7 +120,7 @@ class Machine:
         """The arrows: (from, question, to), those to FATAL_ERROR as one from "any"."""
         arrows = [(c.state, c.ask, c.to) for c in self.cells if c.to and c.to != "FATAL_ERROR"]
         fatal = any(c.to == "FATAL_ERROR" for c in self.cells)
-        return arrows + ([(ANY, Happening.FATAL.value, "FATAL_ERROR")] if fatal else [])
+        return arrows + ([(ANY, SenderEvent.FATAL.value, "FATAL_ERROR")] if fatal else [])
 
     def row(self, state: str) -> list[Transition]:
         """All cells of a state, in the order of the table; empty for a state that is not in it."""
@@ -184,7 +184,7 @@ def _moving(ask: Ask | GroupAsk, outcome: Go | Move) -> dict[str, str]:
 def _producer() -> Machine:
     cells = []
     for state in ProducerState:
-        for question in (*Call, *Happening):
+        for question in (*Call, *SenderEvent):
             cell = decide(question, state) if isinstance(question, Call) else follow(question, state)
             asked = f"{question.value}()" if isinstance(question, Call) else question.value
             moves = cell.target.name if cell.action is Action.MOVE and cell.target is not None else ""

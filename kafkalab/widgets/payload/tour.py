@@ -170,7 +170,7 @@ class GrowingWalk:
         """
         known, old_chapters = self._known, len(self._chapters.found)
         self._chapters.add(payload, events)
-        chapters = known["chapters"] if len(self._chapters.found) == old_chapters else self._chapters.named()
+        chapters = known["chapters"] if len(self._chapters.found) == old_chapters else self._chapters.list_chapters()
         same = next((i for i, (a, b) in enumerate(zip(known["chapters"], chapters, strict=False)) if a != b), None)
         tails = {
             "chapters": min(len(known["chapters"]), len(chapters)) if same is None else same,

@@ -64,7 +64,7 @@ class Group(TypedDict):
     node: str
 
 
-class Remembered(TypedDict):
+class LeaderMemory(TypedDict):
     """A leader's memory of a producer id: its epoch; by batch its first and last sequence number, and offset."""
 
     epoch: int
@@ -82,7 +82,7 @@ Op: TypeAlias = (
     | tuple[Literal["txn"], str, Transaction]
     | tuple[Literal["client"], str, Client]
     | tuple[Literal["group"], str, Group]
-    | tuple[Literal["memory"], str, str, dict[str, Remembered]]
+    | tuple[Literal["memory"], str, str, dict[str, LeaderMemory]]
     | tuple[Literal["position"], str, str, int, str]
     | tuple[Literal["isr"], str, list[str], list[str]]
     | tuple[Literal["cut"], str, str, bool]

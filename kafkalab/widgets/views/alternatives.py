@@ -6,8 +6,8 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.alternatives.presses import MODELS, SHARED, pressed
-from kafkalab.limits import quoted, whole_number
+from kafkalab.alternatives.presses import MODELS, SHARED, run_shared_press
+from kafkalab.limits import quote, whole_number
 from kafkalab.widgets.payload.alternatives import END, PLACES, Panel, panel_of, words_of
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
@@ -47,12 +47,12 @@ class Alternatives(Picture):
     @traitlets.validate("place")
     def _known_place(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in PLACES:
-            raise ValueError(f"no moment {quoted(proposal['value'])}; there are {', '.join(PLACES)}")
+            raise ValueError(f"no moment {quote(proposal['value'])}; there are {', '.join(PLACES)}")
         return str(proposal["value"])
 
     def run(self, model: str) -> Any:
         """Return the run of one machine, with its trace: see `Transfer` in kafkalab/alternatives/presses.py."""
-        return pressed(model, self.pressed, self.again)
+        return run_shared_press(model, self.run_shared_press, self.again)
 
     def press(self, action: str, target: str = "") -> None:
         """Press one of `NAMES` on all four; again; left, right, home, end; goto with the name of a moment.
@@ -73,7 +73,7 @@ class Alternatives(Picture):
             self.place = PLACES[to]
         else:
             known = ", ".join((*NAMES, "again", *MOVES, "goto"))
-            raise ValueError(f"no action {quoted(action)}; there are {known}")
+            raise ValueError(f"no action {quote(action)}; there are {known}")
 
     def head(self) -> str:
         """Return what is pressed, and the moment."""

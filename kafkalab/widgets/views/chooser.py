@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import traitlets
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
 
@@ -47,7 +47,7 @@ class Chooser(Picture):
 
     def _check_known(self, key: str) -> str:
         if key not in self._keys:
-            raise ValueError(f"no entry {quoted(key)}; there are {', '.join(self._keys)}")
+            raise ValueError(f"no entry {quote(key)}; there are {', '.join(self._keys)}")
         return key
 
     def press(self, action: str, target: str = "") -> None:
@@ -64,7 +64,7 @@ class Chooser(Picture):
                 raise ValueError(f"this is the {'first' if to < 0 else 'last'} entry")
             key = self._keys[to]
         else:
-            raise ValueError(f"no action {quoted(action)}; there are choose, {', '.join(MOVES)}")
+            raise ValueError(f"no action {quote(action)}; there are choose, {', '.join(MOVES)}")
         words = [list(pair) for pair in self._tell(key)]
         with self.hold_sync():
             self.chosen, self.words = key, words
@@ -86,7 +86,7 @@ class Chooser(Picture):
         canvas.text(184, canvas.y, fit(self.line(), 750), DARK, more=BOLD)
         for label, text in self.words:
             canvas.y += 6
-            for number, line in enumerate(broken(text, ROOM)):
+            for number, line in enumerate(break_lines(text, ROOM)):
                 canvas.y += LINE
                 if not number:
                     canvas.text(18, canvas.y, label, BLUE, more=BOLD)
@@ -97,7 +97,7 @@ class Chooser(Picture):
         return f"<Chooser {self.heading!r}, {self.chosen!r}>"
 
 
-def broken(text: str, room: float) -> list[str]:
+def break_lines(text: str, room: float) -> list[str]:
     """Return the text in lines that are no wider than `room`."""
     lines = [""]
     for word in text.split():

@@ -7,9 +7,9 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import MOVES, checked, moved
+from kafkalab.widgets.model.presses import MOVES, check_known, move_cursor
 from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.static_client_view import draw
 from kafkalab.widgets.views.view import Source, View
@@ -20,7 +20,7 @@ AT_ONCE = ("begin_transaction",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ClientKnowledge:
     """An application's knowledge: its moments up to a step, what it waits for, its clock.
 
     `meanwhile` has, for each moment and for now, the events before it that the application cannot know.
@@ -33,7 +33,7 @@ class Known:
     alive: bool
 
 
-def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) -> Known:
+def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) -> ClientKnowledge:
     """Return what `node` knows at `step`, and which of the events at `stops` it does not know."""
     events, moments, waits = payload["events"], [], ""
     meanwhile: list[list[dict[str, Any]]] = [[]]
@@ -46,7 +46,7 @@ def known_by(payload: dict[str, Any], node: str, step: int, stops: list[int]) ->
         elif event["step"] in visible:
             meanwhile[-1].append(event)
     alive = replay(payload, step).nodes.get(node, "up") != "down"
-    return Known(
+    return ClientKnowledge(
         moments=moments, meanwhile=meanwhile, waits=waits if alive else "", clock_ms=events[step]["at"], alive=alive
     )
 
@@ -71,7 +71,7 @@ class ClientView(View):
         clients = [n["id"] for n in journey.payload["nodes"] if n["kind"] == "client"]
         if not clients:
             raise ValueError("no client takes part in this run: give the scenario a Program, or connect a client")
-        node = checked(node or clients[0], clients, f"no client is called {quoted(node)}")
+        node = check_known(node or clients[0], clients, f"no client is called {quote(node)}")
         super().__init__(journey, size, node=node, revealed=revealed)
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -79,7 +79,7 @@ class ClientView(View):
         if action == "reveal":
             self.revealed = not self.revealed
         elif action in MOVES:
-            self.step = moved(self.journey.every_stop() if self.revealed else self.moments(), self.step, action)
+            self.step = move_cursor(self.journey.every_stop() if self.revealed else self.moments(), self.step, action)
         else:
             super().press(action, target, **details)
 
@@ -88,13 +88,14 @@ class ClientView(View):
         events = self.journey.payload["events"]
         return [e["step"] for e in events if e["node"] == self.node and e["kind"] in KNOWN]
 
-    def known(self) -> Known:
+    def collect_known(self) -> ClientKnowledge:
         """Return what the client knows at the cursor."""
         return known_by(self.journey.payload, self.node, self.step, self.journey.every_stop())
 
     def text(self) -> str:
         """Return the text twin: the moments, each with its time, and what the client waits for."""
-        known, lines = self.known(), [f"What {self.node} knows at {self.known().clock_ms} ms of its clock"]
+        known = self.collect_known()
+        lines = [f"What {self.node} knows at {known.clock_ms} ms of its clock"]
         for moment, unknown in zip([*known.moments, None], known.meanwhile, strict=True):
             if self.revealed:
                 lines += [f"        ({e['at']} ms: {e['text']})" for e in unknown]
@@ -104,7 +105,7 @@ class ClientView(View):
 
     def present(self) -> str:
         """Return what the client is doing at the cursor, as a sentence."""
-        known, shown = self.known(), self.payload["events"][self.step]
+        known, shown = self.collect_known(), self.payload["events"][self.step]
         if shown["name"] == "recording stopped":
             return str(shown["text"])
         if not known.alive:

@@ -6,8 +6,8 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import quoted
-from kafkalab.widgets.model.presses import checked
+from kafkalab.limits import quote
+from kafkalab.widgets.model.presses import check_known
 from kafkalab.widgets.payload.cluster import cluster_text, in_flight
 from kafkalab.widgets.views.static_cluster_map import draw
 from kafkalab.widgets.views.view import Source, View, beside
@@ -34,7 +34,7 @@ class ClusterMap(View):
         return [n["id"] for n in self.payload["nodes"]]
 
     def _choose(self, node: str) -> None:
-        self.node = node and checked(node, self._ids(), f"no node {quoted(node)} in this run")
+        self.node = node and check_known(node, self._ids(), f"no node {quote(node)} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """Do what the button `action` does: up, down (node before, after), node (one by its id); else `View.press`.

@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 import traitlets
 
 from kafkalab.checks.check import VIOLATED
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.run.run import Run
 from kafkalab.run.source import Source
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import ALL_KEPT, in_short, report_of
 from kafkalab.widgets.model.fork_tree import label_of
-from kafkalab.widgets.model.futures import finished, payload_with_actions, rule_named, with_rule
+from kafkalab.widgets.model.futures import finish, payload_with_actions, rule_named, with_rule
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey
-from kafkalab.widgets.payload.packing import packed
+from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import replay, strip_line, transaction_line
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone
@@ -39,8 +39,8 @@ class Compare(Picture):
 
     SETTABLE = ("row",)
 
-    left = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
-    right = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: packed(payload))
+    left = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: pack(payload))
+    right = traitlets.Dict().tag(sync=True, to_json=lambda payload, _: pack(payload))
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows: traitlets.List[StepPair] = traitlets.List().tag(sync=True)
     apart = traitlets.Int(-1).tag(sync=True)
@@ -125,14 +125,14 @@ class Compare(Picture):
         if action == "goto":
             if not 0 <= whole_number(target) < len(self.rows):
                 last = len(self.rows) - 1
-                raise ValueError(f"goto needs the number of a row, from 0 to {last}, not {quoted(target)}")
+                raise ValueError(f"goto needs the number of a row, from 0 to {last}, not {quote(target)}")
             self.row = int(target)
         elif action == "difference":
             self.row = next((i for i, row in enumerate(self.rows) if max(row[:2]) >= self.apart >= 0), 0)
         elif action in MOVES:
             self.row = {"left": self.row - 1, "right": self.row + 1, "home": 0, "end": len(self.rows) - 1}[action]
         else:
-            raise ValueError(f"no action {quoted(action)}; there are {', '.join(MOVES)}, difference, goto")
+            raise ValueError(f"no action {quote(action)}; there are {', '.join(MOVES)}, difference, goto")
 
     # in words
 
@@ -215,7 +215,7 @@ def _side(thing: Any) -> Side:
     if isinstance(thing, Journey):
         return dict(thing.payload), thing.run
     if isinstance(thing, Scenario | Source):
-        run = finished(thing)
+        run = finish(thing)
         return payload_with_actions(run), run
     raise TypeError(f"Compare shows scenarios, clusters or journeys, such as Compare(lab03(), other), not {thing!r}")
 

@@ -8,7 +8,7 @@ from typing import Any
 import traitlets
 
 from kafkalab.history.costs import BY, COLUMNS, PHASE_OF, PHASES, START, Costs, SizeOf, costs_of
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, RULE, Canvas, standalone
 from kafkalab.widgets.views.view import Source, View
 
@@ -39,7 +39,7 @@ class CostMeter(View):
     @traitlets.validate("by")
     def _known_by(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in BY:
-            raise ValueError(f"by is 'api' or 'phase', not {quoted(proposal['value'])}")
+            raise ValueError(f"by is 'api' or 'phase', not {quote(proposal['value'])}")
         return str(proposal["value"])
 
     def _count(self, _: Any = None) -> None:
@@ -76,7 +76,7 @@ class CostMeter(View):
 
     def text(self) -> str:
         """Return the table as text."""
-        cells = [["", *HEADS.values()], *([r["name"], *(shown(r[k]) for k in COLUMNS)] for r in self.rows())]
+        cells = [["", *HEADS.values()], *([r["name"], *(format_cost(r[k]) for k in COLUMNS)] for r in self.rows())]
         wide = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
         lines = [
             "  ".join([row[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True))])
@@ -104,11 +104,11 @@ class CostMeter(View):
                 if not is_sum and row[key] and whole[key]:
                     wide = 78 * row[key] / whole[key]
                     canvas.box(x - 40 - wide, canvas.y - 11, wide, 13, BLUE, f' fill="{BLUE}" fill-opacity="0.25"')
-                canvas.text(x, canvas.y, shown(row[key]), DARK, "end", BOLD if is_sum else "")
+                canvas.text(x, canvas.y, format_cost(row[key]), DARK, "end", BOLD if is_sum else "")
         canvas.y += 14
         return standalone(canvas, f"Cost by {self.by}")
 
 
-def shown(value: float | None) -> str:
+def format_cost(value: float | None) -> str:
     """ "1,234", "16.5"; "–" for what is not known."""
     return "–" if value is None else f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

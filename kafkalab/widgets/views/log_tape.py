@@ -6,8 +6,8 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import quoted, whole_number
-from kafkalab.widgets.model.presses import checked
+from kafkalab.limits import quote, whole_number
+from kafkalab.widgets.model.presses import check_known
 from kafkalab.widgets.payload.log_view import MEANING, STATES, log_text, replicas_at
 from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.static_log_tape import draw
@@ -40,7 +40,7 @@ class LogTape(View):
         self.replicas = replicas
 
     def _check_known(self, partition: str) -> str:
-        return checked(partition, self.payload["partitions"], f"no log of {quoted(partition)} in this run")
+        return check_known(partition, self.payload["partitions"], f"no log of {quote(partition)} in this run")
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
         """Do what the button `action` does: up, down, before, after, replicas, inspect, choose; else `View.press`.

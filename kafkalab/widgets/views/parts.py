@@ -27,7 +27,7 @@ def parts_of(name: str) -> list[Part]:
     return [_part("common"), _part(name)]
 
 
-def built(name: str) -> str:
+def read_built(name: str) -> str:
     """Return a built file; "" for the style sheet of a part that has none of its own."""
     path = BUILT / name
     return path.read_text(encoding="utf-8") if path.suffix == ".js" or path.exists() else ""
@@ -36,5 +36,5 @@ def built(name: str) -> str:
 def _part(name: str) -> Part:
     part = _made.get(name)
     if part is None or part.comm is None:
-        part = _made[name] = Part(code=built(f"{name}.js"), css=built(f"{name}.css"))
+        part = _made[name] = Part(code=read_built(f"{name}.js"), css=read_built(f"{name}.css"))
     return part

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import traitlets
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
 from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
@@ -96,7 +96,7 @@ class Predict(Picture):
         check = sha256(packed).digest()[:4]
         return SEAL + base64.urlsafe_b64encode(check + mix(packed, check)).decode()
 
-    def sealed(self) -> str:
+    def seal_answer(self) -> str:
         """Return this card's answer and reason as a token."""
         return self.seal(self._answer, self._because)
 
@@ -115,7 +115,7 @@ class Predict(Picture):
         for another action.
         """
         if action not in ("choose", "answer", "tell", "again"):
-            raise ValueError(f"no action {quoted(action)}; there are choose, answer, tell, again")
+            raise ValueError(f"no action {quote(action)}; there are choose, answer, tell, again")
         if action == "again":
             if not self.verdict:
                 raise ValueError("this card is not told yet")
@@ -133,9 +133,9 @@ class Predict(Picture):
 
     def _keep(self, given: str) -> None:
         if self.kind == "choice" and given not in self.choices:
-            raise ValueError(f"no choice {quoted(given)}; there are {', '.join(self.choices)}")
+            raise ValueError(f"no choice {quote(given)}; there are {', '.join(self.choices)}")
         if self.kind == "number" and _number(given) is None:
-            raise ValueError(f"a number is asked for, not {quoted(given)}")
+            raise ValueError(f"a number is asked for, not {quote(given)}")
         if not given:
             raise ValueError("type an answer first")
         self.given, self.now = given, KEPT.format(given)

@@ -10,8 +10,8 @@ from typing import Any
 
 from kafkalab.sim.codec import code_of, python_of
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.payload.packing import packed
-from kafkalab.widgets.views.parts import built
+from kafkalab.widgets.payload.packing import pack
+from kafkalab.widgets.views.parts import read_built
 from kafkalab.widgets.views.sequence import Sequence
 
 JOURNEY = ("step", "groups", "hidden", "every", "opened", "verdict", "tree", "place", "can_undo", "can_redo", "size")
@@ -28,7 +28,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
     values = recorded_values(journey)
     view = Sequence(journey)
     title = escape(journey.payload["title"])
-    modules = [built(f"{name}.js") for name in PARTS]
+    modules = [read_built(f"{name}.js") for name in PARTS]
     told = escape(view.text())
     view.close()
     return f"""<!doctype html>
@@ -36,7 +36,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · kafkalab</title>
-<style>{"".join(built(f"{name}.css") for name in PARTS)}</style>
+<style>{"".join(read_built(f"{name}.css") for name in PARTS)}</style>
 <header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
 <main>
 {f"<p>{escape(about)}</p>" if about else ""}
@@ -46,7 +46,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 {_make_it_yours(journey)}
 </main>
 <script id="packed" type="text/plain">{_pack([*modules, values])}</script>
-<script type="module">{built("recorded_page_opens.js")}</script>
+<script type="module">{read_built("recorded_page_opens.js")}</script>
 </html>
 """
 
@@ -54,7 +54,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 def recorded_values(journey: Journey) -> dict[str, dict[str, Any]]:
     """Return the values that the models of a journey and of its `Sequence` have in the browser, with the verdict."""
     journey.report()
-    shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": packed(journey.payload)}
+    shown = {name: getattr(journey, name) for name in JOURNEY} | {"payload": pack(journey.payload)}
     return {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.run.source import Source as RunSource
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import lines_at
@@ -70,7 +70,7 @@ class Sequence(WhatIfStrips, TriedRules, View):
     @traitlets.validate("time")
     def _known_time(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in TIMES:
-            raise ValueError(f"time runs {' or '.join(map(repr, TIMES))}, not {quoted(proposal['value'])}")
+            raise ValueError(f"time runs {' or '.join(map(repr, TIMES))}, not {quote(proposal['value'])}")
         return str(proposal["value"])
 
     def press(self, action: str, target: str = "", **details: Any) -> None:

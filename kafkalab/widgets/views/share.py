@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import FILE, QUOTE, truncated
+from kafkalab.limits import FILE, QUOTE, truncate
 from kafkalab.run.run import Run
 from kafkalab.saved_data import file_text, json_of
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
@@ -76,7 +76,7 @@ class Share(View):
 
     def open_text(self, text: str, name: str = "this") -> None:
         """Run and show the scenario in `text`, of a file `name`. ValueError, and nothing changes, otherwise."""
-        name = truncated(name, QUOTE)
+        name = truncate(name, QUOTE)
         if len(text) > FILE.most:
             raise ValueError(f"{name} is too large for a scenario; the limit is {FILE.most:,} {FILE.of}")
         self._show(Scenario.from_json(json_of(text, name), name), f"opened {name}")
@@ -91,7 +91,7 @@ class Share(View):
         try:
             self.journey.visit(scenario, label)
         except (TypeError, AttributeError, KeyError) as error:
-            raise ValueError(truncated(f"the scenario cannot be run: {error}")) from None
+            raise ValueError(truncate(f"the scenario cannot be run: {error}")) from None
 
     def _open(self, content: Content) -> None:
         if content["kind"] == "open":

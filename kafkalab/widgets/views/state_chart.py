@@ -6,11 +6,11 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.model.presses import checked, moved, near
+from kafkalab.widgets.model.presses import check_known, move_cursor, near
 from kafkalab.widgets.payload.machines import Place, chart_text, place_at, places, turns_of
-from kafkalab.widgets.payload.state_diagrams import committed
+from kafkalab.widgets.payload.state_diagrams import read_diagram
 from kafkalab.widgets.payload.state_machines import Machine, machine
 from kafkalab.widgets.views.static_state_chart import draw
 from kafkalab.widgets.views.view import Source, View, beside
@@ -48,7 +48,7 @@ class StateChart(View):
         journey = Journey.of(run)
         version = version or ("TV2" if journey.payload["profile"].endswith("TV2") else "TV1")
         self._machine: Machine = machine(name, version)
-        super().__init__(journey, size, machine=self._machine.plain(), picture=committed(self._machine))
+        super().__init__(journey, size, machine=self._machine.plain(), picture=read_diagram(self._machine))
         self._choose(subject)
 
     def _places(self) -> list[Place]:
@@ -67,7 +67,7 @@ class StateChart(View):
         known = list(dict.fromkeys(place.subject for place in self._places()))
         if subject and subject not in known:
             there = ", ".join(known) or "none"
-            raise ValueError(f"this run has no {quoted(subject)} to show; there is {there}{near(subject, known)}")
+            raise ValueError(f"this run has no {quote(subject)} to show; there is {there}{near(subject, known)}")
         self.subject, self.question = subject, ""
 
     def press(self, action: str, target: str = "", **details: Any) -> None:
@@ -78,7 +78,7 @@ class StateChart(View):
         producer or group. ValueError, and nothing changes, for one that is not there.
         """
         if action in ("left", "right") and not (action == "right" and self._is_at_the_end()):
-            self.step = moved(self._turns(), self.step, action)
+            self.step = move_cursor(self._turns(), self.step, action)
         elif action in ("up", "down"):
             self._next(-1 if action == "up" else 1)
         elif action == "ask":
@@ -97,7 +97,7 @@ class StateChart(View):
         return [cell.ask for cell in self._machine.row(place.state)]
 
     def _ask(self, question: str) -> None:
-        self.question, self.what_if = checked(question, self._asks(), f"no question {quoted(question)}"), True
+        self.question, self.what_if = check_known(question, self._asks(), f"no question {quote(question)}"), True
 
     def _next(self, by: int) -> None:
         self.question, self.what_if = beside(self._asks(), self.question, by, "question"), True

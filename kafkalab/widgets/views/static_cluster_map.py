@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kafkalab.widgets.payload.cluster import coordinated, end_of, home_of, replica_word
+from kafkalab.widgets.payload.cluster import end_of, home_of, list_coordinated, replica_word
 from kafkalab.widgets.payload.text import Payload, ViewState, replay
 from kafkalab.widgets.views.palette import (
     BOLD,
@@ -118,7 +118,7 @@ class _Map:
     def _facts(self, node: dict[str, str]) -> list[str]:
         name, shown = node["id"], self.shown
         led = [p for p in self.payload["partitions"] if shown.leaders.get(p) == name and not p.startswith("__")]
-        ours = coordinated(self.payload, shown, name)
+        ours = list_coordinated(self.payload, shown, name)
         lines = [f"★ leads {', '.join(led)}"] if led else []
         lines += [f"◆ coordinates {', '.join(ours)}"] if ours else []
         known = shown.clients.get(name, {})

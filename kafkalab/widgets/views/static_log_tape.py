@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.widgets.payload.log_view import (
     LEVELS,
     Replica,
-    given,
+    find_delivery,
     lag_of,
     positions_at,
     producer_of,
@@ -130,8 +130,8 @@ class _Tape:
         return min(max(width_of(line, 11) for line in found) + 18, 300.0)
 
     def _draw_given(self, base: int, level: str) -> str:
-        found = (given(self.leader, b, o, level) for b, o, why in self.cells[0] if b["base"] == base and not why)
-        return next(found, "")
+        here = ((b, outcome) for b, outcome, why in self.cells[0] if b["base"] == base and not why)
+        return next((find_delivery(self.leader, b, outcome, level) for b, outcome in here), "")
 
     def _bar(self, x: float, names: list[tuple[str, int]], top: float) -> None:
         lso = names[0][0] == "LSO" and len(names) == 1
@@ -150,7 +150,7 @@ class _Tape:
             point = f"H{x + wide - 10:g}L{x + wide:g},{y + HIGH / 2:g}L{x + wide - 10:g},{y + HIGH:g}H{x:g}Z"
             canvas.path(f"M{x:g},{y:g}{point}", colour, 1, f' fill="{colour}"')
         elif outcome == "aborted":
-            canvas.path(torn(x, y, wide), colour, 2, ' fill="#ffffff"')
+            canvas.path(draw_torn(x, y, wide), colour, 2, ' fill="#ffffff"')
         else:
             dashes = ' stroke-dasharray="2 3"' if why else ' stroke-dasharray="6 3"' if outcome == "open" else ""
             more = f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}'
@@ -170,7 +170,7 @@ class _Tape:
         canvas = self.canvas
         canvas.text(MARGIN, canvas.y + 13, level, DIM, more=' font-size="11"')
         for batch, outcome, _ in self.cells[0]:
-            state = given(self.leader, batch, outcome, level)
+            state = find_delivery(self.leader, batch, outcome, level)
             if batch["base"] in self.columns and state in READ:
                 (x, wide), (colour, words) = self.columns[batch["base"]], READ[state]
                 fill = "#e3eefb" if state == "gets" else "#ffffff"
@@ -195,7 +195,7 @@ class _Tape:
         canvas.y += 18
 
 
-def torn(x: float, y: float, wide: float) -> str:
+def draw_torn(x: float, y: float, wide: float) -> str:
     """The outline of an aborted batch: its ends are torn off."""
     teeth = "".join(f"l{dx:g},{HIGH / 6:g}" for dx in (-6, 6, -6, 6, -6, 6))
     back = "".join(f"l{dx:g},{-HIGH / 6:g}" for dx in (6, -6, 6, -6, 6, -6))

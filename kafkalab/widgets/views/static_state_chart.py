@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from kafkalab.widgets.payload.machines import NOTHING, Place
-from kafkalab.widgets.payload.state_diagrams import SVG, committed
+from kafkalab.widgets.payload.state_diagrams import SVG, read_diagram
 from kafkalab.widgets.payload.state_machines import Machine
 from kafkalab.widgets.payload.text import Payload
 from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, WIDTH, Canvas, fit
@@ -46,12 +46,12 @@ def _chart(canvas: StaticFrame, machine: Machine, place: Place | None) -> None:
             looks[f"e_{place.state}__{place.pending}"] = (AMBER, "2.4", "2 4")
         elif place.via:
             looks[_arrow(machine, place.via, place.state)] = (GREEN, "2.4", "none")
-    diagram = highlighted(committed(machine), looks)
+    diagram = highlight(read_diagram(machine), looks)
     room = min(WIDTH - 2 * MARGIN, view_box(diagram)[2] * 1.35)
     canvas.y += embed(canvas, diagram, (WIDTH - room) / 2, canvas.y, room) + 12
 
 
-def highlighted(svg: str, looks: dict[str, Look]) -> ET.Element:
+def highlight(svg: str, looks: dict[str, Look]) -> ET.Element:
     """Return a state diagram without ids; draw those in `looks` bold, in their colour, line width and dashes."""
     ET.register_namespace("", SVG)
     root = ET.fromstring(svg)

@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Source, View
 
@@ -51,7 +51,7 @@ class Verdict(View):
         found = self.findings()
         if not 0 <= whole_number(target) < len(found):
             there = f"there are 0 to {len(found) - 1}" if found else "nothing was found in this run"
-            raise ValueError(f"no finding {quoted(target)}; {there}")
+            raise ValueError(f"no finding {quote(target)}; {there}")
         self.step = found[int(target)]["step"]
 
     def text(self) -> str:

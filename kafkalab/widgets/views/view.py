@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import traitlets
 from ipywidgets import widget_serialization
 
-from kafkalab.limits import quoted
+from kafkalab.limits import quote
 from kafkalab.run.run import Simulator
 from kafkalab.run.source import Source as RunSource
 from kafkalab.sim.scenario import Scenario
@@ -38,7 +38,7 @@ class Picture(MessageWidget):
     @traitlets.validate("size")
     def _known_size(self, proposal: dict[str, Any]) -> str:
         if proposal["value"] not in SIZES:
-            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {quoted(proposal['value'])}")
+            raise ValueError(f"size is {' or '.join(map(repr, SIZES))}, not {quote(proposal['value'])}")
         return str(proposal["value"])
 
     def text(self) -> str:

@@ -16,7 +16,7 @@ from kafkalab.history.schema import Label, Leader, LogRecord, TxnEntry, Watermar
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.list_offsets import EARLIEST
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
-from kafkalab.wire.capture.reading import ABSENT, READ, Chunk, Known, read_all
+from kafkalab.wire.capture.reading import ABSENT, READ, Chunk, LogKnowledge, read_all
 from kafkalab.wire.capture.rows import (
     AT_REST,
     STEPS_A_MS,
@@ -84,7 +84,7 @@ def _ends(source: Source, name: str, leader: str, start: str) -> PartitionState:
     )
 
 
-def captured(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
+def capture(source: Source, state: CaptureState, known: LogKnowledge) -> Iterator[Chunk]:
     """Yield the rows that are missing, chunk by chunk; `state` says how far it is whenever a chunk is yielded.
 
     The caller adds each chunk's entries of the transaction log to `known` before it asks for the next chunk.
@@ -102,8 +102,8 @@ def captured(source: Source, state: CaptureState, known: Known) -> Iterator[Chun
     yield _ending(source, state, leaders, data, known)
 
 
-def read_round(source: Source, state: CaptureState, known: Known) -> Iterator[Chunk]:
-    """Yield what has come since the last round, and the watermarks; `known` is kept as `captured` wants it.
+def read_round(source: Source, state: CaptureState, known: LogKnowledge) -> Iterator[Chunk]:
+    """Yield what has come since the last round, and the watermarks; `known` is kept as `capture` wants it.
 
     The order is that of a whole capture: the ends of the data, then the transaction log, then the data up to these
     ends. So a round has the decisions of all its markers, and one that was broken off is taken up by the next.
@@ -175,7 +175,9 @@ def _describe(state: CaptureState) -> Columns:
     return columns
 
 
-def _ending(source: Source, state: CaptureState, leaders: dict[str, str], data: list[str], known: Known) -> Chunk:
+def _ending(
+    source: Source, state: CaptureState, leaders: dict[str, str], data: list[str], known: LogKnowledge
+) -> Chunk:
     """The last rows: markers behind the end, watermarks, leaders, labels; and what brokers say of producers."""
     log, marks, led, labels = empty(LogRecord), empty(Watermark), empty(Leader), empty(Label)
     for name in data:
@@ -205,7 +207,7 @@ def _known_of(state: CaptureState) -> str:
 
 
 def _markers_behind(
-    source: Source, name: str, leader: str, one: PartitionState, known: Known, log: Columns
+    source: Source, name: str, leader: str, one: PartitionState, known: LogKnowledge, log: Columns
 ) -> None:
     """Read on for the markers of transactions that are open at the end and that their coordinators have ended."""
     wanted = {pid for pid in one.open if known.newest.get(pid, (-1, "Ongoing"))[1] != "Ongoing"}

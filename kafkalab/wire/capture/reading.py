@@ -38,7 +38,7 @@ class Chunk:
 
 
 @dataclass(slots=True)
-class Known:
+class LogKnowledge:
     """The state of the transaction log so far: first decisions, and each producer id's newest state with its step."""
 
     decisions: Decisions = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Known:
 
 
 def read_all(
-    source: Source, state: CaptureState, leaders: dict[str, str], names: list[str], known: Known
+    source: Source, state: CaptureState, leaders: dict[str, str], names: list[str], known: LogKnowledge
 ) -> Iterator[Chunk]:
     """Read partitions to their ends; a chunk has about CHUNK_ROWS rows, of one or several of them."""
     tables: dict[str, Columns] = {"log": empty(LogRecord), "transactions": empty(TxnEntry)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_producers import DescribeProducers, PartitionProducers
@@ -63,7 +63,7 @@ class Source:
                 if broken is not None:
                     broken.close()
                 if attempt == TRIES or isinstance(error, EOFError):
-                    what = f"{type(body).__name__}: {truncated(error) or type(error).__name__}"
+                    what = f"{type(body).__name__}: {truncate(error) or type(error).__name__}"
                     raise CaptureError(f"{place[0]}:{place[1]} does not answer {what}") from None
         raise AssertionError("not reached")
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import quoted, truncated
+from kafkalab.limits import quote, truncate
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.batch_bytes import CorruptBatchError
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
@@ -69,7 +69,7 @@ class DataFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise ValueError(f"{quoted(str(folder))} is in use by another process") from None
+            raise ValueError(f"{quote(str(folder))} is in use by another process") from None
 
     def refuse(self) -> None:
         """Leave the folder as it was found, without a lock that was not there."""
@@ -111,12 +111,12 @@ class DataFolder:
         if not path.exists():
             return {}
         stored: dict[str, Any] = json_file(path, IMAGE_FILE)
-        check_image(stored, quoted(str(path)))
+        check_image(stored, quote(str(path)))
         self._check(stored)
         return stored
 
     def _check(self, stored: dict[str, Any]) -> None:
-        scenario, name = self._cluster.scenario, quoted(str(self.folder))
+        scenario, name = self._cluster.scenario, quote(str(self.folder))
         if stored["profile"] != scenario.profile:
             kept, given = PROFILES[stored["profile"]], PROFILES[scenario.profile]
             said = "of Kafka {0.kafka}" if kept.kafka != given.kafka else "of level {0.client_protocol}"
@@ -146,13 +146,13 @@ class DataFolder:
                 empty = StoredLog(path=files.path_of(partition, start), base=start, batches=[])
                 one = logs.get(name, empty)
                 if one.end < mark and start < mark:
-                    one = self._recovered(name, partition, one, mark, logs)
+                    one = self._recover(name, partition, one, mark, logs)
                 elif name in logs:
                     self._repairs.append(partial(files.repair, partition, one))
                 if name in logs or one.batches:
                     self._restore_log(name, partition, one, mark, start, shared)
 
-    def _recovered(
+    def _recover(
         self, name: str, partition: str, short: StoredLog, mark: int, logs: dict[str, StoredLog]
     ) -> StoredLog:
         """Return the log with the committed records that it lacks, from a replica that has them.
@@ -186,10 +186,10 @@ class DataFolder:
         try:
             _fill(found, stored.base, stored.batches, shared)
         except (CorruptBatchError, UnknownRecordError) as error:
-            raise ValueError(f"{stored.path} has a batch that cannot be read ({truncated(error)})") from None
+            raise ValueError(f"{stored.path} has a batch that cannot be read ({truncate(error)})") from None
         found.raise_log_start(min(start, found.log_end_offset))
         found.advance(high_watermark)
-        state.logs[partition] = found.reloaded(time.time_ns() // 1_000_000)
+        state.logs[partition] = found.reload(time.time_ns() // 1_000_000)
         if torn := stored.torn_bytes:
             log.warning("%s %s: %d torn bytes behind offset %d are cut", name, partition, torn, found.log_end_offset)
 
@@ -200,7 +200,7 @@ class DataFolder:
         cluster = self._cluster
         record, respond = cluster.record, cluster.respond
 
-        def recorded(node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int:
+        def write_and_record(node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int:
             try:
                 if kind == "append":
                     self._append(node, name, data)
@@ -208,22 +208,22 @@ class DataFolder:
                     self._lower_mark(node, name, data["offset"])
                     self._logs[node].truncate(name, data["offset"])
                 elif kind == "state":
-                    self._changed(node, name, data)
+                    self._write_change(node, name, data)
             except OSError as error:
-                self._failed(error)
+                self._fail(error)
             return record(node, kind, name, cause, data, frame)
 
-        def responded(request: Any, body: Any, cause: int) -> None:
+        def write_and_respond(request: Any, body: Any, cause: int) -> None:
             if cluster.controller.next_producer_id != self._ids_written:
                 try:
                     self._write_image()
                 except OSError as error:
-                    self._failed(error)
+                    self._fail(error)
             respond(request, body, cause)
 
-        cluster.record, cluster.respond = recorded, responded
+        cluster.record, cluster.respond = write_and_record, write_and_respond
 
-    def _failed(self, error: OSError) -> None:
+    def _fail(self, error: OSError) -> None:
         """Say why nothing can be written, and end: what was answered is on the disk."""
         why = (error.strerror or str(error)).lower()
         log.error("%s cannot be written (%s), so no more is answered; nothing is lost: make room, and start it again",
@@ -238,7 +238,7 @@ class DataFolder:
             known = self._encoded[id(batch)] = (batch, stored_bytes(partition, batch))
         self._logs[node].append(partition, batch.base_offset, known[1])
 
-    def _changed(self, node: str, name: str, data: Any) -> None:
+    def _write_change(self, node: str, name: str, data: Any) -> None:
         if name == "metadata":
             self._write_image()
         elif name in ("log start", "segments deleted"):
@@ -271,7 +271,7 @@ class DataFolder:
         try:
             self._write_marks()
         except OSError as error:
-            self._failed(error)
+            self._fail(error)
         self._cluster.timer(self._cluster.controller.name, CHECKPOINT_MS, self._checkpoint, True)
 
     def _write_marks(self) -> None:

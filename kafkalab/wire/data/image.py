@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kafkalab.limits import Limit, quoted
+from kafkalab.limits import Limit, quote
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, split, topic_of
 from kafkalab.protocol.profiles import SERVED
 
@@ -19,13 +19,13 @@ MOST_BROKERS = 9
 def refuse_foreign(folder: Path) -> None:
     """Raise ValueError for a folder that is not one of `serve --data`, nor new or empty; nothing in it is opened."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{quoted(str(folder))} is no folder: name a new or an empty one")
+        raise ValueError(f"{quote(str(folder))} is no folder: name a new or an empty one")
     if not folder.is_dir() or (folder / IMAGE).is_file():
         return
     names = [path for path in folder.iterdir() if path.name != LOCK and not path.name.endswith(".tmp")]
     lock = folder / LOCK
     if names or (os.path.lexists(lock) and not (lock.is_file() and lock.stat().st_size == 0)):
-        raise ValueError(f"{quoted(str(folder))} has other files: name a new or an empty folder")
+        raise ValueError(f"{quote(str(folder))} has other files: name a new or an empty folder")
 
 
 def check_image(stored: Any, where: str) -> None:
@@ -33,16 +33,16 @@ def check_image(stored: Any, where: str) -> None:
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{where} is damaged: it is not of a folder that kafkalab wrote")
     if stored.get("version") != VERSION:
-        raise ValueError(f"{where} is of another version of kafkalab, {quoted(stored.get('version'))}, not {VERSION}")
+        raise ValueError(f"{where} is of another version of kafkalab, {quote(stored.get('version'))}, not {VERSION}")
     brokers = stored.get("brokers")
     if type(brokers) is not int or not 1 <= brokers <= MOST_BROKERS:
-        raise ValueError(f"{where} is damaged: brokers is {quoted(brokers)}, not a number from 1 to {MOST_BROKERS}")
+        raise ValueError(f"{where} is damaged: brokers is {quote(brokers)}, not a number from 1 to {MOST_BROKERS}")
     profile = stored.get("profile")
     if not isinstance(profile, str) or profile not in SERVED.values():
-        raise ValueError(f"{where} is damaged: profile is {quoted(profile)}")
+        raise ValueError(f"{where} is damaged: profile is {quote(profile)}")
     for name in ("next_producer_id", "metadata_version"):
         if not _is_count(stored.get(name)):
-            raise ValueError(f"{where} is damaged: {name} is {quoted(stored.get(name))}, not a number from 0 on")
+            raise ValueError(f"{where} is damaged: {name} is {quote(stored.get(name))}, not a number from 0 on")
     partitions = stored.get("partitions")
     if not isinstance(partitions, dict) or TRANSACTION_TOPIC not in {topic_of(name) for name in partitions}:
         raise ValueError(f"{where} is damaged: partitions lacks those of {TRANSACTION_TOPIC}")
@@ -54,7 +54,7 @@ def check_image(stored: Any, where: str) -> None:
         numbers.setdefault(topic, []).append(number)
     for topic, given in numbers.items():
         if sorted(given) != list(range(len(given))):
-            raise ValueError(f"{where} is damaged: {quoted(topic)} lacks some of its partitions")
+            raise ValueError(f"{where} is damaged: {quote(topic)} lacks some of its partitions")
 
 
 def _check_partition(partition: str, row: Any, brokers: set[str], where: str) -> None:
@@ -67,7 +67,7 @@ def _check_partition(partition: str, row: Any, brokers: set[str], where: str) ->
         sound = bool(replicas) and isr <= replicas <= brokers and row.get("leader") in {"", *replicas}
         sound = sound and [*map(len, lists)] == [len(replicas), len(isr)]
     if not sound:
-        raise ValueError(f"{where} is damaged: the partition {quoted(partition)} is {quoted(row)}")
+        raise ValueError(f"{where} is damaged: the partition {quote(partition)} is {quote(row)}")
 
 
 def _is_count(value: Any) -> bool:

@@ -82,7 +82,7 @@ class OpenFiles:
         """Write all of `data` at the end of the file; with `fsync` it is on the disk then. OSError if it cannot be."""
         file = self._open.pop(path, None)
         if file is None:
-            file = self._opened(path)
+            file = self._open_file(path)
         self._open[path] = file
         rest = memoryview(data)
         while rest:
@@ -90,7 +90,7 @@ class OpenFiles:
         if self.fsync:
             os.fdatasync(file)
 
-    def _opened(self, path: str) -> int:
+    def _open_file(self, path: str) -> int:
         while len(self._open) >= self.most:
             os.close(self._open.pop(next(iter(self._open))))
         is_new = not os.path.exists(path)

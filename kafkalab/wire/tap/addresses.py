@@ -29,7 +29,7 @@ def with_doors(answer: Answer, place: Place) -> bytes:
         raise UnreadAddressError(f"{asked.api} {asked.version} is newer than this tap can rewrite")
     if asked.api not in (*LEADERS, *BROKERS) or answer.values is None:
         return answer.data
-    changed = _moved(answer.values, place)
+    changed = _move(answer.values, place)
     return answer.data if changed == answer.values else answer.rewritten(changed)
 
 
@@ -42,17 +42,17 @@ def places_in(answer: Answer) -> dict[int, tuple[str, int]]:
         return host, port
 
     if answer.asked.api in (*LEADERS, *BROKERS) and answer.values is not None:
-        _moved(answer.values, note)
+        _move(answer.values, note)
     return found
 
 
-def _moved(values: Any, place: Place) -> Any:
+def _move(values: Any, place: Place) -> Any:
     """The same values with the doors of brokers; what names no broker stays (a coordinator that is not available)."""
     if isinstance(values, tuple):
-        return tuple([_moved(one, place) for one in values])
+        return tuple([_move(one, place) for one in values])
     if not isinstance(values, dict):
         return values
-    found = {name: _moved(one, place) for name, one in values.items()}
+    found = {name: _move(one, place) for name, one in values.items()}
     node_id = found.get("node_id", found.get("broker_id", -1))
     if node_id >= 0 and found.get("port", -1) >= 0:
         found["host"], found["port"] = place(node_id, found["host"], found["port"])

@@ -93,9 +93,9 @@ class Knowledge:
                 written.append(partition)
                 info = self.metadata.partitions.get(partition)
                 epoch = info.leader_epoch if info else -1
-                placed = batch.placed(produced.base_offset, epoch)
+                placed = batch.place(produced.base_offset, epoch)
                 self._append(request.receiver, placed, partition, request)
-                self._acknowledged(request, partition, placed)
+                self._acknowledge(request, partition, placed)
         tid = request.body.transactional_id
         if tid and written and request.version >= IMPLICIT_ADD:
             self._ongoing(tid, written, request)
@@ -116,7 +116,7 @@ class Knowledge:
             if mark >= 0:
                 self._watermark(request, partition, mark, stable if stable >= 0 else mark)
 
-    def _acknowledged(self, request: Frame, partition: str, batch: Batch) -> None:
+    def _acknowledge(self, request: Frame, partition: str, batch: Batch) -> None:
         """With acks=-1 the high watermark has passed the batch; the last stable offset stays where it is known to be.
         """
         if batch.in_transaction:

@@ -8,7 +8,7 @@ from struct import error as StructError
 from typing import Any
 
 from kafkalab.protocol.messages.registry import BY_NAME
-from kafkalab.wire.codec import HEADER, Asked, UnsupportedVersionError, read_request, response_of
+from kafkalab.wire.codec import HEADER, ReadRequest, UnsupportedVersionError, read_request, response_of
 from kafkalab.wire.definitions import api_names, message
 from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError, Sink, Source
@@ -23,7 +23,7 @@ class Unread:
     bytes: int
 
 
-def read_frame(data: bytes, names: Names) -> Asked:
+def read_frame(data: bytes, names: Names) -> ReadRequest:
     """Return a request; its body is `Unread` for an API, a version or bytes that the lab cannot read.
 
     BadMessageError for less than a request's header.
@@ -39,7 +39,7 @@ def read_frame(data: bytes, names: Names) -> Asked:
     except StructError:
         raise BadMessageError(f"{len(data)} bytes, which are no header of a request") from None
     client_id = data[HEADER.size : HEADER.size + max(length, 0)].decode(errors="replace")
-    return Asked(name_of(key), version, correlation_id, client_id, (Unread(api_key=key, bytes=len(data)),))
+    return ReadRequest(name_of(key), version, correlation_id, client_id, (Unread(api_key=key, bytes=len(data)),))
 
 
 def name_of(api_key: int) -> str:
@@ -55,7 +55,7 @@ def is_api(name: str) -> bool:
 class Answer:
     """A response: `data` are the bytes that came."""
 
-    def __init__(self, asked: Asked, data: bytes) -> None:
+    def __init__(self, asked: ReadRequest, data: bytes) -> None:
         self.asked, self.data = asked, data
 
     def _source(self, names: Names | None = None) -> Source:
@@ -95,7 +95,7 @@ class Answer:
         return bytes(sink)
 
 
-def api_key_of(asked: Asked) -> int:
+def api_key_of(asked: ReadRequest) -> int:
     """Return the key of a request's API."""
     first = asked.bodies[0]
     return first.api_key if isinstance(first, Unread) else BY_NAME[asked.api].key

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from kafkalab.faults.fault import FrameFault
 from kafkalab.faults.frame import Delay, Drop, Hold, Release
 from kafkalab.faults.registry import fault_of_words
-from kafkalab.limits import quoted, whole_number
+from kafkalab.limits import quote, whole_number
 from kafkalab.trace import Frame
 from kafkalab.wire.tap.frames import is_api
 from kafkalab.wire.tap.session import Exchange, Session
@@ -50,7 +50,7 @@ class Gate:
     def let_go(self, frame: str) -> None:
         """Let a held frame go on. ValueError for one that is not held."""
         if frame not in self.held:
-            raise ValueError(f"{quoted(frame)} is not held; held are {', '.join(self.held) or 'none'}")
+            raise ValueError(f"{quote(frame)} is not held; held are {', '.join(self.held) or 'none'}")
         self.held.pop(frame).set()
 
     async def meet(self, session: Session, exchange: Exchange, now: Callable[[], int]) -> bool:

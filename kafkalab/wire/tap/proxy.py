@@ -9,7 +9,7 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 
-from kafkalab.limits import truncated
+from kafkalab.limits import truncate
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.wire.codec import read_response, request_bytes
@@ -62,7 +62,7 @@ class Proxy:
         except TimeoutError:
             raise TapError(f"{where} has not answered within {ASK_S} s; is it the address of a Kafka broker?") from None
         except (OSError, EOFError, *UNREADABLE) as error:
-            why = truncated(error) or type(error).__name__
+            why = truncate(error) or type(error).__name__
             raise TapError(f"{where} does not answer as a Kafka broker without TLS ({why})") from None
         if not found:
             raise TapError(f"{where} names no brokers")
@@ -127,7 +127,7 @@ class Proxy:
             writer.transport.abort()
             return
         self.crossings[task] = None
-        crossing = Crossing(self, node_id, peer, reader, writer)
+        crossing = ProxiedConnection(self, node_id, peer, reader, writer)
         try:
             await crossing.run()
         except asyncio.CancelledError:
@@ -139,7 +139,7 @@ class Proxy:
             crossing.end()
 
 
-class Crossing:
+class ProxiedConnection:
     """A client's connection and the one behind it. Answers come in the order of the requests, as Kafka sends them."""
 
     def __init__(
@@ -177,7 +177,7 @@ class Crossing:
             if writer is not None:
                 writer.transport.abort() if self.waiting else writer.close()
         for exchange in self.waiting:
-            self.proxy.session.lost(self.proxy.now(), exchange)
+            self.proxy.session.on_loss(self.proxy.now(), exchange)
         self.waiting.clear()
 
     async def _requests(self) -> str:
@@ -191,16 +191,16 @@ class Crossing:
                 return "a client speaks TLS; the tap reads only plain text" if head[:2] == TLS else f"{size} bytes"
             data = await self.client.readexactly(size)
             try:
-                exchange = session.asked(proxy.now(), f"b{self.node_id}", data)
+                exchange = session.on_request(proxy.now(), f"b{self.node_id}", data)
             except BadMessageError as error:
                 return str(error)
             body = exchange.asked.bodies[0]
             if not (isinstance(body, Produce) and body.acks == 0):
                 self.waiting.append(exchange)
             if not await proxy.gate.meet(session, exchange, proxy.now):
-                session.lost(proxy.now(), exchange, "dropped")
+                session.on_loss(proxy.now(), exchange, "dropped")
                 return f"{exchange.frames[0].id} is dropped"
-            session.arrived(proxy.now(), exchange)
+            session.on_arrival(proxy.now(), exchange)
             self.to_broker.write(head + data)
             await self.to_broker.drain()
 
@@ -215,9 +215,9 @@ class Crossing:
             if not self.waiting:
                 return "the broker answers what was not asked"
             exchange = self.waiting[0]
-            answer = session.answered(proxy.now(), exchange, data)
+            answer = session.on_response(proxy.now(), exchange, data)
             if not await proxy.gate.meet(session, exchange, proxy.now):
-                session.lost(proxy.now(), exchange, "dropped")
+                session.on_loss(proxy.now(), exchange, "dropped")
                 self.waiting.popleft()
                 return f"{exchange.answers[0].id} is dropped"
             try:
@@ -225,7 +225,7 @@ class Crossing:
                 data = with_doors(answer, proxy.door_of)
             except (UnreadAddressError, TapError) as error:
                 return str(error)
-            session.arrived(proxy.now(), exchange)
+            session.on_arrival(proxy.now(), exchange)
             self.waiting.popleft()
             self.to_client.write(len(data).to_bytes(4, "big") + data)
             await self.to_client.drain()

@@ -18,7 +18,7 @@ from kafkalab.protocol.profiles import Rules
 from kafkalab.run.run import Cast, Run
 from kafkalab.sim.network import NEVER_A_RETRY
 from kafkalab.trace import Event, Frame, Trace, error_of
-from kafkalab.wire.codec import Asked
+from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.learned_names import LearnedNames
 from kafkalab.wire.tap.cluster_view import Knowledge
 from kafkalab.wire.tap.frames import Answer
@@ -101,7 +101,7 @@ class Recorder:
 
     # a request and its answer
 
-    def asked(self, at_ms: int, broker: str, asked: Asked, size: int) -> list[Frame]:
+    def on_request(self, at_ms: int, broker: str, asked: ReadRequest, size: int) -> list[Frame]:
         """Record that a client sent a request; return its frames, one for each body."""
         self.now_ms = max(self.now_ms, at_ms)
         self.bytes += size
@@ -114,7 +114,7 @@ class Recorder:
             self._frame(**known, body=body, attempt=self._attempt(client, asked.api, body)) for body in asked.bodies
         ]
 
-    def arrived(self, at_ms: int, frames: list[Frame]) -> None:
+    def on_arrival(self, at_ms: int, frames: list[Frame]) -> None:
         """Record that a request went on to its broker, or a response to its client."""
         self.now_ms = max(self.now_ms, at_ms)
         for frame in frames:
@@ -124,7 +124,7 @@ class Recorder:
             if frame.kind == "response" and request is not None:
                 self._learn(self.knowledge.client_has, request, frame)
 
-    def answered(self, at_ms: int, frames: list[Frame], answer: Answer) -> list[Frame]:
+    def on_response(self, at_ms: int, frames: list[Frame], answer: Answer) -> list[Frame]:
         """Record that a broker answered; return the frames of the answer, one for each frame of the request."""
         self.now_ms = max(self.now_ms, at_ms)
         self.bytes += len(answer.data)
@@ -149,7 +149,7 @@ class Recorder:
             except Exception:
                 log.exception("what the answer to %s tells is not shown", request.id)
 
-    def lost(self, at_ms: int, frames: list[Frame], fate: str = "lost") -> None:
+    def on_loss(self, at_ms: int, frames: list[Frame], fate: str = "lost") -> None:
         """Record that frames never arrive, or are never answered: the connection broke, or a fault dropped them."""
         self.now_ms = max(self.now_ms, at_ms)
         for frame in frames:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from kafkalab.faults.frame import Delay, Drop, Hold, Release
-from kafkalab.limits import FILE_OF_A_SESSION, quoted, truncated
+from kafkalab.limits import FILE_OF_A_SESSION, quote, truncate
 from kafkalab.run.run import Run
 from kafkalab.saved_data import json_lines
 from kafkalab.trace import Frame
-from kafkalab.wire.codec import Asked
+from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.tap.frames import Answer, api_key_of, read_frame
 from kafkalab.wire.tap.recorder import Recorder
@@ -35,7 +35,7 @@ class Exchange:
 
     number: int
     broker: str
-    asked: Asked
+    asked: ReadRequest
     frames: list[Frame]
     answers: list[Frame] = field(default_factory=list)
 
@@ -52,31 +52,31 @@ class Session:
         self.recorder, self.file, self._count = recorder, file, 0
         self._write({"format": FORMAT, "version": VERSION, "title": recorder.trace.title})
 
-    def asked(self, at_ms: int, broker: str, data: bytes) -> Exchange:
+    def on_request(self, at_ms: int, broker: str, data: bytes) -> Exchange:
         """Record a request's bytes. BadMessageError for bytes that are none."""
         asked = read_frame(data, self.recorder.names)
         self._count += 1
         kept = data[: 10 + len(asked.client_id.encode())] if api_key_of(asked) in SECRET else data
         self._write(["asked", at_ms, self._count, broker, b64encode(kept).decode()] if self.file else [])
-        return Exchange(self._count, broker, asked, self.recorder.asked(at_ms, broker, asked, len(data)))
+        return Exchange(self._count, broker, asked, self.recorder.on_request(at_ms, broker, asked, len(data)))
 
-    def answered(self, at_ms: int, exchange: Exchange, data: bytes) -> Answer:
+    def on_response(self, at_ms: int, exchange: Exchange, data: bytes) -> Answer:
         """Record the bytes of the response, and return it."""
         answer = Answer(exchange.asked, data)
         kept = data[:4] if api_key_of(exchange.asked) in SECRET else data
         self._write(["answered", at_ms, exchange.number, b64encode(kept).decode()] if self.file else [])
-        exchange.answers = self.recorder.answered(at_ms, exchange.frames, answer)
+        exchange.answers = self.recorder.on_response(at_ms, exchange.frames, answer)
         return answer
 
-    def arrived(self, at_ms: int, exchange: Exchange) -> None:
+    def on_arrival(self, at_ms: int, exchange: Exchange) -> None:
         """Record that the latest frames of the exchange have gone on."""
         self._write(["arrived", at_ms, exchange.number])
-        self.recorder.arrived(at_ms, exchange.latest)
+        self.recorder.on_arrival(at_ms, exchange.latest)
 
-    def lost(self, at_ms: int, exchange: Exchange, fate: str = "lost") -> None:
+    def on_loss(self, at_ms: int, exchange: Exchange, fate: str = "lost") -> None:
         """Record that the latest frames of the exchange never arrive."""
         self._write(["lost", at_ms, exchange.number, fate])
-        self.recorder.lost(at_ms, exchange.latest, fate)
+        self.recorder.on_loss(at_ms, exchange.latest, fate)
 
     def fault(self, at_ms: int, exchange: Exchange, frame: Frame, fault: Any) -> None:
         """Record that the tap did something to one of the latest frames."""
@@ -110,14 +110,14 @@ def load_tap(path: str | Path, most_events: int = 100_000) -> SavedSession:
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise ValueError(f"{path} is no session that a tap saved")
         if header.get("version") != VERSION:
-            raise ValueError(f"{path} is of version {quoted(header.get('version'))}; this kafkalab reads {VERSION}")
+            raise ValueError(f"{path} is of version {quote(header.get('version'))}; this kafkalab reads {VERSION}")
         session = Session(Recorder(str(header.get("title", "")), most_events))
         exchanges: dict[int, Exchange] = {}
         for number, row in rows:
             try:
                 _again(session, exchanges, row)
             except (KeyError, IndexError, TypeError, ValueError, BadMessageError) as error:
-                raise ValueError(f"{path}: line {number} is no row of a session ({truncated(str(error))})") from None
+                raise ValueError(f"{path}: line {number} is no row of a session ({truncate(str(error))})") from None
             if session.recorder.full:
                 break
     return SavedSession(session.recorder)
@@ -126,20 +126,20 @@ def load_tap(path: str | Path, most_events: int = 100_000) -> SavedSession:
 def _again(session: Session, exchanges: dict[int, Exchange], row: list[Any]) -> None:
     what, at_ms, number, *rest = row
     if what == "asked":
-        exchanges[number] = session.asked(at_ms, rest[0], b64decode(rest[1]))
+        exchanges[number] = session.on_request(at_ms, rest[0], b64decode(rest[1]))
         return
     exchange = exchanges[number]
     if what == "answered":
-        session.answered(at_ms, exchange, b64decode(rest[0]))
+        session.on_response(at_ms, exchange, b64decode(rest[0]))
     elif what == "arrived":
-        session.arrived(at_ms, exchange)
+        session.on_arrival(at_ms, exchange)
         if exchange.answers:
             del exchanges[number]
     elif what == "lost":
-        session.lost(at_ms, exchange, rest[0])
+        session.on_loss(at_ms, exchange, rest[0])
     elif what == "fault":
         kind, frame_id, *given = rest
         frame = next(f for f in exchange.latest if f.id == frame_id)
         session.fault(at_ms, exchange, frame, FAULTS[kind](frame_id, *given))
     else:
-        raise ValueError(f"unknown {quoted(what)}")
+        raise ValueError(f"unknown {quote(what)}")

@@ -45,7 +45,7 @@ def answer(step: Coroutine[Any, Any, Any]) -> Any:
     return end.value.value
 
 
-def started(*acls: Deny, **scenario: Any) -> Cluster:
+def start(*acls: Deny, **scenario: Any) -> Cluster:
     cluster = Cluster(Scenario(topics={"out": 2, "in": 1}, acls=acls, **scenario))
     return cluster
 
@@ -84,21 +84,21 @@ async def left_open(app: App, count: int = 1) -> Any:
     return producer
 
 
-def opened(*acls: Deny, profile: str = "4.x/TV2", count: int = 1) -> Cluster:
-    cluster = started(*acls, profile=profile)
+def open_transactions(*acls: Deny, profile: str = "4.x/TV2", count: int = 1) -> Cluster:
+    cluster = start(*acls, profile=profile)
     answer(left_open(cluster.client("app"), count))
     return cluster
 
 
 def test_an_open_transaction_that_its_coordinator_knows_does_not_hang() -> None:
-    cluster = opened()
+    cluster = open_transactions()
     cluster.run_for(100_000)
     admin = cluster.client("admin").admin()
     assert answer(admin.find_hanging_transactions(max_transaction_timeout_ms=1)) == []
 
 
 def test_transactions_are_listed_with_their_coordinator_and_described() -> None:
-    cluster = opened(count=2)
+    cluster = open_transactions(count=2)
     admin = cluster.client("admin").admin()
     (listing,) = answer(admin.list_transactions())
     leader = cluster.controller.metadata.leader(transaction_partition("a"))
@@ -117,7 +117,7 @@ def test_transactions_are_listed_with_their_coordinator_and_described() -> None:
 
 
 def test_producers_are_described_by_the_leader_or_by_a_chosen_replica() -> None:
-    cluster = opened()
+    cluster = open_transactions()
     cluster.run_for(100)
     admin = cluster.client("admin").admin()
     info = cluster.controller.metadata.partitions["out-0"]
@@ -125,14 +125,14 @@ def test_producers_are_described_by_the_leader_or_by_a_chosen_replica() -> None:
     assert [p.current_txn_start_offset for p in by_leader] == [0]
     for replica in info.replicas:
         assert answer(admin.describe_producers(["out-0"], replica))["out-0"] == by_leader
-    refused = started(Deny("admin", "READ", "Topic:out")).client("admin").admin()
+    refused = start(Deny("admin", "READ", "Topic:out")).client("admin").admin()
     assert isinstance(failure(refused.describe_producers(["out-0"])), TopicAuthorizationError)
     assert isinstance(failure(admin.describe_producers(["nowhere-0"])), KafkaTimeoutError)
 
 
 @pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
 def test_fencing_takes_the_id_away_and_aborts_what_was_open(profile: str) -> None:
-    cluster = started(profile=profile)
+    cluster = start(profile=profile)
     producer = answer(left_open(cluster.client("app")))
     fenced = answer(cluster.client("admin").admin().fence_producers(["a", "new"]))
     assert (fenced["a"].epoch, fenced["new"].epoch) == (2, 0)
@@ -143,7 +143,7 @@ def test_fencing_takes_the_id_away_and_aborts_what_was_open(profile: str) -> Non
 
 
 def test_who_may_not_write_under_an_id_may_not_fence_it() -> None:
-    admin = started(Deny("admin", "WRITE", "TransactionalId:a")).client("admin").admin()
+    admin = start(Deny("admin", "WRITE", "TransactionalId:a")).client("admin").admin()
     assert isinstance(failure(admin.fence_producers(["a"])), TransactionalIdAuthorizationError)
     assert answer(admin.fence_producers(["b"]))["b"].epoch == 0
 
@@ -153,7 +153,7 @@ def test_who_may_not_write_under_an_id_may_not_fence_it() -> None:
     [(0, 0, None), (0, -1, None), (1, 0, None), (-1, 0, type(exception_for(Error.UNKNOWN_SERVER_ERROR)))],
 )
 def test_an_abort_by_hand_needs_an_epoch_that_is_not_older(epoch: int, coordinator_epoch: int, error: Any) -> None:
-    cluster = opened()
+    cluster = open_transactions()
     admin = cluster.client("admin").admin()
     (state,) = answer(admin.describe_producers(["out-0"]))["out-0"]
     told = answer(
@@ -165,7 +165,7 @@ def test_an_abort_by_hand_needs_an_epoch_that_is_not_older(epoch: int, coordinat
 
 
 def test_an_abort_by_hand_under_an_older_coordinator_epoch_is_fenced() -> None:
-    cluster = opened()
+    cluster = open_transactions()
     admin = cluster.client("admin").admin()
     (state,) = answer(admin.describe_producers(["out-0"]))["out-0"]
     answer(admin.abort_transaction(AbortTransactionSpec("out-0", state.producer_id, 0, 5)))
@@ -176,14 +176,14 @@ def test_an_abort_by_hand_under_an_older_coordinator_epoch_is_fenced() -> None:
 def test_an_abort_by_hand_needs_alter_or_cluster_action_on_the_cluster() -> None:
     spec = AbortTransactionSpec("out-0", 1, 0, 0)
     one = (Deny("admin", "ALTER", "Cluster"),)
-    answer(started(*one).client("admin").admin().abort_transaction(spec))
+    answer(start(*one).client("admin").admin().abort_transaction(spec))
     both = (*one, Deny("admin", "CLUSTER_ACTION", "Cluster"))
-    told = failure(started(*both).client("admin").admin().abort_transaction(spec))
+    told = failure(start(*both).client("admin").admin().abort_transaction(spec))
     assert isinstance(told, ClusterAuthorizationError)
 
 
 def test_an_abort_by_hand_finds_the_new_leader() -> None:
-    cluster = opened()
+    cluster = open_transactions()
     admin = cluster.client("admin").admin()
     (state,) = answer(admin.describe_producers(["out-0"]))["out-0"]
     leader = cluster.controller.metadata.leader("out-0")
@@ -196,12 +196,12 @@ def test_an_abort_by_hand_finds_the_new_leader() -> None:
 
 
 def test_the_cluster_is_described() -> None:
-    found = answer(started(Deny("admin", "ALL", "Cluster")).client("admin").admin().describe_cluster())
+    found = answer(start(Deny("admin", "ALL", "Cluster")).client("admin").admin().describe_cluster())
     assert (found.controller, found.nodes) == ("controller", ("b1", "b2", "b3"))
 
 
 def test_topics_are_created_and_can_be_written_to() -> None:
-    cluster = started()
+    cluster = start()
     admin = cluster.client("admin").admin()
     new = NewTopic(name="new", num_partitions=2, replication_factor=2)
     answer(admin.create_topics([new], validate_only=True))
@@ -241,12 +241,12 @@ def test_topics_are_created_and_can_be_written_to() -> None:
     ],
 )
 def test_a_topic_that_cannot_be_is_refused(topic: NewTopic, error: str) -> None:
-    told = answer(error_of(started().client("admin").admin().create_topics([topic])))
+    told = answer(error_of(start().client("admin").admin().create_topics([topic])))
     assert (told.error.name if told else "") == error
 
 
 def test_names_that_differ_in_dots_only_collide_and_a_name_given_twice_is_no_request() -> None:
-    admin = started().client("admin").admin()
+    admin = start().client("admin").admin()
     answer(admin.create_topics([NewTopic(name="a.b")]))
     assert failure(admin.create_topics([NewTopic(name="a_b")])).error.name == "INVALID_TOPIC_EXCEPTION"
     twice = failure(admin.create_topics([NewTopic(name="c"), NewTopic(name="c")]))
@@ -255,11 +255,11 @@ def test_names_that_differ_in_dots_only_collide_and_a_name_given_twice_is_no_req
 
 def test_creating_needs_the_right_on_the_cluster_or_on_the_topic() -> None:
     topic_only = Deny("admin", "CREATE", "Topic:secret1")
-    answer(started(topic_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
+    answer(start(topic_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
     cluster_only = Deny("admin", "CREATE", "Cluster")
     both = (cluster_only, Deny("admin", "CREATE", "Topic:secret*"))
-    answer(started(cluster_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
-    cluster = started(*both)
+    answer(start(cluster_only).client("admin").admin().create_topics([NewTopic(name="secret1")]))
+    cluster = start(*both)
     told = failure(cluster.client("admin").admin().create_topics([NewTopic(name="secret1"), NewTopic(name="plain")]))
     assert isinstance(told, TopicAuthorizationError)
     assert told.topics == ("secret1",)
@@ -268,7 +268,7 @@ def test_creating_needs_the_right_on_the_cluster_or_on_the_topic() -> None:
 
 
 def test_a_search_in_a_topic_that_is_not_there_says_so() -> None:
-    admin = started().client("admin").admin()
+    admin = start().client("admin").admin()
     assert isinstance(failure(admin.find_hanging_transactions(topic="nowhere")), InvalidMetadataError)
     assert isinstance(failure(admin.find_hanging_transactions(topic="out", partition=7)), InvalidMetadataError)
 
@@ -278,7 +278,7 @@ def test_a_program_can_be_an_administrator() -> None:
         await app.admin().create_topics([NewTopic(name="late")])
         return [t.transactional_id for t in await app.admin().list_transactions()]
 
-    cluster = started(programs=(Program("ops", ask),))
+    cluster = start(programs=(Program("ops", ask),))
     cluster.run()
     assert cluster.results["ops"] == []
     assert cluster.controller.metadata.has_topic("late")
@@ -290,7 +290,7 @@ OPEN = HangingTransaction("out-0", ActiveProducer(
 ), 9)  # fmt: skip
 
 
-def described(*partitions: str) -> TransactionDescription:
+def describe(*partitions: str) -> TransactionDescription:
     return TransactionDescription("b1", "Ongoing", 7, 2, 60_000, 1, partitions)
 
 
@@ -298,11 +298,11 @@ def described(*partitions: str) -> TransactionDescription:
     ("ids", "descriptions", "hangs"),
     [
         ({}, {}, True),
-        ({8: "a"}, {"a": described("out-0")}, True),
+        ({8: "a"}, {"a": describe("out-0")}, True),
         ({7: "a"}, {"a": None}, True),
-        ({7: "a"}, {"a": described()}, True),
-        ({7: "a"}, {"a": described("out-1")}, True),
-        ({7: "a"}, {"a": described("out-0", "out-1")}, False),
+        ({7: "a"}, {"a": describe()}, True),
+        ({7: "a"}, {"a": describe("out-1")}, True),
+        ({7: "a"}, {"a": describe("out-0", "out-1")}, False),
     ],
 )
 def test_a_transaction_hangs_if_no_coordinator_has_its_partition_on_the_list(

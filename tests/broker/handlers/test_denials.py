@@ -63,16 +63,16 @@ def test_init_producer_id_needs_write_on_the_id_before_anything_else_is_looked_a
 
 
 def test_two_phase_commit_is_a_right_of_its_own() -> None:
-    def asked(*acls: Deny, enable_2pc: bool) -> Error:
+    def ask_for_two_phases(*acls: Deny, enable_2pc: bool) -> Error:
         one = broker(*acls)
         one.state.config = replace(one.state.config, transaction_two_phase_commit_enable=True)
         error: Error = ask(one, InitProducerId(transactional_id="t1", enable_2pc=enable_2pc), version=6).error
         return error
 
     refused = Deny("app", "TWO_PHASE_COMMIT", "TransactionalId:t1")
-    assert [asked(refused, enable_2pc=two) for two in (False, True)] == [Error.NONE, ID]
-    assert asked(enable_2pc=True) is Error.NONE
-    assert asked(NO_ID, enable_2pc=True) is ID
+    assert [ask_for_two_phases(refused, enable_2pc=two) for two in (False, True)] == [Error.NONE, ID]
+    assert ask_for_two_phases(enable_2pc=True) is Error.NONE
+    assert ask_for_two_phases(NO_ID, enable_2pc=True) is ID
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ class Following(OneBroker):
             super().request(sender, to, body, then, cause, background)
 
 
-def written(one: OneBroker, partition: str, epochs: list[int]) -> None:
+def write(one: OneBroker, partition: str, epochs: list[int]) -> None:
     for epoch in epochs:
         one.state.log(partition).append(Batch(records=(Record("k", "v"),)), epoch)
 
@@ -49,7 +49,7 @@ def test_a_leader_tells_where_the_logs_part(
     leader: list[int], position: tuple[int, int], diverging: tuple[int, int] | None
 ) -> None:
     one = OneBroker()
-    written(one, "t-0", leader)
+    write(one, "t-0", leader)
     body = ReplicaFetch(
         replica="b2", session_epoch=0, metadata_version=one.metadata.version, positions={"t-0": position}
     )
@@ -75,7 +75,7 @@ def test_a_follower_truncates_to_where_both_logs_have_the_epoch(
     own: list[int], diverging: tuple[int, int], left: int
 ) -> None:
     one = Following()
-    written(one, "u-0", own)
+    write(one, "u-0", own)
     offset, epoch = diverging
     data = ReplicaData(leader_epoch=0, high_watermark=0, diverging_offset=offset, diverging_epoch=epoch)
     answer = next(then for body, then in reversed(one.fetches) if body.replica == "b1")
@@ -89,7 +89,7 @@ def test_before_kip_101_a_new_follower_dropped_what_was_above_its_high_watermark
     off: tuple[str, ...], left: int
 ) -> None:
     one = OneBroker(off=off)
-    written(one, "t-0", [0, 0, 0])
+    write(one, "t-0", [0, 0, 0])
     one.state.log("t-0").advance(1)
     one.image({"t-0": ""}, 1)
     assert one.state.log("t-0").log_end_offset == 3

@@ -39,12 +39,12 @@ def fetch(world: OneBroker, offset: int, isolation_level: str = READ_COMMITTED, 
     return world.ask(Fetch(isolation_level=isolation_level, positions=positions, max_wait_ms=500, min_bytes=min_bytes))
 
 
-def fetched(asked: Asked) -> PartitionFetched:
+def read_partition(asked: Asked) -> PartitionFetched:
     found: PartitionFetched = asked.response.partitions[T]
     return found
 
 
-def listed(answer: PartitionFetched) -> list[tuple[int, int]]:
+def list_aborted(answer: PartitionFetched) -> list[tuple[int, int]]:
     assert answer.aborted_transactions is not None
     return [(a.producer_id, a.first_offset) for a in answer.aborted_transactions]
 
@@ -53,21 +53,23 @@ def test_the_list_names_what_begins_above_the_last_stable_offset() -> None:
     world = OneBroker()
     aborted = (of(GIVEN_UP), end(ABORT, 0, pid=GIVEN_UP))
     write(world, *aborted, of(OPEN), *aborted)
-    answer = fetched(fetch(world, 0))
+    answer = read_partition(fetch(world, 0))
     assert [b.base_offset for b in answer.batches] == [0, 1]
-    assert (answer.last_stable_offset, listed(answer)) == (2, [(GIVEN_UP, 0), (GIVEN_UP, 3)])
-    assert fetched(fetch(world, 0, READ_UNCOMMITTED)).aborted_transactions is None
-    assert listed(fetched(fetch(world, 1))) == [(GIVEN_UP, 0), (GIVEN_UP, 3)]
+    assert (answer.last_stable_offset, list_aborted(answer)) == (2, [(GIVEN_UP, 0), (GIVEN_UP, 3)])
+    assert read_partition(fetch(world, 0, READ_UNCOMMITTED)).aborted_transactions is None
+    assert list_aborted(read_partition(fetch(world, 1))) == [(GIVEN_UP, 0), (GIVEN_UP, 3)]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_read_uncommitted_is_told_the_last_stable_offset_since_2_1(profile: str) -> None:
     world = OneBroker(profile)
     write(world, of(DONE), of(OPEN))
-    assert fetched(fetch(world, 0, READ_UNCOMMITTED)).last_stable_offset == (-1 if profile in ("0.11", "1.0") else 0)
+    assert read_partition(fetch(world, 0, READ_UNCOMMITTED)).last_stable_offset == (
+        -1 if profile in ("0.11", "1.0") else 0
+    )
     waiting = fetch(world, 0)
     world.run_for(500)
-    assert fetched(waiting).last_stable_offset == 0
+    assert read_partition(waiting).last_stable_offset == 0
 
 
 def test_an_answer_without_batches_lists_nothing() -> None:
@@ -75,7 +77,7 @@ def test_an_answer_without_batches_lists_nothing() -> None:
     write(world, of(OPEN), of(GIVEN_UP), end(ABORT, 0, pid=GIVEN_UP))
     waiting = fetch(world, 0)
     world.run_for(500)
-    assert (fetched(waiting).batches, listed(fetched(waiting))) == ((), [])
+    assert (read_partition(waiting).batches, list_aborted(read_partition(waiting))) == ((), [])
 
 
 def test_the_list_ends_at_the_next_index_entry() -> None:
@@ -85,11 +87,11 @@ def test_the_list_ends_at_the_next_index_entry() -> None:
     write(world, end(ABORT, 0, pid=GIVEN_UP), end(COMMIT, 0, pid=OPEN))
     log = world.state.log(T)
     assert sum(b.size_bytes for b in log.batches[:2]) > 4096
-    assert listed(fetched(fetch(world, 0))) == [(GIVEN_UP, 4)]
+    assert list_aborted(read_partition(fetch(world, 0))) == [(GIVEN_UP, 4)]
     write(world, of(OPEN), of(GIVEN_UP, 9000), of(DONE), end(ABORT, 0, pid=GIVEN_UP), of(99), end(ABORT, 0, pid=99))
-    answer = fetched(fetch(world, 0))
+    answer = read_partition(fetch(world, 0))
     assert answer.last_stable_offset == 8
-    assert listed(answer) == [(GIVEN_UP, 4), (GIVEN_UP, 9)]
+    assert list_aborted(answer) == [(GIVEN_UP, 4), (GIVEN_UP, 9)]
 
 
 def test_an_index_entry_names_the_last_offset_of_the_batch_before_which_too_much_was_written() -> None:
@@ -114,9 +116,11 @@ def test_one_fetch_reads_one_segment_and_its_list_ends_there() -> None:
     write(world, end(COMMIT, 0, pid=OPEN), *aborted).roll(0)
     write(world, *aborted)
     for isolation_level in (READ_COMMITTED, READ_UNCOMMITTED):
-        found = [[b.base_offset for b in fetched(fetch(world, o, isolation_level)).batches] for o in (0, 2, 3, 6)]
+        found = [
+            [b.base_offset for b in read_partition(fetch(world, o, isolation_level)).batches] for o in (0, 2, 3, 6)
+        ]
         assert found == [[0, 1, 2], [2], [3, 4, 5], [6, 7]]
-    assert [listed(fetched(fetch(world, offset))) for offset in (0, 2, 3, 6)] == [
+    assert [list_aborted(read_partition(fetch(world, offset))) for offset in (0, 2, 3, 6)] == [
         [(GIVEN_UP, 0)],
         [],
         [(GIVEN_UP, 4)],
@@ -130,7 +134,7 @@ def test_a_segment_without_batches_from_the_offset_on_is_passed_over() -> None:
     log.roll(0)
     write(world, of(DONE))
     log.replace_batches(1, 3, ())
-    assert [b.base_offset for b in fetched(fetch(world, 1, READ_UNCOMMITTED)).batches] == [3]
+    assert [b.base_offset for b in read_partition(fetch(world, 1, READ_UNCOMMITTED)).batches] == [3]
 
 
 def test_a_fetch_that_ends_at_a_segment_does_not_wait_for_more_bytes() -> None:
@@ -138,7 +142,7 @@ def test_a_fetch_that_ends_at_a_segment_does_not_wait_for_more_bytes() -> None:
     write(world, of(DONE), end(COMMIT, 0, pid=DONE)).roll(0)
     assert fetch(world, 0, min_bytes=1000).response is not None
     write(world, of(DONE), end(COMMIT, 0, pid=DONE))
-    assert len(fetched(fetch(world, 0, min_bytes=1000)).batches) == 2
+    assert len(read_partition(fetch(world, 0, min_bytes=1000)).batches) == 2
     assert fetch(world, 2, min_bytes=1000).response is None
     assert fetch(world, 2, min_bytes=147).response is not None
     assert fetch(world, 2, min_bytes=148).response is None

@@ -14,7 +14,7 @@ from tests.conformance.one_broker import OneBroker
 LED, FOLLOWED, ELSEWHERE = "led-0", "followed-0", "elsewhere-0"
 
 
-def asked() -> OneBroker:
+def make_broker() -> OneBroker:
     """b1 at leader epoch 3: it leads, follows, or has no replica."""
     one = OneBroker()
     one.image({LED: "b1", FOLLOWED: "b2"}, epoch=3)
@@ -23,7 +23,7 @@ def asked() -> OneBroker:
 
 
 def errors(partition: str, epoch: int, fetch: int = 12, listing: int = 7) -> tuple[Error, Error]:
-    one, known = asked(), {partition: epoch}
+    one, known = make_broker(), {partition: epoch}
     body = Fetch(isolation_level=READ_UNCOMMITTED, positions={partition: 0}, max_wait_ms=0, current_leader_epochs=known)
     fetched = one.ask(body, fetch)
     one.run_for(1)
@@ -74,7 +74,7 @@ def test_a_fetch_is_told_at_once_where_its_log_and_the_leaders_part(
     fetched_epoch: int, offset: int, expected: tuple[int, int] | None
 ) -> None:
     """Offset 0 is of epoch 0, offsets 1 and 2 are of epoch 2; the leader of epoch 3 has appended nothing yet."""
-    one = asked()
+    one = make_broker()
     log = one.state.log(LED)
     for epoch in (0, 2, 2):
         log.append(Batch(records=(Record(None, "a"),)), epoch)

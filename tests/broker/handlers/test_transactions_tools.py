@@ -37,7 +37,7 @@ def describe(one: OneBroker, tid: str) -> Any:
     return found
 
 
-def listed(one: OneBroker, now: int = 1000, **filters: Any) -> list[str]:
+def list_ids(one: OneBroker, now: int = 1000, **filters: Any) -> list[str]:
     one.run_for(now - one.now)
     response = ask(one, ListTransactions(**filters))
     assert response.error is Error.NONE
@@ -126,13 +126,13 @@ def test_TSM_16_one_loading_partition_is_an_error_for_the_whole_list() -> None:
     ],
 )
 def test_a_filter_lets_through_what_passes_all_of_them(filters: dict[str, Any], expected: list[str]) -> None:
-    assert listed(broker(txns=(T3, T1, T2)), **filters) == expected
+    assert list_ids(broker(txns=(T3, T1, T2)), **filters) == expected
 
 
 def test_a_dead_id_is_not_listed_even_if_its_state_is_asked_for() -> None:
     one = broker(txns=(T1, replace(T3, state=TxnState.DEAD)))
-    assert listed(one) == ["t1"]
-    assert listed(one, state_filters=("Dead",)) == []
+    assert list_ids(one) == ["t1"]
+    assert list_ids(one, state_filters=("Dead",)) == []
 
 
 def test_states_that_do_not_exist_are_echoed_and_match_nothing() -> None:
@@ -145,9 +145,9 @@ def test_states_that_do_not_exist_are_echoed_and_match_nothing() -> None:
 
 def test_without_re2_a_pattern_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
-    assert listed(broker(txns=(T1,))) == ["t1"]
+    assert list_ids(broker(txns=(T1,))) == ["t1"]
     with pytest.raises(ModuleNotFoundError, match=r"needs google-re2: pip install 'kafkalab-course\[wire\]'"):
-        listed(broker(txns=(T1,)), transactional_id_pattern="t1")
+        list_ids(broker(txns=(T1,)), transactional_id_pattern="t1")
 
 
 @pytest.mark.parametrize("pattern", ["[", "(", "*", "a{2,1}", "(?=t)t1", "(t)\\1", "t++", "(?<!x)t1", "t1\\Z"])
@@ -158,7 +158,7 @@ def test_an_expression_that_re2_refuses_is_an_error(pattern: str) -> None:
 
 def test_what_may_not_be_described_is_not_listed() -> None:
     one = broker(Deny("app", "DESCRIBE", "TransactionalId:t1"), txns=(T1, T2))
-    assert listed(one) == ["t2"]
+    assert list_ids(one) == ["t2"]
 
 
 def data(sequence: int, producer_id: int = 15, epoch: int = 3, at_ms: int = 70, transactional: bool = True) -> Batch:

@@ -82,7 +82,7 @@ class World(ScriptedPort):
         return consumer
 
     def count(self, api: str) -> int:
-        return len(self.sent(api))
+        return len(self.list_sent(api))
 
 
 async def in_group(consumer: Consumer) -> None:
@@ -111,7 +111,7 @@ def test_a_member_joins_shares_out_and_reads_on_from_the_committed_offset() -> N
         return await consumer.position("t-0")
 
     assert port.run(program()) == 7
-    join, sync = port.sent("JoinGroup")[0], port.sent("SyncGroup")[0]
+    join, sync = port.list_sent("JoinGroup")[0], port.list_sent("SyncGroup")[0]
     assert (join.member_id, join.protocols, join.rebalance_timeout_ms) == ("", {"range": ("t",)}, 300_000)
     assert (sync.generation_id, sync.member_id, sync.assignments) == (4, "me", {"me": ("t-0", "t-1")})
     assert seen.calls == [("assigned", ["t-0"])]
@@ -120,7 +120,7 @@ def test_a_member_joins_shares_out_and_reads_on_from_the_committed_offset() -> N
 def test_the_id_that_the_coordinator_gives_out_is_used_at_once() -> None:
     port = joining(JoinGroupResponse(error=Error.MEMBER_ID_REQUIRED, member_id="me"))
     port.run(in_group(port.member()))
-    assert [j.member_id for j in port.sent("JoinGroup")] == ["", "me"]
+    assert [j.member_id for j in port.list_sent("JoinGroup")] == ["", "me"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_join_that_cannot_succeed_is_raised_by_poll(error: Error) -> None:
 def test_a_sync_that_failed_joins_again(error: Error, member_id: str) -> None:
     port = World(SyncGroup=[SyncGroupResponse(error=error)])
     port.run(in_group(port.member()))
-    assert [j.member_id for j in port.sent("JoinGroup")] == ["", member_id]
+    assert [j.member_id for j in port.list_sent("JoinGroup")] == ["", member_id]
 
 
 def test_a_poll_that_ends_before_the_join_returns_nothing_and_the_next_one_goes_on() -> None:
@@ -189,8 +189,8 @@ def test_a_static_leader_that_came_back_shares_nothing_out() -> None:
     )  # fmt: skip
     port = joining(response)
     port.run(in_group(port.member(group_instance_id="i1")))
-    assert port.sent("SyncGroup")[0].assignments == {}
-    assert {b.group_instance_id for b in port.sent("JoinGroup", "SyncGroup")} == {"i1"}
+    assert port.list_sent("SyncGroup")[0].assignments == {}
+    assert {b.group_instance_id for b in port.list_sent("JoinGroup", "SyncGroup")} == {"i1"}
 
 
 # heartbeats
@@ -224,7 +224,7 @@ def test_what_a_heartbeat_is_told_makes_the_next_poll_join(error: Error, member_
         await consumer.poll(300)
 
     port.run(program())
-    assert [j.member_id for j in port.sent("JoinGroup")] == ["", member_id]
+    assert [j.member_id for j in port.list_sent("JoinGroup")] == ["", member_id]
     assert seen.calls == [("assigned", ["t-0"]), (call, ["t-0"]), ("assigned", ["t-0"])]
 
 
@@ -308,7 +308,10 @@ def test_a_topic_that_grows_is_shared_out_anew_by_the_leader() -> None:
         await consumer.poll(200)
 
     port.run(program())
-    assert [s.assignments for s in port.sent("SyncGroup")] == [{"me": ("t-0", "t-1")}, {"me": ("t-0", "t-1", "t-2")}]
+    assert [s.assignments for s in port.list_sent("SyncGroup")] == [
+        {"me": ("t-0", "t-1")},
+        {"me": ("t-0", "t-1", "t-2")},
+    ]
 
 
 # committing
@@ -339,7 +342,7 @@ def test_a_refused_commit_is_raised(error: Error, kind: type[KafkaError], again:
     assert isinstance(raised, kind)
     assert raised.error is error
     assert port.count("JoinGroup") == (2 if again else 1)
-    commit = port.sent("OffsetCommit")[0]
+    commit = port.list_sent("OffsetCommit")[0]
     assert (commit.generation_id, commit.member_id) == (4, "me")
     assert (commit.offsets, commit.metadata, commit.leader_epochs) == ({"t-0": 8}, {"t-0": "text"}, {"t-0": 2})
 
@@ -371,7 +374,7 @@ def test_who_assigns_by_hand_commits_as_nobody() -> None:
         await consumer.commit_sync({"t-0": 3})
 
     port.run(program())
-    (commit,) = port.sent("OffsetCommit")
+    (commit,) = port.list_sent("OffsetCommit")
     assert (commit.generation_id, commit.member_id, commit.group_instance_id) == (-1, "", None)
 
 
@@ -414,7 +417,7 @@ def test_positions_are_committed_by_the_clock_before_a_rebalance_and_at_the_end(
         await consumer.close()
 
     port.run(program())
-    assert [c.offsets for c in port.sent("OffsetCommit")] == [{"t-0": 7}] * 3
+    assert [c.offsets for c in port.list_sent("OffsetCommit")] == [{"t-0": 7}] * 3
     assert port.names()[-2:] == ["OffsetCommit", "LeaveGroup"]
 
 
@@ -447,7 +450,7 @@ def test_a_closed_consumer_takes_no_calls_and_has_left() -> None:
         return await error_of(consumer.poll())
 
     assert isinstance(port.run(program()), IllegalStateError)
-    assert [m.member_id for m in port.sent("LeaveGroup")[0].members] == ["me"]
+    assert [m.member_id for m in port.list_sent("LeaveGroup")[0].members] == ["me"]
     assert seen.calls == [("assigned", ["t-0"]), ("revoked", ["t-0"])]
 
 
@@ -476,7 +479,7 @@ def test_unsubscribing_leaves_and_subscribing_joins_again() -> None:
 
     port.run(program())
     assert port.count("LeaveGroup") == 1
-    assert port.sent("JoinGroup")[-1].protocols == {"range": ("t", "u")}
+    assert port.list_sent("JoinGroup")[-1].protocols == {"range": ("t", "u")}
 
 
 def test_what_is_paused_is_not_fetched() -> None:

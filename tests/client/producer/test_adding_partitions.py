@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.protocol.errors import Error
-from tests.conformance.scripted_port import HOLD, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import HOLD, ScriptedPort, begin, error_of
 
 
 def test_a_new_request_also_names_the_partitions_that_a_retried_one_is_still_to_add() -> None:
     port = ScriptedPort(1, AddPartitionsToTxn=[HOLD, HOLD])
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await producer.send("t", "v", partition=0)
         await port.sleep(10)
         await producer.send("u", "v", partition=0)
@@ -23,7 +23,7 @@ def test_a_new_request_also_names_the_partitions_that_a_retried_one_is_still_to_
         await producer.commit_transaction()
 
     port.run(program())
-    named = [r.partitions for r in port.sent("AddPartitionsToTxn")]
+    named = [r.partitions for r in port.list_sent("AddPartitionsToTxn")]
     assert named == [("t-0",), ("t-0",), ("t-0",), ("t-0", "u-0"), ("t-0", "u-0", "u-1")]
 
 
@@ -31,7 +31,7 @@ def test_an_abort_forgets_what_was_not_added_yet() -> None:
     port = ScriptedPort(1, AddPartitionsToTxn=[HOLD])
 
     async def program() -> str:
-        producer = await begun(port)
+        producer = await begin(port)
         await producer.send("t", "v", partition=0)
         await port.sleep(10)
         await producer.send("u", "v", partition=0)
@@ -45,7 +45,7 @@ def test_an_abort_forgets_what_was_not_added_yet() -> None:
         return producer.state.name
 
     assert port.run(program()) == "READY"
-    assert [r.partitions for r in port.sent("AddPartitionsToTxn")] == [("t-0",), ("u-0",)]
+    assert [r.partitions for r in port.list_sent("AddPartitionsToTxn")] == [("t-0",), ("u-0",)]
 
 
 @pytest.mark.parametrize(("age_ms", "retried"), [(31_000, False), (31_000, True)])

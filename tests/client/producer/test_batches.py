@@ -17,12 +17,12 @@ from kafkalab.client.exceptions import (
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, ProduceResponse
 from kafkalab.protocol.transition_tables.producer import ProducerState
-from tests.conformance.scripted_port import EPOCH, HOLD, LOST, PID, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import EPOCH, HOLD, LOST, PID, ScriptedPort, begin, error_of
 
 
 def shapes(port: ScriptedPort) -> list[tuple[int, int, int]]:
     """Epoch, first sequence and number of records of every batch, in the order of sending."""
-    batches = [b for request in port.sent("Produce") for b in request.batches.values()]
+    batches = [b for request in port.list_sent("Produce") for b in request.batches.values()]
     return [(b.producer_epoch, b.base_sequence, len(b.records)) for b in batches]
 
 
@@ -69,7 +69,7 @@ def test_a_producer_without_idempotence_retries_as_often_as_it_is_told() -> None
 
 
 async def expiring(port: ScriptedPort) -> tuple[Any, Any, Any]:
-    producer = await begun(port, delivery_timeout_ms=40_000)
+    producer = await begin(port, delivery_timeout_ms=40_000)
     await (await producer.send("t", "a", partition=0))
     since = port.now
     error = await error_of(await producer.send("t", "b", partition=0))
@@ -116,7 +116,7 @@ def test_a_leader_that_lost_its_state_is_asked_again_and_then_begun_anew() -> No
     port = ScriptedPort(1, Produce=[Error.NONE, without_state(-1), without_state(5)])
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         for value in ("a", "b"):
             await (await producer.send("t", value, partition=0))
 
@@ -128,7 +128,7 @@ def test_unknown_producer_id_is_abortable_where_the_records_are_still_there() ->
     port = ScriptedPort(1, Produce=[Error.NONE, without_state(0)])
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "a", partition=0))
         error = await error_of(await producer.send("t", "b", partition=0))
         return error.error, producer.state
@@ -150,7 +150,7 @@ def test_the_last_epoch_of_an_idempotent_producer_is_32767_and_then_it_gets_a_ne
 
     port.run(program())
     sent = [(b.producer_id, *shape) for b, shape in zip(
-        [r.batches["t-0"] for r in port.sent("Produce")], shapes(port), strict=True)]  # fmt: skip
+        [r.batches["t-0"] for r in port.list_sent("Produce")], shapes(port), strict=True)]  # fmt: skip
     assert sent == [(PID, 32766, 0, 1), (PID, 32767, 0, 1), (PID, 32767, 1, 1), (PID + 1, 0, 0, 1)]
     assert port.names().count("InitProducerId") == 2
 
@@ -159,7 +159,7 @@ def test_while_aborting_what_was_sent_is_sent_again_and_the_rest_dropped() -> No
     port = ScriptedPort(Produce=[HOLD])
 
     async def program() -> list[Any]:
-        producer = await begun(port, linger_ms=10)
+        producer = await begin(port, linger_ms=10)
         first = await producer.send("t", "a", partition=0)
         await port.sleep(20)
         second = await producer.send("t", "b", partition=0)
@@ -179,7 +179,7 @@ def test_a_topic_that_is_not_there_fails_the_future_and_the_transaction() -> Non
     port = ScriptedPort()
 
     async def program() -> list[Any]:
-        producer = await begun(port, max_block_ms=2_000)
+        producer = await begin(port, max_block_ms=2_000)
         began = port.now
         future = await producer.send("nowhere", "a")
         found: list[Any] = [port.now - began, await error_of(future), producer.state]

@@ -10,7 +10,7 @@ from kafkalab.client.exceptions import BufferExhaustedError, RecordTooLargeError
 from kafkalab.client.producer.partitioner import StickyPartitioner, murmur2, partition_of, to_positive
 from kafkalab.protocol.records import Record
 from kafkalab.protocol.transition_tables.producer import ProducerState
-from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begin, error_of
 
 SMALL: dict[str, Any] = {"batch_size": 100, "buffer_memory": 250, "max_block_ms": 2_000}
 
@@ -40,7 +40,7 @@ def test_memory_that_stays_full_fails_the_record_after_max_block_ms(transactiona
     port = ScriptedPort(Produce=[HOLD, HOLD])
 
     async def program() -> Any:
-        producer = await begun(port, **SMALL) if transactional else port.producer(transactional_id=None, **SMALL)
+        producer = await begin(port, **SMALL) if transactional else port.producer(transactional_id=None, **SMALL)
         for _ in range(2):
             await producer.send("t", "x" * 80, partition=0)
         since = port.now
@@ -64,7 +64,7 @@ def test_a_record_that_never_fits_fails_at_once(given: dict[str, int], said: str
     port = ScriptedPort()
 
     async def program() -> Any:
-        producer = await begun(port, **given)
+        producer = await begin(port, **given)
         return await error_of(await producer.send("t", "x" * 60, partition=0)), producer.state
 
     error, state = port.run(program())
@@ -78,7 +78,7 @@ def test_all_memory_is_free_in_the_end(script: list[Any]) -> None:
     port = ScriptedPort(Produce=script)
 
     async def program() -> int:
-        producer = await begun(port)
+        producer = await begin(port)
         for number in range(5):
             await producer.send("t", str(number), partition=number % 2)
         await producer.commit_transaction()

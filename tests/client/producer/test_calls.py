@@ -18,7 +18,7 @@ from kafkalab.client.producer.producer import NO_TRANSACTION_MANAGER, NO_TRANSAC
 from kafkalab.client.results import GroupMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.transition_tables.producer import ProducerState
-from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begin, error_of
 
 OFFSETS = {"in-0": 7}
 
@@ -63,7 +63,7 @@ def test_offsets_that_timed_out_do_not_bar_the_abort_which_waits_for_their_answe
     port = ScriptedPort(TxnOffsetCommit=[HOLD])
 
     async def program() -> Any:
-        producer = await begun(port, max_block_ms=1_000)
+        producer = await begin(port, max_block_ms=1_000)
         error = await error_of(producer.send_offsets_to_transaction(OFFSETS, GroupMetadata("g")))
         aborting = port.spawn(producer.abort_transaction())
         await port.sleep(50)
@@ -80,20 +80,20 @@ def test_after_a_lost_answer_the_coordinator_is_looked_up_anew() -> None:
     port = ScriptedPort(EndTxn=[LOST, Error.NOT_COORDINATOR])
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "v"))
         await producer.commit_transaction()
 
     port.run(program())
     assert port.names().count("EndTxn") == 3
-    assert len(port.sent("FindCoordinator")) == 3
+    assert len(port.list_sent("FindCoordinator")) == 3
 
 
 def test_an_abort_waits_for_partitions_that_are_just_being_added() -> None:
     port = ScriptedPort(1, AddPartitionsToTxn=[HOLD])
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await producer.send("t", "v")
         await port.sleep(10)
         aborting = port.spawn(producer.abort_transaction())
@@ -110,7 +110,7 @@ def test_a_request_is_not_retried_once_a_batch_has_failed() -> None:
     port = ScriptedPort(1)
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "a", partition=0))
         port.script["AddPartitionsToTxn"] = [Error.COORDINATOR_LOAD_IN_PROGRESS] * 100
         port.script["Produce"] = [Error.TOPIC_AUTHORIZATION_FAILED]
@@ -132,7 +132,7 @@ def test_send_puts_a_fencing_into_the_future_and_other_calls_raise_it(refusal: E
     port = ScriptedPort(2, Produce=refusal)
 
     async def program() -> list[Any]:
-        producer = await begun(port)
+        producer = await begin(port)
         found = [await error_of(await producer.send("t", v, partition=0)) for v in ("a", "b")]
         return [*found, await error_of(producer.commit_transaction())]
 
@@ -147,7 +147,7 @@ def test_an_unknown_producer_id_at_the_coordinator_is_abortable_if_the_epoch_can
     port = ScriptedPort(1, bumps, **{api: Error.UNKNOWN_PRODUCER_ID})
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         await error_of(await producer.send("t", "a", partition=0))
         if api != "AddPartitionsToTxn":
             await error_of(producer.send_offsets_to_transaction(OFFSETS, GroupMetadata("g")))
@@ -182,7 +182,7 @@ def test_after_a_close_without_waiting_the_sender_sends_nothing() -> None:
     port = ScriptedPort()
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         promise = await producer.send("t", "v")
         producer.sender.wake()
         await producer.close(timeout_ms=0)
@@ -197,7 +197,7 @@ def test_an_abort_adds_no_further_partition() -> None:
     port = ScriptedPort(1, AddPartitionsToTxn=HOLD)
 
     async def program() -> None:
-        producer = await begun(port)
+        producer = await begin(port)
         await producer.send("t", "v", partition=0)
         await port.sleep(10)
         await producer.send("t", "w", partition=1)
@@ -207,14 +207,14 @@ def test_an_abort_adds_no_further_partition() -> None:
         await aborting
 
     port.run(program())
-    assert [r.partitions for r in port.sent("AddPartitionsToTxn")] == [("t-0",)]
+    assert [r.partitions for r in port.list_sent("AddPartitionsToTxn")] == [("t-0",)]
 
 
 def test_a_request_waits_for_the_answer_to_the_one_before_it() -> None:
     port = ScriptedPort(1, AddPartitionsToTxn=HOLD)
 
     async def program() -> list[str]:
-        producer = await begun(port)
+        producer = await begin(port)
         await producer.send("t", "v")
         await port.sleep(10)
         adding = port.spawn(producer.send_offsets_to_transaction(OFFSETS, GroupMetadata("g")))

@@ -49,7 +49,7 @@ def test_an_answer_that_is_read_too_late_is_the_end_of_its_batch(age_ms: int) ->
     assert type(error) is not KafkaTimeoutError
     assert isinstance(error, KafkaError)
     assert error.error is Error.NOT_ENOUGH_REPLICAS
-    assert len(port.sent("Produce")) == 1
+    assert len(port.list_sent("Produce")) == 1
 
 
 def test_a_good_answer_that_is_read_too_late_is_good() -> None:
@@ -60,7 +60,7 @@ def test_a_good_answer_that_is_read_too_late_is_good() -> None:
 def test_until_then_a_batch_is_sent_again(jump: bool) -> None:
     port, error = answered_after(800, Error.NOT_ENOUGH_REPLICAS, jump)
     assert error is None
-    assert len(port.sent("Produce")) == 2
+    assert len(port.list_sent("Produce")) == 2
 
 
 def test_while_the_clock_runs_the_batch_expires_before_its_answer() -> None:

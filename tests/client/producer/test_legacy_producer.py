@@ -28,7 +28,7 @@ def producer_of(port: ScriptedPort, version: str, **config: Any) -> Producer:
 
 def shapes(port: ScriptedPort) -> list[tuple[int, int, int]]:
     """Producer id, epoch and first sequence of every batch, in the order of sending."""
-    batches = [b for request in port.sent("Produce") for b in request.batches.values()]
+    batches = [b for request in port.list_sent("Produce") for b in request.batches.values()]
     return [(b.producer_id, b.producer_epoch, b.base_sequence) for b in batches]
 
 
@@ -105,7 +105,7 @@ def test_0_11_waits_for_each_answer_and_1_0_for_the_fifth_last() -> None:
             for number in range(9):
                 await producer.send("t", str(number), partition=0)
             await port.sleep(100)
-            return len(port.sent("Produce"))
+            return len(port.list_sent("Produce"))
 
         assert port.run(program()) == at_once
 

@@ -12,7 +12,7 @@ from kafkalab.protocol.errors import Error
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from tests.conformance.scripted_port import LOST, TIMED_OUT, ScriptedPort, begun, error_of
+from tests.conformance.scripted_port import LOST, TIMED_OUT, ScriptedPort, begin, error_of
 
 ENDS = [
     (TIMED_OUT, "TimeoutException", Error.REQUEST_TIMED_OUT, "Disconnected from node 1 due to timeout"),
@@ -39,14 +39,14 @@ def test_when_the_retries_run_out_a_transaction_stores_it_as_the_cause(
     port = ScriptedPort(Produce=[end, end])
 
     async def program() -> Any:
-        producer = await begun(port, retries=1)
+        producer = await begin(port, retries=1)
         failed = await error_of(await producer.send("t", "v", partition=0))
         return failed, producer.transaction_manager.error
 
     failed, stored = port.run(program())
     assert (java_name(failed), str(failed)) == (name, text)
     assert (java_name(stored), stored.__cause__) == ("TransactionAbortableException", failed)
-    assert len(port.sent("Produce")) == 2
+    assert len(port.list_sent("Produce")) == 2
 
 
 async def sent_once(app: App) -> Any:

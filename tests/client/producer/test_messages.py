@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.client.exceptions import KafkaError, java_name
 from kafkalab.protocol.errors import Error
-from tests.conformance.scripted_port import GROUP, HOLD, OFFSETS, ScriptedPort, begun, error_of, one_transaction
+from tests.conformance.scripted_port import GROUP, HOLD, OFFSETS, ScriptedPort, begin, error_of, one_transaction
 
 FENCED = "There is a newer producer with the same transactionalId which fences the current one."
 DENIED = "Transactional Id authorization failed."
@@ -64,7 +64,7 @@ def test_an_abort_that_may_not_be_aborted_again_names_its_cause() -> None:
     port = ScriptedPort(EndTxn=Error.TRANSACTION_ABORTABLE)
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "v"))
         return await error_of(producer.abort_transaction())
 

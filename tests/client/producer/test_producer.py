@@ -38,7 +38,7 @@ def run(function: ProgramFunction, profile: str = "4.x/TV2", *faults: Fault, **a
     return cluster
 
 
-def seen(cluster: Cluster, isolation_level: str = "read_committed") -> list[str]:
+def read_values(cluster: Cluster, isolation_level: str = "read_committed") -> list[str]:
     reading = cluster.spawn("reader", read_all, partitions=["t-0", "u-0"], isolation_level=isolation_level)
     cluster.run()
     return [value for _, value in reading.result()]
@@ -66,31 +66,31 @@ def test_a_lost_answer_is_retried_and_the_record_lands_once() -> None:
     cluster = run(plain, "4.x/TV2", Drop("ProduceResponse#1"), count=1)
     assert cluster.results["app"] == [0]
     assert names(cluster).count("Produce") == 2
-    assert seen(cluster) == ["v0"]
+    assert read_values(cluster) == ["v0"]
 
 
 def test_without_idempotence_the_same_loss_makes_a_duplicate() -> None:
     cluster = run(plain, "4.x/TV2", Drop("ProduceResponse#1"), count=1, idempotent=False)
-    assert seen(cluster) == ["v0", "v0"]
+    assert read_values(cluster) == ["v0", "v0"]
 
 
 @pytest.mark.parametrize("lost", ["Produce#1", "Produce#2", "ProduceResponse#1", "ProduceResponse#3"])
 def test_with_batches_in_flight_a_retry_keeps_the_order(lost: str) -> None:
     cluster = run(plain, "4.x/TV2", Drop(lost), count=5)
-    assert seen(cluster) == [f"v{i}" for i in range(5)]
+    assert read_values(cluster) == [f"v{i}" for i in range(5)]
     assert cluster.results["app"] == sorted(cluster.results["app"])
 
 
 def test_a_delayed_batch_does_not_let_the_next_one_pass() -> None:
     cluster = run(plain, "4.x/TV2", Delay("Produce#2", 500), count=9)
-    assert seen(cluster) == [f"v{i}" for i in range(9)]
+    assert read_values(cluster) == [f"v{i}" for i in range(9)]
 
 
 def test_a_leader_without_state_takes_a_later_batch_and_the_earlier_one_expires() -> None:
     """The first batch is overtaken: without state any sequence is accepted (docs/protocol.md#sequences), and 0 never
     follows 8."""
     cluster = run(plain, "4.x/TV2", Delay("Produce#1", 500), count=9)
-    assert seen(cluster) == ["v8"]
+    assert read_values(cluster) == ["v8"]
     assert isinstance(cluster.results["app"], KafkaTimeoutError)
     assert cluster.now > 120_000
 
@@ -144,14 +144,14 @@ async def abort_after(app: App, wait_ms: int) -> list[str]:
 def test_abort_drops_what_is_buffered(profile: str) -> None:
     cluster = run(abort_after, profile, wait_ms=0)
     assert cluster.results["app"] == ["dropped"]
-    assert seen(cluster, "read_uncommitted") == ["second"]
+    assert read_values(cluster, "read_uncommitted") == ["second"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_abort_hides_what_was_sent(profile: str) -> None:
     cluster = run(abort_after, profile, wait_ms=200)
     assert cluster.results["app"] == ["sent"]
-    assert seen(cluster) == ["second"]
+    assert read_values(cluster) == ["second"]
     assert [b.control.name for b in cluster.log_of("t-0").batches if b.control] == ["ABORT", "COMMIT"]
 
 
@@ -205,7 +205,7 @@ async def zombie(app: App) -> str:
 def test_a_new_instance_aborts_the_open_transaction_of_the_old_one_and_fences_it(profile: str) -> None:
     cluster = run(zombie, profile)
     assert cluster.results["app"] == "fenced"
-    assert seen(cluster) == ["new"]
+    assert read_values(cluster) == ["new"]
     answers = [f.error for f in cluster.trace.frames.values() if f.name == "InitProducerIdResponse"]
     assert answers[1] == "CONCURRENT_TRANSACTIONS"
     assert answers[-1] == "NONE"
@@ -234,7 +234,7 @@ async def too_slow(app: App) -> list[str]:
 def test_a_transaction_that_timed_out_can_be_aborted_under_version_2() -> None:
     cluster = run(too_slow, "4.x/TV2")
     assert cluster.results["app"] == ["INVALID_PRODUCER_EPOCH", "aborted"]
-    assert seen(cluster) == []
+    assert read_values(cluster) == []
 
 
 def test_under_version_1_the_time_out_fences_the_producer_for_good() -> None:
@@ -267,10 +267,13 @@ def test_a_call_in_the_wrong_state_is_refused_and_changes_no_state() -> None:
         "TransactionalId a: Invalid transition attempted from state UNINITIALIZED to state ABORTING_TRANSACTION"
     )
     assert "before completing a call to initTransactions" in cluster.results["app"][2]
-    assert seen(cluster) == ["refused", "v"]  # `doSend` adds the record to its batch before it looks at the state
+    assert read_values(cluster) == [
+        "refused",
+        "v",
+    ]  # `doSend` adds the record to its batch before it looks at the state
 
 
-async def blocked(app: App) -> list[str]:
+async def block(app: App) -> list[str]:
     producer = app.producer(transactional_id="a", max_block_ms=1_000)
     said = []
     try:
@@ -284,7 +287,7 @@ async def blocked(app: App) -> list[str]:
 
 
 def test_a_blocking_call_that_timed_out_may_be_called_again() -> None:
-    cluster = run(blocked, "4.x/TV2", Drop("InitProducerIdResponse#1"))
+    cluster = run(block, "4.x/TV2", Drop("InitProducerIdResponse#1"))
     assert cluster.results["app"] == ["timed out", "READY"]
 
 
@@ -293,7 +296,7 @@ def test_a_paused_broker_is_replaced_and_told_so_when_it_goes_on() -> None:
     cluster = run(plain, "4.x/TV2", *faults, count=3)
     cluster.run_for(100_000)
     assert cluster.controller.metadata.alive == ("b1", "b2", "b3")
-    assert seen(cluster) == ["v0", "v1", "v2"]
+    assert read_values(cluster) == ["v0", "v1", "v2"]
     replicas = [b.state.logs["t-0"].log_end_offset for b in cluster.brokers.values()]
     assert replicas == [3, 3, 3]
 

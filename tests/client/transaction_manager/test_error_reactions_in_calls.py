@@ -83,7 +83,7 @@ AS_ITSELF = {  # fatal errors that a handler knows by name; any other is an unex
 }
 
 
-def raised(api: str, error: str, letter: str) -> str:
+def find_exception(api: str, error: str, letter: str) -> str:
     """The Java exception that the waiting call or the future gets."""
     if api == "Produce":
         return NAMED.get(error, "ApiException")  # one that another part of the project has added
@@ -106,8 +106,8 @@ NORMAL = {
 }
 
 
-def asked(port: ScriptedPort) -> dict[str, int]:
-    return {name: len(port.sent(name)) for name in NORMAL}
+def count_requests(port: ScriptedPort) -> dict[str, int]:
+    return {name: len(port.list_sent(name)) for name in NORMAL}
 
 
 @pytest.mark.parametrize(("error", "api", "letter"), CELLS)
@@ -119,21 +119,21 @@ def test_every_cell_through_the_calls(error: str, api: str, letter: str) -> None
         assert (failed, producer.state.name) == (None, "READY")
     if letter in "rl":
         more = {api: 1, "FindCoordinator": 1 if letter == "l" or api == "FindCoordinator" else 0}
-        assert asked(port) == {name: n + more.get(name, 0) for name, n in NORMAL.items()}
+        assert count_requests(port) == {name: n + more.get(name, 0) for name, n in NORMAL.items()}
         return
     if letter == "+":
-        assert asked(port) == NORMAL
+        assert count_requests(port) == NORMAL
         return
     letter = {"*": "a", "s": "a", "q": "a"}.get(letter, letter)
     if error == "UNKNOWN_PRODUCER_ID" and api == "Produce":
         # the log's start is unknown: again (docs/protocol.md#batch-retries)
-        assert (failed, asked(port)["Produce"]) == (None, 2)
+        assert (failed, count_requests(port)["Produce"]) == (None, 2)
         return
-    assert java_name(failed) == raised(api, error, letter)
+    assert java_name(failed) == find_exception(api, error, letter)
     unauthorized = api == "InitProducerId" and error in INIT_AGAIN
     a = "UNINITIALIZED" if unauthorized else "ABORTABLE_ERROR"
     assert producer.state.name == {"f": "FATAL_ERROR", "a": a}[letter]
-    assert asked(port)[api] <= NORMAL[api] + (1 if api == "FindCoordinator" else 0)
+    assert count_requests(port)[api] <= NORMAL[api] + (1 if api == "FindCoordinator" else 0)
 
 
 @pytest.mark.parametrize(("error", "api", "letter"), CELLS)
@@ -155,7 +155,7 @@ def test_after_every_error_the_producer_recovers_as_its_class_says(error: str, a
     if state == "FATAL_ERROR" and isinstance(again, ApiError):
         assert java_name(again) == "ProducerFencedException"
     bumps = state == "ABORTABLE_ERROR" and (api == "Produce" or error == "UNKNOWN_PRODUCER_ID")
-    inits = len(port.sent("InitProducerId"))
+    inits = len(port.list_sent("InitProducerId"))
     if state == "ABORTABLE_ERROR":
         assert inits == (0 if api == "FindCoordinator" else 2 if bumps else 1)
 

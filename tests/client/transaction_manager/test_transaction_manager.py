@@ -10,7 +10,7 @@ from kafkalab.client.producer.batch import ProducerBatch
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.transaction_manager import EPOCH_MAX, TransactionManager
 from kafkalab.protocol.records import Record
-from kafkalab.protocol.transition_tables.producer import Call, Happening, ProducerState
+from kafkalab.protocol.transition_tables.producer import Call, ProducerState, SenderEvent
 from tests.conformance.scripted_port import ScriptedPort
 
 
@@ -28,18 +28,18 @@ def manager_of(
 def in_transaction(version: int = 2, woken: list[str] | None = None) -> TransactionManager:
     manager = manager_of(version, woken=woken)
     manager.apply_call(Call.INIT)
-    manager.apply_event(Happening.INITIALIZED)
-    manager.initialised()
+    manager.apply_event(SenderEvent.INITIALIZED)
+    manager.finish_init()
     manager.apply_call(Call.BEGIN)
     return manager
 
 
-def used(manager: TransactionManager) -> ProducerBatch:
+def send_two(manager: TransactionManager) -> ProducerBatch:
     """A batch that was numbered, acknowledged at offset 5, and one after it that was left open."""
     batch = ProducerBatch("t-0", 0)
     batch.add(Record(None, "v"), Promise(lambda p: False))
     manager.sequences.number(batch, manager.identity)
-    manager.sequences.acked(batch, 5)
+    manager.sequences.note_ack(batch, 5)
     manager.sequences.leave_open(batch)
     return batch
 
@@ -47,7 +47,7 @@ def used(manager: TransactionManager) -> ProducerBatch:
 @pytest.mark.parametrize("drop", [False, True], ids=["a new identity", "no identity any more"])
 def test_with_the_identity_every_sequence_is_forgotten(drop: bool) -> None:
     manager = manager_of()
-    used(manager)
+    send_two(manager)
     sequences = manager.sequences
     assert (sequences.next, sequences.unresolved, sequences.last_acked_offset) == ({"t-0": 1}, {"t-0": 1}, {"t-0": 5})
     manager.reset_producer_id() if drop else manager.adopt(7, 1)
@@ -104,5 +104,5 @@ def test_an_error_state_wakes_the_sender_which_drops_what_cannot_be_sent() -> No
     woken: list[str] = []
     manager = in_transaction(woken=woken)
     assert woken == []
-    manager.apply_event(Happening.ABORTABLE, KafkaError("the batch has expired"))
+    manager.apply_event(SenderEvent.ABORTABLE, KafkaError("the batch has expired"))
     assert (manager.state, woken) == (ProducerState.ABORTABLE_ERROR, ["woken"])

@@ -19,8 +19,8 @@ from kafkalab.client.exceptions import (
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
 from kafkalab.protocol.errors import Error
-from kafkalab.protocol.transition_tables.producer import EVENTS, TABLE, Action, Call, Happening, ProducerState
-from tests.conformance.scripted_port import HOLD, PID, ScriptedPort, begun, error_of
+from kafkalab.protocol.transition_tables.producer import EVENTS, TABLE, Action, Call, ProducerState, SenderEvent
+from tests.conformance.scripted_port import HOLD, PID, ScriptedPort, begin, error_of
 
 CALLS = ("init", "begin", "send", "offsets", "prepare", "commit", "abort", "complete", "close")
 # One row per state and open call. > accepted, the state changes; = accepted, it stays; x invalid transition;
@@ -152,7 +152,7 @@ JAVA = {
 }
 
 
-def said(state: str, waiting: str, call: str, cell: str) -> str:
+def message_of(state: str, waiting: str, call: str, cell: str) -> str:
     """Kafka's message of a refusal."""
     partition = "Cannot add partition t-0 to transaction "
     initialised = f"{partition}while in state  {state}"
@@ -177,9 +177,9 @@ def test_every_call_in_every_state_does_what_the_facts_say(state: str, waiting: 
 
     async def program() -> tuple[Any, str, str, int]:
         producer = await reach(port, state, waiting)
-        before = len(port.sent())
+        before = len(port.list_sent())
         error, then = await call_it(port, producer, call)
-        return error, then, producer.state.name, len(port.sent()) - before
+        return error, then, producer.state.name, len(port.list_sent()) - before
 
     error, then, _, asked = port.run(program())
     if cell == ">":
@@ -194,7 +194,7 @@ def test_every_call_in_every_state_does_what_the_facts_say(state: str, waiting: 
         assert isinstance(error, KafkaTimeoutError) is bool(port.held)
     else:
         assert type(error) is {"s": KafkaError, "q": InvalidTxnStateError}.get(cell, IllegalStateError)
-        assert str(error) == said(state, waiting, call, cell)
+        assert str(error) == message_of(state, waiting, call, cell)
         assert (then, asked) == (state, 0)  # and nothing has changed
 
 
@@ -223,7 +223,7 @@ def test_the_tables_are_total() -> None:
     assert set(TABLE) == {None, Call.INIT, Call.COMMIT, Call.ABORT}
     assert all(set(calls) == set(Call) for calls in TABLE.values())
     assert all(set(row) == set(ProducerState) for calls in TABLE.values() for row in calls.values())
-    assert set(EVENTS) == set(Happening)
+    assert set(EVENTS) == set(SenderEvent)
     assert all(set(row) == set(ProducerState) for row in EVENTS.values())
 
 
@@ -258,7 +258,7 @@ def test_every_event_in_every_state_does_what_the_facts_say(
 
     async def program() -> Producer:
         producer = await reach(port, *where)
-        producer.transaction_manager.apply_event(Happening[event], KafkaError("the cause"))
+        producer.transaction_manager.apply_event(SenderEvent[event], KafkaError("the cause"))
         return producer
 
     producer = port.run(program())
@@ -278,7 +278,7 @@ def test_KAFKA_14831_an_illegal_move_of_the_sender_ends_the_producer_and_later_c
         producer = port.producer()
         await producer.init_transactions()
         # in READY there is nothing to abort
-        producer.transaction_manager.apply_event(Happening.ABORTABLE, KafkaError("late"))
+        producer.transaction_manager.apply_event(SenderEvent.ABORTABLE, KafkaError("late"))
         calls = (producer.send("t", "v"), producer.commit_transaction(), producer.abort_transaction())
         return [await error_of(call) for call in calls]
 
@@ -295,7 +295,7 @@ def test_a_fenced_producer_is_told_in_kafkas_words() -> None:
     port = ScriptedPort(EndTxn=Error.INVALID_PRODUCER_EPOCH)
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         await (await producer.send("t", "v"))
         await error_of(producer.commit_transaction())
         return await error_of(producer.abort_transaction())
@@ -313,14 +313,14 @@ def test_two_phase_commit_is_not_requested_of_brokers_that_do_not_offer_it() -> 
     port = ScriptedPort()
 
     async def program() -> Any:
-        producer = await begun(port, transaction_two_phase_commit_enable=True)
+        producer = await begin(port, transaction_two_phase_commit_enable=True)
         await (await producer.send("t", "v"))
         refused = await error_of(producer.prepare_transaction())
         await producer.commit_transaction()
         return refused, producer.state
 
     error, state = port.run(program())
-    (init,) = port.sent("InitProducerId")
+    (init,) = port.list_sent("InitProducerId")
     assert (init.enable_2pc, init.transaction_timeout_ms) == (False, 60_000)
     assert (error.error, state) == (Error.UNSUPPORTED_VERSION, ProducerState.READY)
 
@@ -331,21 +331,21 @@ def test_a_prepared_transaction_is_committed_if_it_is_the_one_named(own: bool, c
     port.two_phase_commit = True
 
     async def program() -> Any:
-        producer = await begun(port, transaction_two_phase_commit_enable=True)
+        producer = await begin(port, transaction_two_phase_commit_enable=True)
         await producer.send("t", "v")
         prepared = await producer.prepare_transaction()
         await producer.complete_transaction(prepared if own else (PID, 99))
         return producer.state
 
     assert port.run(program()) is ProducerState.READY
-    assert [e.committed for e in port.sent("EndTxn")] == [committed]
+    assert [e.committed for e in port.list_sent("EndTxn")] == [committed]
 
 
 def test_without_two_phase_commit_nothing_can_be_prepared() -> None:
     port = ScriptedPort()
 
     async def program() -> Any:
-        producer = await begun(port)
+        producer = await begin(port)
         return await error_of(producer.prepare_transaction()), producer.state
 
     error, state = port.run(program())
@@ -359,7 +359,7 @@ def test_close_flushes_aborts_what_is_open_and_bars_every_call() -> None:
     port = ScriptedPort()
 
     async def program() -> list[Any]:
-        producer = await begun(port, linger_ms=10_000)
+        producer = await begin(port, linger_ms=10_000)
         future = await producer.send("t", "v")
         await producer.close()
         found = [await error_of(future)]
@@ -374,14 +374,14 @@ def test_close_flushes_aborts_what_is_open_and_bars_every_call() -> None:
     assert sent is None
     assert [str(e) for e in refused] == ["Cannot perform operation after producer has been closed"] * 5
     assert port.names() == ["InitProducerId", "Produce", "EndTxn"]
-    assert port.sent("EndTxn")[0].committed is False
+    assert port.list_sent("EndTxn")[0].committed is False
 
 
 def test_close_at_once_asks_nobody_and_fails_what_waits() -> None:
     port = ScriptedPort()
 
     async def program() -> Any:
-        producer = await begun(port, linger_ms=10_000)
+        producer = await begin(port, linger_ms=10_000)
         future = await producer.send("t", "v")
         await producer.close(timeout_ms=0)
         await port.sleep(60_000)

@@ -16,13 +16,13 @@ EXPLAINED = Path(__file__).with_name("explained.json")
 """Differences that stay: patterns of a script's name and of a line, with the reason."""
 
 
-def recorded() -> dict[str, Any]:
+def read_recorded() -> dict[str, Any]:
     """Return what Java's clients did, by the script's name."""
     found: dict[str, Any] = json.loads(RECORDED.read_text())
     return found
 
 
-def explained() -> list[dict[str, str]]:
+def read_explained() -> list[dict[str, str]]:
     """Return the rows of EXPLAINED: `script`, `line`, `reason`."""
     found: list[dict[str, str]] = json.loads(EXPLAINED.read_text())
     return found
@@ -43,10 +43,10 @@ def differences(script: Script, java: dict[str, Any], lab: dict[str, Any]) -> li
     return found + [names[line[0]] + line[2:] for line in changed]
 
 
-def compared(script: Script, java: dict[str, Any]) -> list[str]:
+def compare(script: Script, java: dict[str, Any]) -> list[str]:
     """Run the script with kafkalab's client; return the differences that are not explained."""
     lines = differences(script, java, Simulated(script).run())
-    return [line for line in lines if not any(explains(row, script.name, line) for row in explained())]
+    return [line for line in lines if not any(explains(row, script.name, line) for row in read_explained())]
 
 
 def explains(row: dict[str, str], name: str, line: str) -> bool:
@@ -57,10 +57,10 @@ def explains(row: dict[str, str], name: str, line: str) -> bool:
 def main() -> None:
     """Print the differences of the scripts whose name holds the argument."""
     only = sys.argv[1] if len(sys.argv) > 1 else ""
-    java, count, wrong = recorded(), 0, 0
+    java, count, wrong = read_recorded(), 0, 0
     for script in scripts():
         if only in script.name and script.name in java:
-            found = compared(script, java[script.name])
+            found = compare(script, java[script.name])
             count, wrong = count + 1, wrong + bool(found)
             if found:
                 print(f"{script.name} ({script.why})\n  " + "\n  ".join(found))

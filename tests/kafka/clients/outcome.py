@@ -16,7 +16,7 @@ LOOSE = ("FindCoordinator", "Heartbeat", "ListOffsets")
 """Requests whose waiting other threads or the metadata's own back-off lengthen: only whether they wait is compared."""
 
 
-def waited(row: dict[str, Any]) -> str:
+def name_wait(row: dict[str, Any]) -> str:
     """Name the back-off that a time is nearest to: 117 is "100 ms" (Java's have a jitter of a fifth).
 
     Around the look-up of a coordinator a client opens connections as well: then only whether it waits at all.
@@ -44,7 +44,7 @@ def with_classes(log: list[dict[str, Any]]) -> list[str]:
     for row in log:
         line = f"v{row['version']} {row['request']}"
         if "after_ms" in row:
-            line += f" | {waited(row)}"
+            line += f" | {name_wait(row)}"
         lines.append(line)
     return lines
 

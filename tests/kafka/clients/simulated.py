@@ -11,7 +11,7 @@ from typing import Any
 
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.config.config import ConsumerConfig
-from kafkalab.client.config.config_def import configured
+from kafkalab.client.config.config_def import configure
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError, java_name
@@ -106,7 +106,7 @@ class Simulated:
     def _client(self) -> Producer | Consumer:
         if self.script.client == "producer":
             return Producer(self.port, producer_config(self.port.profile, **self.script.config))
-        return Consumer(self.port, configured(ConsumerConfig, self.script.config))
+        return Consumer(self.port, configure(ConsumerConfig, self.script.config))
 
     def sleep(self, delay_ms: int) -> Promise[None]:
         """Return a promise that is done after `delay_ms`."""
@@ -169,10 +169,10 @@ def consumer_methods(run: Simulated, consumer: Consumer) -> dict[str, Callable[.
         place = len(run.callbacks)
         run.callbacks.append("pending")
 
-        def called(_offsets: Any, error: KafkaError | None) -> None:
+        def on_commit(_offsets: Any, error: KafkaError | None) -> None:
             run.callbacks[place] = "ok" if error is None else failure(error)
 
-        consumer.commit_async(offsets, called)
+        consumer.commit_async(offsets, on_commit)
 
     return {
         "subscribe": consumer.subscribe,

@@ -9,19 +9,19 @@ import pytest
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn
-from tests.kafka.clients.compare import compared, differences, explained, explains, recorded
-from tests.kafka.clients.outcome import quickest, waited
+from tests.kafka.clients.compare import compare, differences, explains, read_explained, read_recorded
+from tests.kafka.clients.outcome import name_wait, quickest
 from tests.kafka.clients.script import Script, scripts
 from tests.kafka.clients.scripted_broker import ScriptedBroker
 from tests.kafka.clients.simulated import Simulated
 
 SCRIPTS = {script.name: script for script in scripts()}
-JAVA = recorded()
+JAVA = read_recorded()
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_client_does_what_javas_does(name: str) -> None:
-    found = compared(SCRIPTS[name], JAVA[name])
+    found = compare(SCRIPTS[name], JAVA[name])
     assert not found, "\n".join([f"{name}: {SCRIPTS[name].why}", *found])
 
 
@@ -32,8 +32,8 @@ def test_every_script_is_recorded_and_nothing_else() -> None:
 
 def test_every_explanation_is_of_a_difference_that_there_is() -> None:
     lines = [(s.name, line) for s in SCRIPTS.values() for line in differences(s, JAVA[s.name], Simulated(s).run())]
-    assert [row for row in explained() if not any(explains(row, *line) for line in lines)] == []
-    assert [row for row in explained() if len(row["reason"].split()) < 8] == []
+    assert [row for row in read_explained() if not any(explains(row, *line) for line in lines)] == []
+    assert [row for row in read_explained() if len(row["reason"].split()) < 8] == []
 
 
 def test_a_difference_is_one_readable_line() -> None:
@@ -103,7 +103,7 @@ def test_the_time_since_a_refusal_is_kept_up_to_the_retry() -> None:
     ],
 )
 def test_a_back_off_has_a_name(after_ms: float, request_line: str, around: bool, name: str) -> None:
-    assert waited({"after_ms": after_ms, "request": request_line, "around_look_up": around}) == name
+    assert name_wait({"after_ms": after_ms, "request": request_line, "around_look_up": around}) == name
 
 
 def test_of_several_recordings_the_quickest_counts() -> None:

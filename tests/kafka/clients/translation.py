@@ -133,7 +133,7 @@ def _topics_of(data: bytes) -> tuple[str, ...]:
     return tuple(reader.take(reader.number("int16")).decode() for _ in range(reader.number("int32")))
 
 
-def _assigned(data: bytes) -> tuple[str, ...]:
+def _read_assigned(data: bytes) -> tuple[str, ...]:
     reader = Reader(data)
     reader.number("int16")
     found: list[str] = []
@@ -156,7 +156,7 @@ def _join(v: dict[str, Any]) -> Any:
 
 
 def _sync(v: dict[str, Any]) -> Any:
-    assignments = {a["MemberId"]: _assigned(a["Assignment"]) for a in v["Assignments"]}
+    assignments = {a["MemberId"]: _read_assigned(a["Assignment"]) for a in v["Assignments"]}
     return _new(
         "SyncGroup",
         **_member(v),
@@ -204,7 +204,7 @@ def response(api: str, version: int, asked: Any, body: Any, port: int) -> dict[s
     return {"ErrorCode": body.error.code} if writer is None else writer(version, asked, body, port)
 
 
-def _named(topic: str, with_id: bool, field: str = "Name") -> dict[str, Any]:
+def _name_topic(topic: str, with_id: bool, field: str = "Name") -> dict[str, Any]:
     return {"TopicId": topic_id(topic)} if with_id else {field: topic}
 
 
@@ -267,10 +267,10 @@ def _partitions_added(version: int, asked: Any, body: Any, port: int) -> dict[st
 def _offsets_committed(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     topics = by_topic(body.errors, lambda p, i: {"PartitionIndex": i, "ErrorCode": body.errors[p].code})
     with_id = version >= 10
-    return {"Topics": [{**_named(t, with_id), "Partitions": ps} for t, ps in topics]}
+    return {"Topics": [{**_name_topic(t, with_id), "Partitions": ps} for t, ps in topics]}
 
 
-def _produced(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
+def _translate_produce(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     def row(name: str, index: int) -> dict[str, Any]:
         p = body.partitions[name]
         return {
@@ -279,10 +279,10 @@ def _produced(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
         }  # fmt: skip
 
     topics = by_topic(body.partitions, row)
-    return {"Responses": [{**_named(t, version >= 13), "PartitionResponses": ps} for t, ps in topics]}
+    return {"Responses": [{**_name_topic(t, version >= 13), "PartitionResponses": ps} for t, ps in topics]}
 
 
-def _fetched(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
+def _translate_fetch(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     def row(name: str, index: int) -> dict[str, Any]:
         p = body.partitions[name]
         aborted = p.aborted_transactions
@@ -296,7 +296,7 @@ def _fetched(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
         }  # fmt: skip
 
     topics = by_topic(body.partitions, row)
-    return {"Responses": [{**_named(t, version >= 13, "Topic"), "Partitions": ps} for t, ps in topics]}
+    return {"Responses": [{**_name_topic(t, version >= 13, "Topic"), "Partitions": ps} for t, ps in topics]}
 
 
 def _offsets_listed(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def _offsets_fetched(version: int, asked: Any, body: Any, port: int) -> dict[str
         code, offset = body.errors[name].code, body.offsets[name]
         return {"PartitionIndex": index, "ErrorCode": code, "CommittedOffset": offset, "Metadata": ""}
 
-    topics = [{**_named(t, version >= 10), "Partitions": ps} for t, ps in by_topic(body.errors, row)]
+    topics = [{**_name_topic(t, version >= 10), "Partitions": ps} for t, ps in by_topic(body.errors, row)]
     return {"Groups": [{"GroupId": asked.group_id, "Topics": topics, "ErrorCode": body.error.code}]}
 
 
@@ -319,7 +319,7 @@ def _text(value: str) -> bytes:
     return struct.pack(">h", len(value)) + value.encode()
 
 
-def _joined(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
+def _translate_join(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     def subscription(topics: tuple[str, ...]) -> bytes:
         return struct.pack(">hi", 0, len(topics)) + b"".join(map(_text, topics)) + struct.pack(">i", -1)
 
@@ -332,7 +332,7 @@ def _joined(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _synced(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
+def _translate_sync(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     topics = by_topic(body.assignment, lambda p, i: i)
     data = struct.pack(">hi", 0, len(topics))
     data += b"".join(_text(t) + struct.pack(f">i{len(ps)}i", len(ps), *ps) for t, ps in topics)
@@ -342,7 +342,7 @@ def _synced(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _left(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
+def _translate_leave(version: int, asked: Any, body: Any, port: int) -> dict[str, Any]:
     members = [{"MemberId": m.member_id, "GroupInstanceId": m.group_instance_id, "ErrorCode": 0} for m in asked.members]
     return {"ErrorCode": body.error.code, "Members": members}
 
@@ -356,11 +356,11 @@ WRITERS: dict[str, Callable[[int, Any, Any, int], dict[str, Any]]] = {
     "TxnOffsetCommit": _offsets_committed,
     "OffsetCommit": _offsets_committed,
     "EndTxn": _end_txn,
-    "Produce": _produced,
-    "Fetch": _fetched,
+    "Produce": _translate_produce,
+    "Fetch": _translate_fetch,
     "ListOffsets": _offsets_listed,
     "OffsetFetch": _offsets_fetched,
-    "JoinGroup": _joined,
-    "SyncGroup": _synced,
-    "LeaveGroup": _left,
+    "JoinGroup": _translate_join,
+    "SyncGroup": _translate_sync,
+    "LeaveGroup": _translate_leave,
 }

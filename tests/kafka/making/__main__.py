@@ -23,7 +23,7 @@ def text_of(scripts: list[Script]) -> str:
     return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
-def made() -> dict[str, str]:
+def make_families() -> dict[str, str]:
     """Return the text of each family that is made."""
     found = {}
     for module in MODULES:
@@ -33,5 +33,5 @@ def made() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for name, text in made().items():
+    for name, text in make_families().items():
         (HERE / "scripts" / f"{name}.json").write_text(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kafka.making.groups import JOINED, described, heartbeat, join, leave, sync
+from tests.kafka.making.groups import JOINED, describe_groups, heartbeat, join, leave, sync
 from tests.kafka.making.steps import (
     V2,
     Script,
@@ -27,7 +27,7 @@ from tests.kafka.making.steps import (
     produce,
     producers,
     script,
-    settled,
+    settle,
     sleep,
     write,
     write_plain,
@@ -110,7 +110,7 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             produce("x", {p: batch("x", 0, "a") for p in BOTH}, 12),
             describe("x"),
             end("x", True, V2),
-            settled(),
+            settle(),
             fetch("u-0"),
             fetch(),
             append("t-0", "z"),
@@ -146,7 +146,7 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             init("x"),
             commit_offsets("x", "g", {"t-0": 1, "u-0": 2, "nope-0": 3}, version=5),
             end("x", True, V2),
-            settled(),
+            settle(),
             offsets("g", None),
         ],
     ),
@@ -264,10 +264,10 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             leave({"member_id": "m"}),
             leave({"member_id": "m"}, {"member_id": "n"}),
             ask("LeaveGroup", G, 2, {"group_id": "g", "members": [{"member_id": "m"}]}),
-            described(),
+            describe_groups(),
         ],
     ),
-    "member_without_group_describe": ([("DESCRIBE", GROUP)], [*JOINED, sync(), heartbeat(), described()]),
+    "member_without_group_describe": ([("DESCRIBE", GROUP)], [*JOINED, sync(), heartbeat(), describe_groups()]),
     "describe_groups_without_one": (
         [("DESCRIBE", GROUP)],
         [ask("DescribeGroups", G, v, {"groups": ["g", "h"]}) for v in (0, 5, 6)],
@@ -334,7 +334,7 @@ ROWS: dict[str, tuple[list[tuple[str, str]], list[Step]]] = {
             {"await": "late"},
             join("", "l"),
             join("$l.member_id"),
-            described(),
+            describe_groups(),
         ],
     ),
     "record_too_large": (

@@ -20,7 +20,7 @@ from tests.kafka.making.steps import (
     me,
     producers,
     script,
-    settled,
+    settle,
     write,
 )
 
@@ -30,7 +30,7 @@ FIRST = {
 }
 
 
-def reached(state: str, protocol: int) -> list[Step]:
+def reach(state: str, protocol: int) -> list[Step]:
     """Return the steps after which the coordinator has id x in this state; prepared ones are held there."""
     start = [init("x"), init("x")]
     if state == "empty":
@@ -41,7 +41,7 @@ def reached(state: str, protocol: int) -> list[Step]:
     commit = state.endswith("commit")
     if state.startswith("prepare"):
         return [*begun, hold(), end("x", commit, protocol, once=True)]
-    return [*begun, end("x", commit, protocol, once=True), settled()]
+    return [*begun, end("x", commit, protocol, once=True), settle()]
 
 
 STATES = ("empty", "ongoing", "prepare_commit", "prepare_abort", "complete_commit", "complete_abort")
@@ -77,7 +77,7 @@ def questions(epoch: str) -> dict[str, list[Step]]:
 
 def after(state: str) -> list[Step]:
     """Return what shows the outcome."""
-    free = [describe("x"), *let_go()] if state.startswith("prepare") else [settled()]
+    free = [describe("x"), *let_go()] if state.startswith("prepare") else [settle()]
     return [*free, describe("x"), producers(), fetch()]
 
 
@@ -89,7 +89,7 @@ def family(protocol: int) -> list[Script]:
             if epoch == "+2" and protocol == V1:
                 continue
             for name, asked in questions(epoch).items():
-                steps = [*reached(state, protocol), *asked, *after(state)]
+                steps = [*reach(state, protocol), *asked, *after(state)]
                 new = protocol == V2 or "v12" in name or "v5" in name or name == "verify"
                 more = {"levels": [1, 2]} if new else {}
                 found.append(script(f"coordinator_v{protocol}.{state}.{name}{suffix}", *steps, **more))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.kafka.making.groups import GROUP, JOINED, MEMBER, described, join, sync
+from tests.kafka.making.groups import GROUP, JOINED, MEMBER, describe_groups, join, sync
 from tests.kafka.making.steps import (
     READ_UNCOMMITTED,
     Script,
@@ -31,25 +31,27 @@ def edge(name: str, *steps: Step | list[Step], **more: Any) -> Script:
     return script(f"edges.{name}", *steps, **{"levels": [2], "topics": {"t": 2}, **more})
 
 
-def listed(*partitions: str, timestamp: int = -1) -> Step:
+def list_offsets(*partitions: str, timestamp: int = -1) -> Step:
     """ListOffsets of these partitions."""
     given = {"partitions": list(partitions), "timestamp": timestamp}
     return ask("ListOffsets", LEADER, 7, given)
 
 
-def added(*partitions: str, version: int) -> Step:
+def add_partitions(*partitions: str, version: int) -> Step:
     """AddPartitionsToTxn of these partitions."""
     return ask("AddPartitionsToTxn", "coordinator of x", version, {**me("x"), "partitions": list(partitions)})
 
 
 TWICE = [
-    edge("twice.list_offsets", WRITTEN, listed("t-0", "t-0"), listed("t-0", "t-1", "t-0"), listed("nope-0", "nope-0"),
-         listed("t-0", "t-0", timestamp=-9)),
+    edge("twice.list_offsets", WRITTEN, list_offsets("t-0", "t-0"), list_offsets("t-0", "t-1", "t-0"),
+         list_offsets("nope-0", "nope-0"),
+         list_offsets("t-0", "t-0", timestamp=-9)),
     edge("twice.offset_fetch", commit_plain("g", {"t-0": 3, "t-1": 4}), offsets("g", ["t-0", "t-0"]),
          offsets("g", ["t-0", "t-1", "t-0"], version=9), offsets("nobody", ["t-0", "t-0"])),
     edge("twice.describe_producers", idempotent(), produce(None, {"t-0": batch("p", 0, "a", transactional=False)}, 9),
          producers("t-0", "t-0"), producers("nope-0", "nope-0")),
-    edge("twice.add_partitions", init("x"), added("t-0", "t-0", version=3), added("t-1", "nope-0", "t-1", version=3)),
+    edge("twice.add_partitions", init("x"), add_partitions("t-0", "t-0", version=3),
+         add_partitions("t-1", "nope-0", "t-1", version=3)),
     edge("twice.describe_transactions", init("x"),
          ask("DescribeTransactions", "coordinator of x", 0, {"transactional_ids": ["x", "nobody", "x"]})),
     edge("twice.describe_groups", JOINED, sync(), ask("DescribeGroups", GROUP, 6, {"groups": ["g", "g"]})),
@@ -127,24 +129,24 @@ STATIC: dict[str, Any] = {"group_instance_id": "i"}
 OTHER_TOPIC: dict[str, Any] = {"protocols": {"range": ["u"]}, **STATIC}
 
 
-def _deleted(*partitions: str) -> Step:
+def _delete_offsets(*partitions: str) -> Step:
     return ask("OffsetDelete", GROUP, 0, {"group_id": "g", "partitions": list(partitions)})
 
 
-def _subscribed(name: str, *steps: Step | list[Step]) -> Script:
+def _subscribe(name: str, *steps: Step | list[Step]) -> Script:
     given = {"offsets": {"t-0": 3, "u-0": 4}, **MEMBER, **STATIC}
     start = [join("", "m", **STATIC), sync(**STATIC), commit_plain("g", **given)]
-    after = [_deleted("t-0", "u-0"), offsets("g", ["t-0", "u-0"]), described()]
+    after = [_delete_offsets("t-0", "u-0"), offsets("g", ["t-0", "u-0"]), describe_groups()]
     return edge(f"subscribed.{name}", start, *steps, after, topics={"t": 2, "u": 1})
 
 
 SUBSCRIBED = [
-    _subscribed("as_it_was"),
-    _subscribed("replaced", join("", "n", **OTHER_TOPIC)),
-    _subscribed("replaced_and_synced", join("", "n", **OTHER_TOPIC), sync("n", **STATIC)),
-    _subscribed("joins_again", join("$m.member_id", "n", **OTHER_TOPIC), sync("n", **STATIC)),
-    _subscribed("joins_again_unsynced", join("$m.member_id", "n", **OTHER_TOPIC)),
-    _subscribed("left", ask("LeaveGroup", GROUP, 5, {"group_id": "g", "members": [{"member_id": "", **STATIC}]})),
-    {**_subscribed("replaced_and_restarted", join("", "n", **OTHER_TOPIC), {"stop": "clean"}), "levels": [2]},
+    _subscribe("as_it_was"),
+    _subscribe("replaced", join("", "n", **OTHER_TOPIC)),
+    _subscribe("replaced_and_synced", join("", "n", **OTHER_TOPIC), sync("n", **STATIC)),
+    _subscribe("joins_again", join("$m.member_id", "n", **OTHER_TOPIC), sync("n", **STATIC)),
+    _subscribe("joins_again_unsynced", join("$m.member_id", "n", **OTHER_TOPIC)),
+    _subscribe("left", ask("LeaveGroup", GROUP, 5, {"group_id": "g", "members": [{"member_id": "", **STATIC}]})),
+    {**_subscribe("replaced_and_restarted", join("", "n", **OTHER_TOPIC), {"stop": "clean"}), "levels": [2]},
 ]
 FAMILIES = {"edges": [*TWICE, *LIMITS, *EPOCHS, *OF_IDS, *SUBSCRIBED]}

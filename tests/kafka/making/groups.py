@@ -20,7 +20,7 @@ from tests.kafka.making.steps import (
     offsets,
     producers,
     script,
-    settled,
+    settle,
     sleep,
 )
 
@@ -63,7 +63,7 @@ def leave(*members: dict[str, Any]) -> Step:
     return ask("LeaveGroup", GROUP, 5, {"group_id": "g", "members": list(members)})
 
 
-def described() -> Step:
+def describe_groups() -> Step:
     """DescribeGroups."""
     return ask("DescribeGroups", GROUP, 6, {"groups": ["g"]})
 
@@ -79,7 +79,7 @@ STATES: dict[str, list[Step]] = {
 }
 
 
-def asked(who: dict[str, Any]) -> dict[str, Step]:
+def requests_of(who: dict[str, Any]) -> dict[str, Step]:
     """Return every request of a member that says this of itself."""
     given = {"group_id": "g", **who}
     member = {k: v for k, v in who.items() if k != "generation_id"}
@@ -95,14 +95,16 @@ def states() -> list[Script]:
     """Return each request in each state, of the member and of strangers."""
     found = []
     for (state, start), (stranger, who) in product(STATES.items(), STRANGERS.items()):
-        for name, step in asked(who).items():
+        for name, step in requests_of(who).items():
             if (state, name, stranger) == ("completing", "sync", "member"):
                 continue
             if name == "sync" and stranger == "member_without_generation":
                 continue
             if state == "preparing" and name == "leave":
                 continue
-            found.append(script(f"groups.{state}.{name}_{stranger}", *start, step, described(), offsets("g", ["t-0"])))
+            found.append(
+                script(f"groups.{state}.{name}_{stranger}", *start, step, describe_groups(), offsets("g", ["t-0"]))
+            )
     return found
 
 
@@ -134,7 +136,7 @@ def joins() -> list[Script]:
             sync(**static),
             join("", "n", **static),
             heartbeat(**static),
-            described(),
+            describe_groups(),
         ],
         "static_fenced": [
             join("", "m", **static),
@@ -162,7 +164,7 @@ def joins() -> list[Script]:
             ask("DeleteGroups", GROUP, 2, {"groups": ["g"]}),
             offsets("g", ["t-0"], True),
             end("x", True),
-            settled(),
+            settle(),
             offsets("g", ["t-0"], True),
         ],
         "offset_delete_pending": [
@@ -171,13 +173,18 @@ def joins() -> list[Script]:
             commit_offsets("x", "g", {"t-0": 3}),
             ask("OffsetDelete", GROUP, 0, {"group_id": "g", "partitions": ["t-0"]}),
             end("x", True),
-            settled(),
+            settle(),
             offsets("g", ["t-0"], True),
         ],
     }
     named_twice = leave({"member_id": "$m.member_id"}, {"member_id": "", **static})
-    twice = script("groups.static_leaves_twice", join("", "m", **static), sync(**static), named_twice, described())
-    return [*(script(f"groups.{name}", *steps, described()) for name, steps in odd.items()), {**twice, "levels": [2]}]
+    twice = script(
+        "groups.static_leaves_twice", join("", "m", **static), sync(**static), named_twice, describe_groups()
+    )
+    return [
+        *(script(f"groups.{name}", *steps, describe_groups()) for name, steps in odd.items()),
+        {**twice, "levels": [2]},
+    ]
 
 
 def plain_offsets() -> list[Script]:
@@ -209,7 +216,7 @@ def transactional() -> list[Script]:
         version = 5 if protocol == V2 else 3
         more = {"levels": [1, 2]} if protocol == V2 else {}
         name = f"v{protocol}_{'commit' if commits else 'abort'}"
-        done = [end("x", commits, protocol, once=True), settled(), *seen]
+        done = [end("x", commits, protocol, once=True), settle(), *seen]
         pending = commit_offsets("x", "g", {"t-0": 5}, "", version)
         old, new = commit_plain("g", {"t-0": 3}), commit_plain("g", {"t-0": 9})
         rows: dict[str, list[Step]] = {
@@ -243,7 +250,7 @@ def transactional() -> list[Script]:
                 commit_offsets("y", "g", {"t-0": 7}),
                 *seen,
                 end("y", True),
-                settled(),
+                settle(),
                 *seen,
             ],
         }
@@ -258,7 +265,7 @@ def members() -> list[Script]:
     found = []
     for (state, start), (stranger, who) in product(STATES.items(), STRANGERS.items()):
         steps = [*start, init("x"), add_offsets("x", "g"), commit_offsets("x", "g", {"t-0": 5}, **who)]
-        closing = [offsets("g", ["t-0"], True), end("x", True), settled(), offsets("g", ["t-0"], True)]
+        closing = [offsets("g", ["t-0"], True), end("x", True), settle(), offsets("g", ["t-0"], True)]
         found.append(script(f"offsets.txn_{state}_{stranger}", *steps, *closing))
     return found
 

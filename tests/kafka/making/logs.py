@@ -26,7 +26,7 @@ from tests.kafka.making.steps import (
     offsets,
     producers,
     script,
-    settled,
+    settle,
     write,
     write_plain,
 )
@@ -34,7 +34,7 @@ from tests.kafka.making.steps import (
 TIMES = (-1, -2, -3, -4, -5, -6, -7, 0, 5, 10, 11, 99_999)
 
 
-def filled() -> dict[str, list[Step]]:
+def fill() -> dict[str, list[Step]]:
     """Return partitions with different contents."""
     x = [init("x"), add("x", "t-0")]
     return {
@@ -47,9 +47,9 @@ def filled() -> dict[str, list[Step]]:
             *x,
             write("x", "t-0", 0, "bc", timestamp_ms=10),
             end("x", True),
-            settled(),
+            settle(),
         ],
-        "aborted": [append("t-0", "a", 5), *x, write("x", "t-0", 0, "bc", timestamp_ms=10), end("x", False), settled()],
+        "aborted": [append("t-0", "a", 5), *x, write("x", "t-0", 0, "bc", timestamp_ms=10), end("x", False), settle()],
         "deleted": [append("t-0", "ab", 5), append("t-0", "c", 10), delete(2)],
         "deleted_all": [append("t-0", "ab", 5), append("t-0", "c", 10), delete(-1)],
     }
@@ -64,19 +64,19 @@ def by_time() -> list[Script]:
     """Return ListOffsets of every kind for each content and isolation level."""
     return [
         script(f"logs.list_offsets_{name}_{isolation}", *steps, *(list_offsets(t, isolation, version=9) for t in TIMES))
-        for (name, steps), isolation in product(filled().items(), (READ_UNCOMMITTED, READ_COMMITTED))
+        for (name, steps), isolation in product(fill().items(), (READ_UNCOMMITTED, READ_COMMITTED))
     ]
 
 
-def deleted() -> list[Script]:
+def make_deletions() -> list[Script]:
     """Return DeleteRecords around transactions and idempotent producers."""
     x = [init("x"), add("x", "t-0"), write("x", "t-0", 0, "abc")]
     seen = [fetch(), fetch(at=3), fetch(isolation=READ_UNCOMMITTED), producers(), list_offsets(-2)]
     rows: dict[str, list[Step]] = {
-        "in_open_transaction": [*x, delete(2), *seen, end("x", True), settled()],
-        "up_to_open_transaction": [*x, delete(-1), *seen, end("x", False), settled()],
-        "after_abort": [*x, end("x", False), settled(), append("t-0", "z"), delete(2)],
-        "all_after_abort": [*x, end("x", False), settled(), append("t-0", "z"), delete(-1)],
+        "in_open_transaction": [*x, delete(2), *seen, end("x", True), settle()],
+        "up_to_open_transaction": [*x, delete(-1), *seen, end("x", False), settle()],
+        "after_abort": [*x, end("x", False), settle(), append("t-0", "z"), delete(2)],
+        "all_after_abort": [*x, end("x", False), settle(), append("t-0", "z"), delete(-1)],
         "below_start": [append("t-0", "abc"), delete(2), delete(1)],
         "above_end": [append("t-0", "abc"), delete(4)],
         "at_end": [append("t-0", "abc"), delete(3)],
@@ -105,7 +105,7 @@ def administration() -> list[Script]:
     def create(*topics: Step, **fields: object) -> Step:
         return ask("CreateTopics", "b1", 7, {"topics": list(topics), **fields})
 
-    def listed(**fields: object) -> Step:
+    def list_transactions(**fields: object) -> Step:
         return ask("ListTransactions", "b1", 2, fields)
 
     one = {"name": "new", "num_partitions": 1, "replication_factor": 1}
@@ -116,11 +116,11 @@ def administration() -> list[Script]:
         init("done"),
         add("done", "t-0"),
         end("done", True),
-        settled(),
+        settle(),
         init("gone"),
         add("gone", "t-0"),
         end("gone", False),
-        settled(),
+        settle(),
     ]
     names = (
         "Empty",
@@ -162,23 +162,26 @@ def administration() -> list[Script]:
         "describe_cluster": [ask("DescribeCluster", "b1", 2, {})],
         "describe_transactions_empty_id": [ask("DescribeTransactions", "b1", 0, {"transactional_ids": [""]})],
         "describe_transactions_several": [*states, describe("empty", "open", "done", "gone", "nobody")],
-        "list_transactions": [*states, listed()],
-        **{f"list_transactions_of_state_{n or 'without_name'}": [*states, listed(state_filters=[n])] for n in names},
-        "list_transactions_two_states": [*states, listed(state_filters=["Empty", "Ongoing", "Odd"])],
-        "list_transactions_of_producer": [*states, listed(producer_id_filters=["$open.producer_id"])],
+        "list_transactions": [*states, list_transactions()],
+        **{
+            f"list_transactions_of_state_{n or 'without_name'}": [*states, list_transactions(state_filters=[n])]
+            for n in names
+        },
+        "list_transactions_two_states": [*states, list_transactions(state_filters=["Empty", "Ongoing", "Odd"])],
+        "list_transactions_of_producer": [*states, list_transactions(producer_id_filters=["$open.producer_id"])],
         "list_transactions_of_two": [
             *states,
-            listed(producer_id_filters=["$open.producer_id", "$done.producer_id", 700_000_001]),
+            list_transactions(producer_id_filters=["$open.producer_id", "$done.producer_id", 700_000_001]),
         ],
         "list_transactions_state_and_producer": [
             *states,
-            listed(state_filters=["Empty"], producer_id_filters=["$open.producer_id"]),
+            list_transactions(state_filters=["Empty"], producer_id_filters=["$open.producer_id"]),
         ],
-        "list_transactions_duration_zero": [*states, listed(duration_filter_ms=0)],
-        "list_transactions_duration_long": [*states, listed(duration_filter_ms=100_000)],
-        "list_transactions_pattern": [*states, listed(transactional_id_pattern="o.*")],
-        "list_transactions_pattern_part": [*states, listed(transactional_id_pattern="ope")],
-        "list_transactions_bad_pattern": [*states, listed(transactional_id_pattern="(")],
+        "list_transactions_duration_zero": [*states, list_transactions(duration_filter_ms=0)],
+        "list_transactions_duration_long": [*states, list_transactions(duration_filter_ms=100_000)],
+        "list_transactions_pattern": [*states, list_transactions(transactional_id_pattern="o.*")],
+        "list_transactions_pattern_part": [*states, list_transactions(transactional_id_pattern="ope")],
+        "list_transactions_bad_pattern": [*states, list_transactions(transactional_id_pattern="(")],
         "describe_producers_unknown": [producers("nope-0"), {**producers("t-7"), "to": "b1"}],
         "describe_producers_of_group": [
             init("x"),
@@ -186,7 +189,7 @@ def administration() -> list[Script]:
             commit_offsets("x", "g", {"t-0": 1}),
             producers("offsets of g"),
             end("x", True),
-            settled(),
+            settle(),
             producers("offsets of g"),
         ],
         "find_coordinator_unknown_type": [ask("FindCoordinator", "b1", 3, {"key": "k", "key_type": 7})],
@@ -210,14 +213,14 @@ def restart() -> list[Script]:
         "duplicate_of_first": (plain, [write_plain("p", "t-0", 0, "a")]),
         "next": (plain, [write_plain("p", "t-0", 2, "c")]),
         "gap": (plain, [write_plain("p", "t-0", 4, "c")]),
-        "open_then_commit": (x, [describe("x"), write("x", "t-0", 1, "b"), end("x", True), settled()]),
+        "open_then_commit": (x, [describe("x"), write("x", "t-0", 1, "b"), end("x", True), settle()]),
         "open_then_init": (x, [init("x", long), describe("x")]),
-        "open_v2_then_commit": (v2, [write("x", "t-0", 1, "b", protocol=V2), end("x", True, V2, once=True), settled()]),
+        "open_v2_then_commit": (v2, [write("x", "t-0", 1, "b", protocol=V2), end("x", True, V2, once=True), settle()]),
         "empty": ([init("x", long)], [describe("x"), init("x", long)]),
-        "committed": ([*x, end("x", True), settled()], [describe("x"), end("x", True), add("x", "t-0")]),
-        "aborted": ([*x, end("x", False), settled()], [describe("x"), end("x", False), fetch(at=1)]),
+        "committed": ([*x, end("x", True), settle()], [describe("x"), end("x", True), add("x", "t-0")]),
+        "aborted": ([*x, end("x", False), settle()], [describe("x"), end("x", False), fetch(at=1)]),
         "committed_v2_retried": (
-            [*v2, end("x", True, V2, once=True), settled()],
+            [*v2, end("x", True, V2, once=True), settle()],
             [end("x", True, V2, once=True), describe("x")],
         ),
         "epoch_after_init": (
@@ -236,7 +239,7 @@ def restart() -> list[Script]:
                 offsets("g", ["t-0"]),
                 offsets("g", ["t-0"], True),
                 end("x", True),
-                settled(),
+                settle(),
                 offsets("g", ["t-0"], True),
             ],
         ),
@@ -249,4 +252,4 @@ def restart() -> list[Script]:
     return found
 
 
-FAMILIES = {"logs": [*by_time(), *deleted()], "administration": administration(), "restart": restart()}
+FAMILIES = {"logs": [*by_time(), *make_deletions()], "administration": administration(), "restart": restart()}

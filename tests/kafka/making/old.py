@@ -43,7 +43,7 @@ NO_TIME = -3
 """The only special timestamp that Kafka 1.0.0 is asked for and does not know."""
 
 
-def aged(script: Script) -> Script | None:
+def translate_back(script: Script) -> Script | None:
     """Return the script as Kafka 1.0.0 can be asked it; None if it is about what came later."""
     steps: list[Step] = []
     for step in script["steps"]:
@@ -73,7 +73,7 @@ def family() -> list[Script]:
     """Return every script that can be asked, of the families about single requests."""
     tables = [reading.FAMILIES["reading"], reading.FAMILIES["sequences"], reading.FAMILIES["requests"]]
     tables += [coordinator.FAMILIES["coordinator_v1"], groups.FAMILIES["offsets"], logs.FAMILIES["logs"]]
-    return [old for table in tables for s in table if (old := aged(s)) is not None]
+    return [old for table in tables for s in table if (old := translate_back(s)) is not None]
 
 
 def own() -> list[Script]:
@@ -86,7 +86,7 @@ def own() -> list[Script]:
         "control_batch": [write_plain("p", "t-0", 7, "a", control="COMMIT"), write_plain("p", "t-0", 7, "b")],
     }
     rows["largest_timestamp"] = [list_offsets(NO_TIME)]
-    found = [aged(script(f"own.{name}", *begun, *steps, fetch())) for name, steps in rows.items()]
+    found = [translate_back(script(f"own.{name}", *begun, *steps, fetch())) for name, steps in rows.items()]
     return [old for old in found if old is not None]
 
 

@@ -26,7 +26,7 @@ from tests.kafka.making.steps import (
     produce,
     producers,
     script,
-    settled,
+    settle,
     write,
     write_plain,
 )
@@ -34,7 +34,7 @@ from tests.kafka.making.steps import (
 SEEN = [fetch(), list_offsets(-1, "read_committed"), producers()]
 
 
-def interleaved() -> list[Script]:
+def interleave() -> list[Script]:
     """Return two transactions in one partition, in every order of their ends and with every outcome."""
     found = []
     for order, outcomes in product(("xy", "yx"), product((True, False), repeat=2)):
@@ -43,7 +43,7 @@ def interleaved() -> list[Script]:
         steps += [add("x", "t-0"), add("y", "t-0"), write("x", "t-0", 0, "ab"), append("t-0", "p")]
         steps += [write("y", "t-0", 0, "c"), write("x", "t-0", 2, "d"), *SEEN]
         for who in order:
-            steps += [end(who, ended[who]), settled(), *SEEN]
+            steps += [end(who, ended[who]), settle(), *SEEN]
         steps += [fetch(at=at) for at in (1, 3, 4, 5, 6)] + [fetch(isolation=READ_UNCOMMITTED)]
         name = "_".join(f"{who}_{'commits' if ended[who] else 'aborts'}" for who in order)
         found.append(script(f"reading.two_{name}", *steps))
@@ -57,7 +57,7 @@ def three() -> list[Script]:
         steps: list[Step] = [s for who in "xyz" for s in (init(who), add(who, "t-0"))]
         steps += [write(who, "t-0", 0, who) for who in "xyz"] + [append("t-0", "p")]
         for number, who in enumerate(order):
-            steps += [end(who, number == 1), settled(), fetch(), list_offsets(-1, "read_committed")]
+            steps += [end(who, number == 1), settle(), fetch(), list_offsets(-1, "read_committed")]
         steps += [fetch(at=at) for at in range(1, 7)]
         found.append(script(f"reading.three_end_{''.join(order)}", *steps))
     return found
@@ -73,7 +73,7 @@ def again() -> list[Script]:
             if protocol == V1:
                 steps.append(add("x", "t-0"))
             steps += [write("x", "t-0", sequence, "ab"[: 1 + number % 2], protocol=protocol)]
-            steps += [end("x", commits, protocol), settled()]
+            steps += [end("x", commits, protocol), settle()]
             sequence = 0 if protocol == V2 else sequence + 1 + number % 2
         steps += [*SEEN, *(fetch(at=at) for at in (1, 2, 3, 4)), describe("x")]
         name = "".join("c" if c else "a" for c in outcomes)
@@ -118,7 +118,7 @@ def sequences() -> list[Script]:
         first = [add("x", "t-0")] if protocol == V1 else []
         steps: list[Step] = [init("x"), init("x"), *first, write("x", "t-0", 0, "abc", protocol=protocol)]
         if ends != "open":
-            steps += [end("x", ends == "commit", protocol, once=True), settled(), *first]
+            steps += [end("x", ends == "commit", protocol, once=True), settle(), *first]
         steps += [write("x", "t-0", sequence, "d", epoch, protocol)]
         steps += [
             write("x", "t-0", sequence + 1, "e", epoch, protocol),
@@ -236,7 +236,7 @@ def leader_epochs() -> list[Script]:
 
 
 FAMILIES = {
-    "reading": [*interleaved(), *three(), *again(), *leader_epochs()],
+    "reading": [*interleave(), *three(), *again(), *leader_epochs()],
     "sequences": sequences(),
     "requests": requests(),
     "markers": markers(),

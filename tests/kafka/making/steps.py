@@ -183,7 +183,7 @@ def sleep(delay_ms: int) -> Step:
     return {"sleep": delay_ms}
 
 
-def settled() -> Step:
+def settle() -> Step:
     """Wait until no transaction of the script is prepared, so that what follows does not depend on speed."""
     return {"settle": True}
 
@@ -200,4 +200,4 @@ def hold(topic: str = "t", count: int = 2) -> Step:
 
 def let_go(topic: str = "t") -> list[Step]:
     """Markers can be written again; wait until they are."""
-    return [{"min_isr": {topic: 1}}, settled()]
+    return [{"min_isr": {topic: 1}}, settle()]

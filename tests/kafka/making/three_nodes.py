@@ -33,7 +33,7 @@ from tests.kafka.making.steps import (
     produce,
     producers,
     script,
-    settled,
+    settle,
     sleep,
     write,
     write_plain,
@@ -63,9 +63,9 @@ def again(step: Step) -> Step:
     return {**step, "until": "NONE"}
 
 
-def committed(protocol: int = 1) -> list[Step]:
+def commit_and_look(protocol: int = 1) -> list[Step]:
     """Commit, and see what is there."""
-    return [again(end("x", True, protocol, once=True)), settled(), *SEEN]
+    return [again(end("x", True, protocol, once=True)), settle(), *SEEN]
 
 
 def both(first: str, second: str) -> list[Step]:
@@ -74,10 +74,15 @@ def both(first: str, second: str) -> list[Step]:
 
 
 ROWS: dict[str, list[Step]] = {
-    "leader_lost_open": [*BEGUN, *kill(LEADER), again(write("x", "t-0", 1, "b")), *committed()],
-    "leader_lost_open_v2": [*BEGUN_V2, *kill(LEADER), again(write("x", "t-0", 1, "b", protocol=V2)), *committed(V2)],
-    "leader_lost_duplicate": [*BEGUN, *kill(LEADER), again(write("x", "t-0", 0, "a")), *committed()],
-    "leader_lost_gap": [*BEGUN, *kill(LEADER), again(fetch()), write("x", "t-0", 5, "z"), *committed()],
+    "leader_lost_open": [*BEGUN, *kill(LEADER), again(write("x", "t-0", 1, "b")), *commit_and_look()],
+    "leader_lost_open_v2": [
+        *BEGUN_V2,
+        *kill(LEADER),
+        again(write("x", "t-0", 1, "b", protocol=V2)),
+        *commit_and_look(V2),
+    ],
+    "leader_lost_duplicate": [*BEGUN, *kill(LEADER), again(write("x", "t-0", 0, "a")), *commit_and_look()],
+    "leader_lost_gap": [*BEGUN, *kill(LEADER), again(fetch()), write("x", "t-0", 5, "z"), *commit_and_look()],
     "leader_lost_idempotent": [
         idempotent(),
         write_plain("p", "t-0", 0, "a"),
@@ -95,7 +100,7 @@ ROWS: dict[str, list[Step]] = {
         {"kill": LEADER, "as": "lost"},
         end("x", True),
         sleep(FENCED_MS),
-        settled(),
+        settle(),
         *SEEN,
     ],
     "leader_lost_prepared_abort": [
@@ -103,7 +108,7 @@ ROWS: dict[str, list[Step]] = {
         {"kill": LEADER, "as": "lost"},
         end("x", False, V2, once=True),
         sleep(FENCED_MS),
-        settled(),
+        settle(),
         *SEEN,
     ],
     "coordinator_lost_open": [
@@ -111,14 +116,14 @@ ROWS: dict[str, list[Step]] = {
         *kill(COORDINATOR),
         again(describe("x")),
         write("x", "t-0", 1, "b"),
-        *committed(),
+        *commit_and_look(),
     ],
-    "coordinator_lost_open_v2": [*BEGUN_V2, *kill(COORDINATOR), again(describe("x")), *committed(V2)],
-    "coordinator_lost_open_abort": [*BEGUN, *kill(COORDINATOR), again(end("x", False)), settled(), *SEEN],
+    "coordinator_lost_open_v2": [*BEGUN_V2, *kill(COORDINATOR), again(describe("x")), *commit_and_look(V2)],
+    "coordinator_lost_open_abort": [*BEGUN, *kill(COORDINATOR), again(end("x", False)), settle(), *SEEN],
     "coordinator_lost_after_commit": [
         *BEGUN,
         end("x", True),
-        settled(),
+        settle(),
         *kill(COORDINATOR),
         again(end("x", True)),
         end("x", False),
@@ -127,7 +132,7 @@ ROWS: dict[str, list[Step]] = {
     "coordinator_lost_after_commit_v2": [
         *BEGUN_V2,
         end("x", True, V2, once=True),
-        settled(),
+        settle(),
         *kill(COORDINATOR),
         again(describe("x")),
         end("x", True, V2, once=True),
@@ -157,7 +162,7 @@ ROWS: dict[str, list[Step]] = {
         *start(),
         *kill(LEADER),
         again(write("x", "t-0", 1, "b")),
-        *committed(),
+        *commit_and_look(),
     ],
     "group_coordinator_lost_pending": [
         init("x", LONG),
@@ -167,7 +172,7 @@ ROWS: dict[str, list[Step]] = {
         *kill("group coordinator of g"),
         again(offsets("g", ["t-0"])),
         offsets("g", ["t-0"], True),
-        *committed(),
+        *commit_and_look(),
         offsets("g", ["t-0"], True),
     ],
     "one_replica_left": [
@@ -183,7 +188,7 @@ ROWS: dict[str, list[Step]] = {
         write("x", "t-0", 1, "b"),
         *start(),
         *start("lost_too"),
-        *committed(),
+        *commit_and_look(),
     ],
     "follower_behind_then_leader": [
         *BEGUN,
@@ -192,7 +197,7 @@ ROWS: dict[str, list[Step]] = {
         *start(),
         *kill(LEADER, "leader"),
         again(write("x", "t-0", 2, "c")),
-        *committed(),
+        *commit_and_look(),
     ],
     "no_leader_then_back": [
         *BEGUN,
@@ -203,7 +208,7 @@ ROWS: dict[str, list[Step]] = {
         *start("one"),
         *start("two"),
         again(write("x", "t-0", 1, "b")),
-        *committed(),
+        *commit_and_look(),
     ],
 }
 
@@ -328,7 +333,7 @@ ROWS |= {
         sleep(1_000),
         describe("x"),
         *start(),
-        settled(),
+        settle(),
         *SEEN,
     ],
     "broker_without_producer_ids": [
@@ -373,7 +378,7 @@ ROWS |= {
 UNLED = "leader of u-0"
 
 
-def unled(protocol: int, commit: bool) -> list[Step]:
+def decide_without_leader(protocol: int, commit: bool) -> list[Step]:
     """A transaction is decided while the only replica of u-0 is down, before and after its broker is fenced."""
     added = [] if protocol == V2 else [add("x", "t-0", "u-0")]
     return [
@@ -405,16 +410,16 @@ def unled(protocol: int, commit: bool) -> list[Step]:
 
 UNLED_ROWS = {
     "stranger_is_asked": [append("u-0", "a"), *elsewhere("u-0", "other than leader of u-0"), fetch("u-0")],
-    "no_leader_commit": unled(1, True),
-    "no_leader_abort": unled(1, False),
-    "no_leader_commit_v2": unled(V2, True),
-    "no_leader_abort_v2": unled(V2, False),
+    "no_leader_commit": decide_without_leader(1, True),
+    "no_leader_abort": decide_without_leader(1, False),
+    "no_leader_commit_v2": decide_without_leader(V2, True),
+    "no_leader_abort_v2": decide_without_leader(V2, False),
     "no_leader_decided_after": [
         *BEGUN_V2,
         write("x", "u-0", 0, "a", protocol=V2),
         *kill(UNLED),
         end("x", True, V2, once=True),
-        settled(),
+        settle(),
         describe("x"),
         fetch(),
         *start(),

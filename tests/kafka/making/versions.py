@@ -31,7 +31,7 @@ from tests.kafka.making.steps import (
     produce,
     producers,
     script,
-    settled,
+    settle,
     write,
     write_plain,
 )
@@ -40,12 +40,12 @@ GROUP = "group coordinator of g"
 PROTOCOLS = {"range": ["t"]}
 
 
-def begun(who: str = "x", partition: str = "t-0") -> list[Step]:
+def begin(who: str = "x", partition: str = "t-0") -> list[Step]:
     """Return a transaction with one record."""
     return [init(who), add(who, partition), write(who, partition, 0, "a")]
 
 
-def joined(version: int = 9) -> list[Step]:
+def join_group(version: int = 9) -> list[Step]:
     """Return the steps after which a consumer, m, is the only member of group g."""
     return [join("", version, {"as": "j"}), join("$j.member_id", version, {"as": "m"})]
 
@@ -86,12 +86,21 @@ def _add_offsets(v: int) -> list[Step]:
 
 
 def _end(v: int) -> list[Step]:
-    def ended(epoch: str, commit: bool) -> Step:
+    def end_transaction(epoch: str, commit: bool) -> Step:
         return ask("EndTxn", "coordinator of x", v, {**me("x", epoch), "committed": commit})
 
-    start = begun() if v < 5 else [init("x"), write("x", "t-0", 0, "a", protocol=V2)]
-    once = [ended("", True), settled()]
-    return [*start, ended("-1", True), *once, *once, ended("", False), ended("+1", False), settled(), describe("x")]
+    start = begin() if v < 5 else [init("x"), write("x", "t-0", 0, "a", protocol=V2)]
+    once = [end_transaction("", True), settle()]
+    return [
+        *start,
+        end_transaction("-1", True),
+        *once,
+        *once,
+        end_transaction("", False),
+        end_transaction("+1", False),
+        settle(),
+        describe("x"),
+    ]
 
 
 def _produce(v: int) -> list[Step]:
@@ -106,14 +115,14 @@ def _produce(v: int) -> list[Step]:
 
 def _fetch(v: int) -> list[Step]:
     both = [fetch(version=v), fetch(isolation="read_uncommitted", version=v)]
-    return [*begun(), *both, end("x", False), settled(), *both, fetch(at=9, version=v)]
+    return [*begin(), *both, end("x", False), settle(), *both, fetch(at=9, version=v)]
 
 
 def _list_offsets(v: int) -> list[Step]:
     asked = [list_offsets(t, version=v) for t in (-1, -2, 0, 5, 99)]
     newer = [list_offsets(-3, version=v)] if v >= 7 else []
     stable = list_offsets(-1, "read_committed", version=v)
-    return [append("t-0", "a"), append("t-0", "b", 5), *begun(), *asked, *newer, stable]
+    return [append("t-0", "a"), append("t-0", "b", 5), *begin(), *asked, *newer, stable]
 
 
 def _offset_commit(v: int) -> list[Step]:
@@ -133,7 +142,7 @@ def _txn_offset_commit(v: int) -> list[Step]:
     first = [] if v >= 5 else [add_offsets("x", "g")]
     asked = [commit_offsets("x", "g", {"t-0": 3, "t-1": 4}, e, v, metadata={"t-0": "m"}) for e in ("", "-1")]
     stranger = commit_offsets("x", "g", {"t-0": 9}, "", v, generation_id=3, member_id="nobody")
-    closing = [end("x", True, V2 if v >= 5 else V1, once=True), settled(), offsets("g", ["t-0", "t-1"])]
+    closing = [end("x", True, V2 if v >= 5 else V1, once=True), settle(), offsets("g", ["t-0", "t-1"])]
     return [init("x"), *first, *asked, stranger, describe("x"), *closing]
 
 
@@ -151,29 +160,29 @@ def _find(v: int) -> list[Step]:
 
 
 def _join(v: int) -> list[Step]:
-    start = joined(v) if v >= 4 else [join("", v, {"as": "m"})]
+    start = join_group(v) if v >= 4 else [join("", v, {"as": "m"})]
     return [*start, sync(), join("nobody", v, {}), ask("DescribeGroups", GROUP, 6, {"groups": ["g"]})]
 
 
 def _sync(v: int) -> list[Step]:
     wrong = ask("SyncGroup", GROUP, v, {**generation(number=7), "protocol_type": "consumer", "protocol_name": "range"})
-    return [*joined(), wrong, sync(v), sync(v)]
+    return [*join_group(), wrong, sync(v), sync(v)]
 
 
 def _heartbeat(v: int) -> list[Step]:
     beats = [generation(), generation(number=7), generation("nobody")]
-    return [*joined(), sync(), *(ask("Heartbeat", GROUP, v, b) for b in beats)]
+    return [*join_group(), sync(), *(ask("Heartbeat", GROUP, v, b) for b in beats)]
 
 
 def _leave(v: int) -> list[Step]:
     rows = [{"member_id": m} for m in ("nobody", "$m.member_id")]
     leaving = [ask("LeaveGroup", GROUP, v, {"group_id": "g", "members": [row]}) for row in rows]
-    return [*joined(), sync(), *leaving, ask("DescribeGroups", GROUP, 6, {"groups": ["g"]})]
+    return [*join_group(), sync(), *leaving, ask("DescribeGroups", GROUP, 6, {"groups": ["g"]})]
 
 
 def _describe_groups(v: int) -> list[Step]:
     return [
-        *joined(),
+        *join_group(),
         sync(),
         ask("DescribeGroups", GROUP, v, {"groups": ["g"]}),
         ask("DescribeGroups", "group coordinator of none", v, {"groups": ["none"]}),
@@ -185,7 +194,7 @@ def _delete_groups(v: int) -> list[Step]:
     leaving = ask("LeaveGroup", GROUP, 5, {"group_id": "g", "members": [{"member_id": "$m.member_id"}]})
     return [
         deleting,
-        *joined(),
+        *join_group(),
         sync(),
         commit_plain("g", {"t-0": 3}, generation_id="$m.generation_id", member_id="$m.member_id"),
         deleting,
@@ -219,7 +228,7 @@ def _delete_records(v: int) -> list[Step]:
 
 
 def _list_transactions(v: int) -> list[Step]:
-    def listed(**fields: object) -> Step:
+    def list_transactions(**fields: object) -> Step:
         return ask("ListTransactions", "b1", v, fields)
 
     filters: list[Step] = [
@@ -231,7 +240,7 @@ def _list_transactions(v: int) -> list[Step]:
         {"transactional_id_pattern": "y.*"},
         {"transactional_id_pattern": ""},
     ]
-    return [*begun(), init("y"), *(listed(**f) for f in filters)]
+    return [*begin(), init("y"), *(list_transactions(**f) for f in filters)]
 
 
 def _markers(v: int) -> list[Step]:
@@ -239,7 +248,7 @@ def _markers(v: int) -> list[Step]:
 
     rows = [(0, True), (0, True)]
     return [
-        *begun(),
+        *begin(),
         *(mark("$x.producer_id", "$x.producer_epoch", ["t-0", "t-1"], c, e, version=v) for e, c in rows),
         producers(),
         fetch(),
@@ -247,11 +256,11 @@ def _markers(v: int) -> list[Step]:
 
 
 def _describe_transactions(v: int) -> list[Step]:
-    return [*begun(), describe("x"), describe("nobody")]
+    return [*begin(), describe("x"), describe("nobody")]
 
 
 def _describe_producers(v: int) -> list[Step]:
-    return [*begun(), idempotent(), write_plain("p", "t-0", 0, "b"), producers("t-0", "t-1", "nope-0")]
+    return [*begin(), idempotent(), write_plain("p", "t-0", 0, "b"), producers("t-0", "t-1", "nope-0")]
 
 
 MADE: dict[str, Callable[[int], list[Step]]] = {

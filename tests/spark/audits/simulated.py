@@ -34,7 +34,7 @@ FOLDERS = ("", "bugs", "errors", "rules")
 RULES_OFF = tuple(rule.name for rule in EXPECTED)
 
 
-def stored() -> list[History]:
+def simulate_stored() -> list[History]:
     """A run of every .klab file, of new producer ids whose appends time out, of zombies that wake up, and of every
     scenario of a rule once more with the rule off."""
     found = [run(Scenario.load(path)) for folder in FOLDERS for path in sorted((ROOT / "data" / folder).glob("*.klab"))]

@@ -77,7 +77,7 @@ def test_a_torn_transaction_is_told_within_two_micro_batches_of_its_marker(
     found = FindingsFolder(night / "watched")
 
     def forbidden() -> list[tuple[int, Finding]]:
-        return [pair for pair in found.found() if pair[1].policy == FORBIDDEN]
+        return [pair for pair in found.read_findings() if pair[1].policy == FORBIDDEN]
 
     with serving(tmp_path, "--topics", "in:2,out:1", "--cluster-level", "1") as servers, writer(servers, "pay") as pay:
         with following(servers, night) as capture:
@@ -120,4 +120,5 @@ def test_a_torn_transaction_is_told_within_two_micro_batches_of_its_marker(
         "torn transaction: violated, 1 found",
         "LSO stuck: 0 found so far",
     ]
-    assert {one.anomaly for _, one in found.found() if one.policy == UNKNOWN} == {"duplicate", "torn transaction"}
+    unknown = {one.anomaly for _, one in found.read_findings() if one.policy == UNKNOWN}
+    assert unknown == {"duplicate", "torn transaction"}

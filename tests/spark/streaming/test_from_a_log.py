@@ -17,7 +17,7 @@ from kafkalab.checks.needs import LACKS
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
-from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watched
+from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watch_arrivals
 from kafkalab.spark.streaming.torn_transaction import FEW, IDLE_MS
 from kafkalab.spark.streaming.watch import Limits
 from tests.checks.made import Made
@@ -120,7 +120,7 @@ def test_what_is_forgotten_meanwhile_changes_nothing(seed: int, late: bool) -> N
     whole = by_chance(seed, late, transactions=400)
     for history in (whole, from_a_log(whole)):
         torn = BY_NAME["torn transaction"](history).findings
-        told = [f for _, f in watched(arrivals_of([(1, history)]), LIMITS) if f.anomaly == torn[0].anomaly]
+        told = [f for _, f in watch_arrivals(arrivals_of([(1, history)]), LIMITS) if f.anomaly == torn[0].anomaly]
         assert {*told} >= {*torn}
         assert all(any({*f.steps} <= {*finding.steps} for finding in torn) for f in told if f.policy == FORBIDDEN)
 
@@ -150,13 +150,13 @@ def test_a_late_marker_is_forgotten_with_its_decision() -> None:
 @pytest.mark.parametrize("name", [*RULES, *STUCK])
 def test_what_is_found_of_a_log_alone_is_what_the_check_finds(name: str) -> None:
     history = from_a_log(without(name))
-    found = [f for _, f in watched(arrivals_of([(1, history)]), LIMITS) if f.policy == FORBIDDEN]
+    found = [f for _, f in watch_arrivals(arrivals_of([(1, history)]), LIMITS) if f.policy == FORBIDDEN]
     assert Counter(found) == Counter(BY_NAME["torn transaction"](history).findings)
 
 
 def test_an_audit_that_lacks_a_table_says_unknown_once_and_finds_nothing() -> None:
     history = without(next(iter(RULES)))
-    found = [f for _, f in watched(arrivals_of([(1, from_a_log(history))]), LIMITS)]
+    found = [f for _, f in watch_arrivals(arrivals_of([(1, from_a_log(history))]), LIMITS)]
     unknown = {(f.anomaly, f.text) for f in found if f.policy == UNKNOWN}
     assert unknown == {(name, "the history lacks operations") for name in ("duplicate", "torn transaction")}
     group = Group(f"{PRODUCER} 0", LIMITS)
@@ -164,7 +164,7 @@ def test_an_audit_that_lacks_a_table_says_unknown_once_and_finds_nothing() -> No
     counts = [len(list(group.take([lacks._replace(value=table)]))) for table in ("reads", *2 * ("operations",))]
     assert counts == [0, 2, 0]
     lacking = replace(history, labels=(*history.labels, Label(LACKS, "log"), Label(LACKS, "watermarks")))
-    findings = [f for _, f in watched(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
+    findings = [f for _, f in watch_arrivals(arrivals_of([(1, lacking)]), LIMITS) if f.anomaly != "duplicate"]
     assert {(f.anomaly, f.policy) for f in findings} == {(name, UNKNOWN) for name in NAMES if name != "duplicate"}
 
 

@@ -16,7 +16,7 @@ import pytest
 from kafkalab.checks.check import Finding
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
-from kafkalab.spark.streaming.group import SHARES, watched
+from kafkalab.spark.streaming.group import SHARES, watch_arrivals
 from kafkalab.spark.streaming.watch import Limits
 from tests.spark.streaming.histories import ROOT, all_of_them
 
@@ -70,7 +70,7 @@ def test_the_tables_of_histories_arrive_as_the_histories_do(spark: SparkSession,
     assert made.schema.names == SCHEMA.names
     plain = [{**row.asDict(), "partitions": tuple(row["partitions"])} for row in made.collect()]
     assert Counter(Arrival(**values) for values in plain) == Counter(rows)
-    assert Counter(from_frame(findings(made.repartition(3, "offset", "step")))) == Counter(watched(rows, LIMITS))
+    assert Counter(from_frame(findings(made.repartition(3, "offset", "step")))) == Counter(watch_arrivals(rows, LIMITS))
 
 
 @pytest.mark.spark
@@ -84,9 +84,9 @@ def test_a_stream_of_simulations_has_the_findings_of_each(spark: SparkSession, t
     query.processAllAvailable()
     query.stop()
     runs = [(seed, history_of_seed(Runs.of("1-6"), seed)) for seed in range(1, 7)]
-    whole = Counter(watched(arrivals_of(runs), limits))
+    whole = Counter(watch_arrivals(arrivals_of(runs), limits))
     assert len({run for run, _ in whole}) > 1
-    assert Counter(FindingsFolder(tmp_path / "out").found()) == whole
+    assert Counter(FindingsFolder(tmp_path / "out").read_findings()) == whole
 
 
 def child(*arguments: object) -> subprocess.Popen[str]:
@@ -124,7 +124,7 @@ def test_killed_in_the_middle_and_started_again_it_loses_nothing_and_repeats_not
         assert not (FindingsFolder(into).checkpoint / "commits" / str(batch)).exists()
     watch(read_arrivals(spark, feed), into, whole=True).awaitTermination()
     assert len(list(FindingsFolder(into).batches.glob("*.jsonl"))) == FILES
-    assert Counter(FindingsFolder(into).found()) == Counter(watched(rows, LIMITS))
+    assert Counter(FindingsFolder(into).read_findings()) == Counter(watch_arrivals(rows, LIMITS))
 
 
 @pytest.mark.spark

@@ -20,16 +20,16 @@ from kafkalab.checks.view import View, view_of
 from kafkalab.history.history import History
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.streaming.arrivals import END_STEP, Arrival, arrivals_of
-from kafkalab.spark.streaming.group import KEY, NAMES, PRODUCER, VALUE, Group, watched
+from kafkalab.spark.streaming.group import KEY, NAMES, PRODUCER, VALUE, Group, watch_arrivals
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits
 from tests.checks import equal_records
 from tests.spark.streaming.histories import RULES, STUCK, all_of_them, without
 
 
-def found(history: History, anomaly: str, limits: Limits | None = None) -> list[Finding]:
+def find(history: History, anomaly: str, limits: Limits | None = None) -> list[Finding]:
     """Return what the streaming audits find in the history."""
-    return [f for _, f in watched(arrivals_of([(1, history)]), limits or Limits()) if f.anomaly == anomaly]
+    return [f for _, f in watch_arrivals(arrivals_of([(1, history)]), limits or Limits()) if f.anomaly == anomaly]
 
 
 def last_of_each(findings: Iterable[Finding]) -> list[Finding]:
@@ -40,17 +40,17 @@ def last_of_each(findings: Iterable[Finding]) -> list[Finding]:
 @pytest.mark.parametrize("name", RULES)
 def test_duplicates_and_torn_transactions_are_those_of_the_checks(name: str) -> None:
     history = without(name)
-    assert last_of_each(found(history, "duplicate")) == last_of_each(BY_NAME["duplicate"](history).findings)
-    assert Counter(found(history, "torn transaction")) == Counter(BY_NAME["torn transaction"](history).findings)
+    assert last_of_each(find(history, "duplicate")) == last_of_each(BY_NAME["duplicate"](history).findings)
+    assert Counter(find(history, "torn transaction")) == Counter(BY_NAME["torn transaction"](history).findings)
 
 
 def test_equal_records_of_different_attempts_raise_no_alarm() -> None:
-    findings = watched(arrivals_of(enumerate(equal_records.histories())), Limits())
+    findings = watch_arrivals(arrivals_of(enumerate(equal_records.histories())), Limits())
     assert [f for _, f in findings if f.policy == "forbidden"] == []
 
 
 def test_the_corpus_has_what_is_looked_for() -> None:
-    findings = [f for _, f in watched(arrivals_of(all_of_them()), Limits())]
+    findings = [f for _, f in watch_arrivals(arrivals_of(all_of_them()), Limits())]
     assert {f.anomaly for f in findings} == set(NAMES)
     assert {f.policy for f in findings} == {"forbidden", "reported"}
 
@@ -58,7 +58,7 @@ def test_the_corpus_has_what_is_looked_for() -> None:
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_nothing_forbidden_is_found_in_runs_by_chance(seed: int) -> None:
     history = history_of_seed(Runs.of(str(seed)), seed)
-    assert [f for _, f in watched(arrivals_of([(seed, history)]), Limits()) if f.policy == "forbidden"] == []
+    assert [f for _, f in watch_arrivals(arrivals_of([(seed, history)]), Limits()) if f.policy == "forbidden"] == []
 
 
 def waits(view: View, limit_ms: int) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
@@ -79,7 +79,7 @@ def waits(view: View, limit_ms: int) -> list[tuple[tuple[str, ...], tuple[int, .
 @pytest.mark.parametrize("name", [*STUCK, *list(RULES)[:4]])
 def test_open_too_long_is_what_had_no_marker_for_that_time(name: str, limit_ms: int) -> None:
     history = without(name)
-    findings = found(history, "open too long", Limits(open_ms=limit_ms))
+    findings = find(history, "open too long", Limits(open_ms=limit_ms))
     assert sorted((f.keys, f.offsets) for f in findings) == waits(view_of(history), limit_ms)
 
 
@@ -201,12 +201,12 @@ class Row(dict[str, Any]):
 
 
 def test_a_batch_that_is_run_again_counts_once(tmp_path: Path) -> None:
-    found = watched(arrivals_of(all_of_them()), Limits())
+    found = watch_arrivals(arrivals_of(all_of_them()), Limits())
     folder = FindingsFolder(tmp_path)
-    assert folder.found() == []
+    assert folder.read_findings() == []
     folder.put(frame_of(*found[:3]), 0)
     folder.put(frame_of(*found[3:5]), 1)
     folder.put(frame_of(*found[3:]), 1)
     folder.put(frame_of(), 2)
-    assert Counter(folder.found()) == Counter(found)
+    assert Counter(folder.read_findings()) == Counter(found)
     assert [file.name for file in sorted(folder.batches.iterdir())] == [f"{n:08}.jsonl" for n in range(2)]

@@ -39,7 +39,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-def captured(servers: str, folder: Path, *more: str) -> int:
+def run_capture(servers: str, folder: Path, *more: str) -> int:
     return main(["capture", servers.split(",")[0], "--topics", "in,out", "--out", str(folder), "--quiet", *more])
 
 
@@ -49,7 +49,7 @@ def rows(folder: Path, table: str) -> list[dict[str, Any]]:
 
 
 def test_a_capture_has_records_and_markers(servers: str, tmp_path: Path) -> None:
-    assert captured(servers, tmp_path / "night") == 0
+    assert run_capture(servers, tmp_path / "night") == 0
     log = rows(tmp_path / "night", "log")
     assert [(r["key"], r["offset"], r["value"], r["control"], r["transactional"]) for r in log] == [
         ("in-0", 0, "a", "", True),
@@ -85,19 +85,19 @@ def test_a_stopped_capture_goes_on(servers: str, tmp_path: Path, monkeypatch: py
         return fetch(self, partition, leader, offset, committed)
 
     monkeypatch.setattr(Source, "fetch", breaks)
-    assert captured(servers, tmp_path / "night") == 2
+    assert run_capture(servers, tmp_path / "night") == 2
     assert not (tmp_path / "night" / "history.json").exists()
     assert rows(tmp_path / "night", "log") != []
-    assert captured(servers, tmp_path / "night", "--from", "1") == 2  # it was begun in another way
-    assert captured(servers, tmp_path / "night") == 0
+    assert run_capture(servers, tmp_path / "night", "--from", "1") == 2  # it was begun in another way
+    assert run_capture(servers, tmp_path / "night") == 0
     monkeypatch.undo()
-    assert captured(servers, tmp_path / "whole") == 0
+    assert run_capture(servers, tmp_path / "whole") == 0
     assert rows(tmp_path / "night", "log") == rows(tmp_path / "whole", "log")
-    assert captured(servers, tmp_path / "night") == 2  # it is whole already
+    assert run_capture(servers, tmp_path / "night") == 2  # it is whole already
 
 
 def test_from_an_offset_on(servers: str, tmp_path: Path) -> None:
-    assert captured(servers, tmp_path / "night", "--from", "3") == 0
+    assert run_capture(servers, tmp_path / "night", "--from", "3") == 0
     assert [(r["key"], r["offset"]) for r in rows(tmp_path / "night", "log")] == [("in-0", n) for n in (3, 4, 5, 6)]
 
 
@@ -154,7 +154,7 @@ def test_each_audit_is_answered_or_says_what_it_lacks() -> None:
 
 @pytest.mark.spark
 def test_the_audit_of_a_capture(servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert captured(servers, tmp_path / "night") == 0
+    assert run_capture(servers, tmp_path / "night") == 0
     assert main(["audit", str(tmp_path / "night"), "--quiet"]) == 0
     text = capsys.readouterr().out
     assert "zombie write             forbidden  ok              6  0" in text
@@ -168,7 +168,7 @@ def test_the_audit_of_a_capture(servers: str, tmp_path: Path, capsys: pytest.Cap
 def test_an_audit_that_no_log_answers_needs_no_spark(
     servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert captured(servers, tmp_path / "night") == 0
+    assert run_capture(servers, tmp_path / "night") == 0
     assert main(["audit", str(tmp_path / "night"), "--only", "duplicate,g1a"]) == 0
     lines = capsys.readouterr().out.splitlines()[-2:]
     assert [line.partition(";")[0] for line in lines] == ["unknown: G1a", "unknown: duplicate"]

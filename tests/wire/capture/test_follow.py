@@ -13,7 +13,7 @@ from kafkalab.history.schema import Watermark
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.wire.capture import capture
 from kafkalab.wire.capture.capture import HEARTBEAT_MS
-from kafkalab.wire.capture.reading import ABSENT, DECISIONS_KEPT_MS, READ, Known
+from kafkalab.wire.capture.reading import ABSENT, DECISIONS_KEPT_MS, READ, LogKnowledge
 from kafkalab.wire.capture.rows import STEPS_A_MS, empty
 from kafkalab.wire.capture.state import CaptureState, PartitionState
 from tests.wire.capture.written import writer
@@ -106,7 +106,7 @@ def test_watermarks_are_written_when_something_came_or_waits(monkeypatch: pytest
 
 
 def test_decisions_of_long_ago_are_forgotten() -> None:
-    known = Known()
+    known = LogKnowledge()
     minute = DECISIONS_KEPT_MS * STEPS_A_MS
     for number in range(1_000):
         known.add([(7, number, "PrepareCommit", ("in-0",), number * minute // 10)])

@@ -14,7 +14,7 @@ from kafkalab.protocol.messages.fetch import PartitionFetched
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
 from kafkalab.wire.batches import batch_bytes_of, read_batch
 from kafkalab.wire.capture.capture import _markers_behind
-from kafkalab.wire.capture.reading import Known
+from kafkalab.wire.capture.reading import LogKnowledge
 from kafkalab.wire.capture.rows import DECIDED, IN_LOG, SKEW_MS, STEPS_A_MS, add_log, empty
 from kafkalab.wire.capture.state import PartitionState
 from tests.kafka.batches import TRANSACTIONAL, batch_bytes, batch_of, record_bytes
@@ -31,10 +31,10 @@ def client_batch(offset: int, values: tuple[str, ...] = ("v",), epoch: int = 0, 
 
 
 def end_of(offset: int, at_ms: int, epoch: int = 0, pid: int = 7) -> Batch:
-    return marker(pid, epoch, COMMIT, 0, at_ms).placed(offset, 0)
+    return marker(pid, epoch, COMMIT, 0, at_ms).place(offset, 0)
 
 
-def logged(*batches: Batch, decisions: dict[Any, int] | None = None) -> list[LogRecord]:
+def read_rows(*batches: Batch, decisions: dict[Any, int] | None = None) -> list[LogRecord]:
     columns, state = empty(LogRecord), PartitionState(start=0, end=99, next=0)
     for batch in batches:
         add_log(columns, "in-0", "b1", batch, state, decisions or {})
@@ -42,7 +42,7 @@ def logged(*batches: Batch, decisions: dict[Any, int] | None = None) -> list[Log
 
 
 def test_a_record_is_no_earlier_than_the_marker_before_it_whatever_its_producer_says() -> None:
-    rows = logged(client_batch(0, at_ms=10**12), end_of(1, at_ms=100), client_batch(2, at_ms=1))
+    rows = read_rows(client_batch(0, at_ms=10**12), end_of(1, at_ms=100), client_batch(2, at_ms=1))
     assert [row.step for row in rows] == [0, 100 * STEPS_A_MS + IN_LOG, 100 * STEPS_A_MS + IN_LOG]
     assert [row.at_ms for row in rows] == [10**12, 100, 1]
 
@@ -50,21 +50,21 @@ def test_a_record_is_no_earlier_than_the_marker_before_it_whatever_its_producer_
 @pytest.mark.parametrize(("late_ms", "moved"), [(0, False), (1, True), (SKEW_MS - 1, True), (SKEW_MS + 1, False)])
 def test_a_marker_follows_a_decision_of_a_clock_that_is_a_little_ahead(late_ms: int, moved: bool) -> None:
     decided = (100 + late_ms) * STEPS_A_MS + DECIDED
-    (row,) = logged(end_of(0, at_ms=100), decisions={(7, 0, "COMMIT", "in-0"): decided})
+    (row,) = read_rows(end_of(0, at_ms=100), decisions={(7, 0, "COMMIT", "in-0"): decided})
     assert row.step == (decided + 1 if moved else 100 * STEPS_A_MS + IN_LOG)
 
 
 def test_records_that_compaction_left_keep_their_offsets_and_sequences() -> None:
     left = record_bytes(b"a", 1) + record_bytes(b"b", 4)
     data = batch_bytes(left, 2, 5, TRANSACTIONAL, 4, (7, 0, 20))
-    rows = logged(read_batch(data).placed(10, 3))
+    rows = read_rows(read_batch(data).place(10, 3))
     assert [(row.offset, row.sequence, row.value) for row in rows] == [(11, 21, "a"), (14, 24, "b")]
 
 
 def test_each_record_has_the_time_that_its_producer_set() -> None:
     """They are relative to the first one; the header has the largest as well."""
     sent = batch_of({"values": ["a", "b", "c"], "timestamp_ms": 100, "later_ms": [0, 7, 3]})
-    assert [row.at_ms for row in logged(read_batch(sent).placed(10, 3))] == [100, 107, 103]
+    assert [row.at_ms for row in read_rows(read_batch(sent).place(10, 3))] == [100, 107, 103]
 
 
 class Behind:
@@ -85,7 +85,7 @@ def test_the_marker_of_a_transaction_that_ended_meanwhile_is_read(newest: str, a
     state = PartitionState(start=0, end=2, next=2, open={7: 0})
     columns = empty(LogRecord)
     source: Any = Behind(client_batch(2, epoch=1), end_of(3, at_ms=100), end_of(4, at_ms=101, pid=8))
-    _markers_behind(source, "in-0", "b1", state, Known({}, {7: (0, newest)}), columns)
+    _markers_behind(source, "in-0", "b1", state, LogKnowledge({}, {7: (0, newest)}), columns)
     assert columns["offset"] == added
 
 
@@ -99,15 +99,15 @@ def entry(state: str, at_ms: int, epoch: int, order: int) -> TxnEntry:
 
 def test_a_zombie_is_found_behind_a_marker_and_no_clock_of_a_client_makes_one() -> None:
     fenced = (entry("Empty", 200, 1, 800),)
-    honest = logged(client_batch(0, at_ms=999), end_of(1, at_ms=100), client_batch(2, at_ms=999))
+    honest = read_rows(client_batch(0, at_ms=999), end_of(1, at_ms=100), client_batch(2, at_ms=999))
     assert zombie_write(History(log=tuple(honest), transactions=fenced)).verdict == "ok"
-    late = logged(client_batch(0), end_of(1, at_ms=300, pid=8), client_batch(2, at_ms=1))
+    late = read_rows(client_batch(0), end_of(1, at_ms=300, pid=8), client_batch(2, at_ms=1))
     found = zombie_write(History(log=tuple(late), transactions=fenced)).findings
     assert [finding.offsets for finding in found] == [(2,)]
 
 
 def test_an_open_transaction_that_its_coordinator_has_ended_hangs() -> None:
-    log = tuple(logged(client_batch(0)))
+    log = tuple(read_rows(client_batch(0)))
     ended = hanging_transaction(History(log=log, transactions=(entry("CompleteCommit", 200, 0, 800),)))
     assert ended.verdict == "violated"
     going_on = hanging_transaction(History(log=log, transactions=(entry("Ongoing", 200, 0, 800),)))

@@ -154,9 +154,9 @@ class AioApplication(Application):
     def __init__(self, client: Aio, *more: Any) -> None:
         super().__init__(client, *more)
         self.runner, self.stepping = client.runner, asyncio.Lock()
-        self.consumer.revoked = self._revoked
+        self.consumer.revoked = self._on_revoke
 
-    async def _revoked(self) -> None:
+    async def _on_revoke(self) -> None:
         async with self.stepping:
             for producer in self.producers.values():
                 await producer.made.stop()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.wire.clients.clusters import lab
-from tests.wire.clients.running import CLIENTS, afterwards, seen
+from tests.wire.clients.running import CLIENTS, afterwards, run_client
 from tests.wire.clients.script import EXPECTED
 
 LEVELS = (1, 2)
@@ -36,7 +36,7 @@ def result(client: str, level: int, api: str) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with lab(folder, level, *lost) as cluster:
-            found = seen(cluster, client, folder / "errors", "", *CHAPTERS)
+            found = run_client(cluster, client, folder / "errors", "", *CHAPTERS)
             if "error" in found:
                 found |= afterwards(cluster.servers, "pay", "payments")
         missed = f"{api} " in (folder / "serve.log").read_text()

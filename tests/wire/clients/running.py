@@ -21,7 +21,7 @@ NEEDS = {"java": jars, "franz-go": go_program, "kafkajs": node_modules}
 PATIENCE_S, TIMED_OUT = 180, 124
 
 
-def seen(
+def run_client(
     cluster: Lab | Apache, client: str, errors: Path, prefix: str = "", *chapters: str, patience_s: int = PATIENCE_S
 ) -> dict[str, Any]:
     """Return by chapter what the client saw; what it printed besides goes into the file `errors`.

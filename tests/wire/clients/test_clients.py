@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.wire.clients.clusters import lab
-from tests.wire.clients.running import CLIENTS, NEEDS, afterwards, seen
+from tests.wire.clients.running import CLIENTS, NEEDS, afterwards, run_client
 from tests.wire.clients.script import CHAPTERS, EXPECTED
 
 pytestmark = pytest.mark.clients
@@ -39,9 +39,9 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     def work(client: str, level: int, folder: Path) -> dict[str, Any]:
         with lab(folder, level) as cluster:
             if client not in HANGS:
-                return seen(cluster, client, folder / "errors")
-            found = seen(cluster, client, folder / "errors", "", *(name for name in CHAPTERS if name != "crash"))
-            hung = seen(cluster, client, folder / "hung", "", "crash", patience_s=HANGS_S)
+                return run_client(cluster, client, folder / "errors")
+            found = run_client(cluster, client, folder / "errors", "", *(name for name in CHAPTERS if name != "crash"))
+            hung = run_client(cluster, client, folder / "hung", "", "crash", patience_s=HANGS_S)
             return {**found, **hung, "crash": afterwards(cluster.servers, "steady", "steady")["read_committed"]}
 
     with ThreadPoolExecutor(6) as pool:
@@ -74,7 +74,7 @@ def test_a_client_sees_exactly_once(client: str, level: int, run: Run) -> None:
 def test_no_lost_answer_loses_or_doubles_anything(level: int, tmp_path: Path) -> None:
     chapters = ("idempotent", "outcomes", "offsets")
     with lab(tmp_path, level, *(f"Drop:{frame}" for frame in LOST)) as cluster:
-        found = seen(cluster, "confluent-kafka", tmp_path / "errors", "", *chapters)
+        found = run_client(cluster, "confluent-kafka", tmp_path / "errors", "", *chapters)
     assert found == {chapter: EXPECTED[chapter] for chapter in chapters}
     lines = (tmp_path / "serve.log").read_text().splitlines()
     lost = [frame for frame in LOST if any(frame.partition("Response")[0] in line for line in lines)]

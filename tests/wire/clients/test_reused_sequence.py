@@ -20,7 +20,7 @@ def test_a_record_behind_an_abort_is_taken_for_a_repetition(level: int) -> None:
 
     told: dict[bytes, int] = {}
 
-    def delivered(error: Any, message: Any) -> None:
+    def on_delivery(error: Any, message: Any) -> None:
         if error is None:
             told[message.value()] = message.offset()
 
@@ -30,11 +30,11 @@ def test_a_record_behind_an_abort_is_taken_for_a_repetition(level: int) -> None:
         app.init_transactions(20)
         live.drop("ProduceResponse#1")
         app.begin_transaction()
-        app.produce("out", b"aborted", on_delivery=delivered)
+        app.produce("out", b"aborted", on_delivery=on_delivery)
         app.poll(1.0)
         app.abort_transaction(30)
         app.begin_transaction()
-        app.produce("out", b"lost", on_delivery=delivered)
+        app.produce("out", b"lost", on_delivery=on_delivery)
         app.commit_transaction(30)
         batches = [b for b in live.cluster.log_of("out-0").batches if b.control is None]
         assert [(b.base_offset, b.records[0].value, b.base_sequence) for b in batches] == [(0, "aborted", 0)]

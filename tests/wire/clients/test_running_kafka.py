@@ -14,7 +14,7 @@ import pytest
 from tests.kafka.jars import broker_jars
 from tests.wire.clients.clusters import apache, lab
 from tests.wire.clients.odd_metadata import answers
-from tests.wire.clients.running import CLIENTS, NEEDS, seen
+from tests.wire.clients.running import CLIENTS, NEEDS, run_client
 from tests.wire.clients.script import CHAPTERS, EXPECTED
 
 pytestmark = [pytest.mark.clients, pytest.mark.kafka]
@@ -32,11 +32,11 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if "KAFKA_JARS" not in os.environ:
         pytest.skip("takes five minutes: KAFKA_JARS=FOLDER names the jars (`make oracle` fetches them)")
     jars, folder = broker_jars(), tmp_path_factory.mktemp("kafka")
-    clients = list(_installed())
+    clients = list(_list_installed())
     pool = ThreadPoolExecutor(len(clients))
 
     def run(client: str, *chapters: str) -> dict[str, Any]:
-        found = seen(cluster, client, folder / client, f"{client}-", *chapters)
+        found = run_client(cluster, client, folder / client, f"{client}-", *chapters)
         if "error" in found:
             cluster.give_up()
         return found
@@ -50,7 +50,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return {client: {**one, **two} for client, one, two in zip(clients, before, after, strict=True)} | {ODD: odd}
 
 
-def _installed() -> Iterator[str]:
+def _list_installed() -> Iterator[str]:
     for client in CLIENTS:
         with contextlib.suppress(pytest.skip.Exception, pytest.fail.Exception):  # the client's own test will say so
             NEEDS.get(client, Path)()

@@ -169,7 +169,7 @@ def test_topics_that_were_created_are_there_and_new_ones_can_be(lab: Make) -> No
 def test_in_sync_sets_are_kept_and_leaders_are_in_sync(lab: Make) -> None:
     first = lab()
     leader = first.leader("t-0")
-    first.live.cluster.controller.lost(leader, -1)
+    first.live.cluster.controller.fence_broker(leader, -1)
     first.pass_ms(10)
     assert first.write("a") is Error.NONE
     in_sync = first.live.cluster.controller.metadata.partitions["t-0"].isr

@@ -18,7 +18,7 @@ OPEN: list[BlockingClient] = []
 
 
 @contextmanager
-def tapped(servers: str, **more: Any) -> Iterator[Tap]:
+def start_tap(servers: str, **more: Any) -> Iterator[Tap]:
     """Give a tap before these brokers."""
     with Tap(servers.split(",")[0], **more) as tap:
         yield tap

@@ -12,11 +12,11 @@ import pytest
 from kafkalab.faults.frame import Delay, Drop, Hold
 from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.wire.tap.gate import fault_of
-from tests.wire.tap.behind import asker, tapped, until
+from tests.wire.tap.behind import asker, start_tap, until
 
 
 def test_a_tap_only_reads_unless_faults_are_allowed(servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         acts: tuple[Callable[[], object], ...]
         acts = (lambda: tap.drop("EndTxn#1"), lambda: tap.delay("EndTxn#1", 5), lambda: tap.hold("EndTxn"))
         for act in acts:
@@ -27,7 +27,7 @@ def test_a_tap_only_reads_unless_faults_are_allowed(servers: str) -> None:
 
 @pytest.mark.parametrize(("frame", "fate"), [("ApiVersions#2", "dropped"), ("ApiVersionsResponse#2", "dropped")])
 def test_a_dropped_frame_breaks_its_connection(frame: str, fate: str, servers: str) -> None:
-    with tapped(servers, faults=True) as tap:
+    with start_tap(servers, faults=True) as tap:
         tap.drop(frame)
         one = asker(tap)
         one.ask(ApiVersions(), 3)
@@ -41,7 +41,7 @@ def test_a_dropped_frame_breaks_its_connection(frame: str, fate: str, servers: s
 
 
 def test_a_delayed_frame_comes_later(servers: str) -> None:
-    with tapped(servers, faults=True) as tap:
+    with start_tap(servers, faults=True) as tap:
         tap.delay("ApiVersionsResponse#1", 300)
         began = time.monotonic()
         asker(tap).ask(ApiVersions(), 3)
@@ -51,7 +51,7 @@ def test_a_delayed_frame_comes_later(servers: str) -> None:
 
 
 def test_a_held_frame_waits_until_it_is_let_go(servers: str, tmp_path: Path) -> None:
-    with tapped(servers, faults=True, save=tmp_path / "x.tap") as tap:
+    with start_tap(servers, faults=True, save=tmp_path / "x.tap") as tap:
         tap.hold("ApiVersionsResponse")
         done: list[object] = []
         thread = threading.Thread(target=lambda: done.append(asker(tap).ask(ApiVersions(), 3)))

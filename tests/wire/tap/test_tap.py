@@ -31,7 +31,7 @@ from kafkalab.wire.tap.cluster_view import Knowledge
 from kafkalab.wire.tap.frames import Answer, read_frame
 from kafkalab.wire.tap.proxy import TapError
 from kafkalab.wire.tap.session import load_tap
-from tests.wire.tap.behind import asker, exchange, tapped, until
+from tests.wire.tap.behind import asker, exchange, start_tap, until
 
 NAMES = LearnedNames()
 
@@ -55,7 +55,7 @@ def leader(tap: Tap, partition: str) -> Any:
     ],
 )
 def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         data = request_bytes(type(body).__name__, version, 7, "app", body, NAMES)
         direct, through = servers.split(",")[1], tap.bootstrap_servers.split(",")[1]
         assert exchange(through, data) == exchange(direct, data) != b""
@@ -63,7 +63,7 @@ def test_bytes_that_name_no_address_pass_unchanged(body: object, version: int, s
 
 @pytest.mark.parametrize("version", [0, 1, 7, 12])
 def test_metadata_names_the_doors(version: int, servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         client = asker(tap)
         client.ask(Metadata(topics=("in",)), version)
         places = client.names.addresses.values()
@@ -72,7 +72,7 @@ def test_metadata_names_the_doors(version: int, servers: str) -> None:
 
 @pytest.mark.parametrize("version", [0, 2, 4, 6])
 def test_a_coordinator_is_behind_its_door(version: int, servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         data = asker(tap).exchange(FindCoordinator(key="pay", key_type=TRANSACTION if version else 0), version)
         found = raw("FindCoordinatorResponse", version).read(Source(data, 4 + (version >= 3)))
         row = found["coordinators"][0] if version >= 4 else found
@@ -90,7 +90,7 @@ def transaction(tap: Tap) -> None:
 
 
 def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         transaction(tap)
         recording = tap.recording()
     trace = recording.trace
@@ -113,7 +113,7 @@ def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: s
 
 def test_an_api_without_a_message_is_shown_by_its_name(servers: str) -> None:
     share_group_heartbeat = (76).to_bytes(2, "big") + b"\0\1\0\0\0\7\0\3app\0"
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         answer = exchange(
             tap.bootstrap_servers.split(",")[0], len(share_group_heartbeat).to_bytes(4, "big") + share_group_heartbeat
         )
@@ -124,7 +124,7 @@ def test_an_api_without_a_message_is_shown_by_its_name(servers: str) -> None:
 
 
 def test_a_saved_session_gives_the_same_trace(servers: str, tmp_path: Path) -> None:
-    with tapped(servers, save=tmp_path / "x.tap") as tap:
+    with start_tap(servers, save=tmp_path / "x.tap") as tap:
         transaction(tap)
         digest = tap.recording().trace.digest()
     path = tmp_path / "x.tap"
@@ -143,7 +143,7 @@ def test_a_saved_session_gives_the_same_trace(servers: str, tmp_path: Path) -> N
 def test_a_password_is_not_saved(servers: str, tmp_path: Path) -> None:
     secret = b"\0user\0open sesame"
     sasl = (36).to_bytes(2, "big") + b"\0\0\0\0\0\7\0\3app" + len(secret).to_bytes(4, "big") + secret
-    with tapped(servers, save=tmp_path / "x.tap") as tap:
+    with start_tap(servers, save=tmp_path / "x.tap") as tap:
         exchange(tap.bootstrap_servers.split(",")[0], len(sasl).to_bytes(4, "big") + sasl)
         until(lambda: "SaslAuthenticate#1" in tap.recording().trace.frames)
     rows = load_tap(tmp_path / "x.tap").recording().trace.frames
@@ -151,7 +151,7 @@ def test_a_password_is_not_saved(servers: str, tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_bounded_and_frames_pass_on(servers: str) -> None:
-    with tapped(servers, events=20) as tap:
+    with start_tap(servers, events=20) as tap:
         transaction(tap)
         transaction(tap)
         trace = tap.recording().trace
@@ -180,14 +180,14 @@ def test_an_address_that_never_answers_is_one_sentence(monkeypatch: pytest.Monke
 
 
 def test_tls_is_named(servers: str, caplog: pytest.LogCaptureFixture) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         assert exchange(tap.bootstrap_servers.split(",")[0], b"\x16\x03\x01\x02\x00\x01\x00") == b""
         until(lambda: "TLS" in caplog.text)
     assert "closed, a client speaks TLS; the tap reads only plain text" in caplog.text
 
 
 def test_views_show_a_tap(servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         with pytest.raises(ValueError, match="no frame has passed yet"):
             Sequence(tap)
         transaction(tap)
@@ -202,7 +202,7 @@ def test_views_show_a_tap(servers: str) -> None:
 
 
 def test_a_batch_that_a_reader_shows_late_stands_at_its_offset(servers: str) -> None:
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         transaction(tap)
         transaction(tap)
         at = leader(tap, "in-0")
@@ -253,14 +253,14 @@ def test_a_mistake_in_what_is_learned_keeps_no_answer_from_its_client(
         raise ZeroDivisionError
 
     monkeypatch.setattr(Knowledge, "broker_did", wrong)
-    with tapped(servers) as tap:
+    with start_tap(servers) as tap:
         assert asker(tap).ask(Metadata(topics=("in",)), 7).metadata.has_topic("in")
     assert "what the answer to Metadata#1 tells is not shown" in caplog.text
 
 
 def test_a_request_whose_connection_broke_counts_as_an_attempt(servers: str) -> None:
     body = InitProducerId(transactional_id=None)
-    with tapped(servers, faults=True) as tap:
+    with start_tap(servers, faults=True) as tap:
         tap.drop("InitProducerIdResponse#1")
         with pytest.raises((EOFError, OSError)):
             asker(tap).ask(body, 4)
