@@ -14,7 +14,7 @@ from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future
 from kafkalab.faults.link import Heal
 from kafkalab.faults.node import Restart, Resume
 from kafkalab.limits import truncate
-from kafkalab.run.again import go_on, read_on, run_as_far
+from kafkalab.run.again import go_on, run_as_far
 from kafkalab.run.run import Run
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
@@ -87,14 +87,14 @@ def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Run, str]:
 
     What a program raises that is no error of Kafka ends the run, too.
     """
-    run, error = run_as_far(scenario, LIMIT)
+    run, error = run_as_far(scenario, LIMIT, read)
     if isinstance(error, StuckError):
         return run, WAITS
     if isinstance(error, RunawayError):
         return run, RUNAWAY
     if error is not None:
         return replace(run, raised=f"{type(error).__name__}: {truncate(error)}"), RAISED
-    return (read_on(run) if read else run), ENDED
+    return run, ENDED
 
 
 @no_collections()

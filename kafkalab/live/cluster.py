@@ -359,7 +359,7 @@ class LiveCluster:
 
     def outcome(self) -> Outcome:
         """Return what became of the transactions, also in topics that clients have created: see `Outcome`."""
-        return self.do(lambda: self.cluster.outcome(self.topics))
+        return self.do(lambda: self.run.outcome())
 
     def __repr__(self) -> str:
         state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"

@@ -47,14 +47,20 @@ def run_scenario(scenario: Scenario, most: int = MOST, watch: Watch | None = Non
     return replace(run_of(cluster), ending=ending, notes=watch.notes(cluster) if watch else None)
 
 
-def run_as_far(scenario: Scenario, limit: int) -> tuple[Run, Exception | None]:
-    """Run the scenario up to a number of entries of its schedule; return the run, and what ended it before its end."""
-    cluster, error = Simulator(scenario), None
+def run_as_far(scenario: Scenario, limit: int, read: bool = False) -> tuple[Run, Exception | None]:
+    """Run the scenario up to a number of entries of its schedule; return the run, and what ended it before its end.
+
+    With `read` every topic is read to its end after the end of the run.
+    """
+    cluster = Simulator(scenario)
     try:
         cluster.run(limit)
-    except Exception as raised:
-        error = raised
-    return run_of(cluster), error
+    except Exception as error:
+        return run_of(cluster), error
+    if read:
+        with suppress(StuckError, RunawayError):
+            read_to_the_end(cluster)
+    return run_of(cluster), None
 
 
 def go_on(run: Run, limit: int) -> Run:
@@ -62,14 +68,6 @@ def go_on(run: Run, limit: int) -> Run:
     cluster = run.cluster_or_why()
     with suppress(Exception):
         cluster.run(limit)
-    return run_of(cluster)
-
-
-def read_on(run: Run) -> Run:
-    """Return the run, which has ended, after every topic was read to its end in it."""
-    cluster = run.cluster_or_why()
-    with suppress(StuckError, RunawayError):
-        read_to_the_end(cluster)
     return run_of(cluster)
 
 
@@ -102,18 +100,15 @@ def read_again(run: Run, spend: bool = False) -> Run:
     """
     if run.scenario is None:
         return run
-    copy = run.cluster if spend else None
     try:
-        cluster = copy or Simulator(run.scenario)
+        cluster = run.cluster_or_why() if spend else Simulator(run.scenario)
         cluster.run()
-        if copy or agreement(cluster.trace, run.trace) == run.trace.steps:
+        if spend or agreement(cluster.trace, run.trace) == run.trace.steps:
             read_to_the_end(cluster)
             return run_of(cluster)
     except (StuckError, RunawayError, ValueError):
         pass  # a run without an end cannot be read to its end: what was read in it must do
-    if copy:
-        run = run_scenario(run.scenario)
-    return run
+    return run_scenario(run.scenario) if spend else run
 
 
 def agreement(a: Trace, b: Trace) -> int:

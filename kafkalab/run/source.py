@@ -37,9 +37,10 @@ def finish_run(source: Source) -> Run:
 
 
 def _run_of_cluster(cluster: Simulator) -> Run:
-    scenario = cluster.scenario
+    scenario, metadata, logs = cluster.scenario, cluster.controller.metadata, cluster.logs
+    states = {name: broker.state for name, broker in cluster.brokers.items()}
+    held = [(key, info.leader) for key, info in metadata.partitions.items() if key in logs and logs[key].log_end_offset]
     alive = [program.node for program in scenario.programs if cluster.nodes[program.node].alive]
-    written = sorted({partition for broker in cluster.brokers.values() for partition in broker.state.logs})
     return Run(
         trace=cluster.trace,
         cast=Cast(
@@ -47,24 +48,17 @@ def _run_of_cluster(cluster: Simulator) -> Run:
             topics=scenario.topics,
             nodes=scenario.nodes,
             brokers=cluster.broker_names,
-            metadata=cluster.controller.metadata,
+            metadata=metadata,
             seed=scenario.seed,
             faults=scenario.faults,
             config=scenario.config,
         ),
         start=cluster.start,
-        logs={partition: cluster.log_of(partition) for partition in written},
-        refusing=tuple(_list_refusing(cluster)),
+        logs=logs,
+        refusing=tuple(key for key, leader in held if leader and states[leader].is_under_min_isr(key)),
         end_ms=cluster.now,
         scenario=scenario,
         waiting=tuple(node for node in alive if node not in cluster.results),
         unused_faults=cluster.unused_faults,
         cluster=cluster,
     )
-
-
-def _list_refusing(cluster: Simulator) -> list[str]:
-    states = {name: broker.state for name, broker in cluster.brokers.items()}
-    led = [(key, states[info.leader]) for key, info in cluster.controller.metadata.partitions.items() if info.leader]
-    held = [(key, state) for key, state in led if key in state.logs and state.logs[key].log_end_offset]
-    return [key for key, state in held if state.is_under_min_isr(key)]

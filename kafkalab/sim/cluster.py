@@ -252,10 +252,15 @@ class Cluster:
             )
         return self.brokers[info.leader or info.isr[0]].state.log(partition)
 
-    def outcome(self, topics: dict[str, int] | None = None) -> Outcome:
-        """Return what became of the transactions, in `topics` instead of the scenario's: see `Outcome`."""
+    @property
+    def logs(self) -> dict[str, PartitionLog]:
+        """The logs of the partitions' leaders: see `log_of`."""
         partitions = sorted({p for b in self.brokers.values() for p in b.state.logs})
-        return outcome_of({p: self.log_of(p) for p in partitions}, self.scenario.topics if topics is None else topics)
+        return {p: self.log_of(p) for p in partitions}
+
+    def outcome(self) -> Outcome:
+        """Return what became of the transactions: see `Outcome`."""
+        return outcome_of(self.logs, self.scenario.topics)
 
     @property
     def unused_faults(self) -> tuple[Fault, ...]:

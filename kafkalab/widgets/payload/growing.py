@@ -8,12 +8,11 @@ from typing import Any
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
-from kafkalab.widgets.payload.changes import InSync, homes_of
+from kafkalab.widgets.payload.changes import homes_of
 from kafkalab.widgets.payload.marks import FRAMES, mark_of
 from kafkalab.widgets.payload.payload import Op, PayloadMaker, internal_order, meanings_of
 from kafkalab.widgets.payload.text import ViewState
 from kafkalab.widgets.payload.tour import LISTS, GrowingWalk
-from kafkalab.widgets.payload.transactions import Transactions
 
 Payload = dict[str, Any]
 ARRIVALS = ("received", "received_at", "fate")
@@ -27,14 +26,7 @@ class GrowingPayload(PayloadMaker):
 
     def __init__(self, run: Run, began_ms: int) -> None:
         """Begin before the first event."""
-        self.cast, self.trace, self.began_ms = run.cast, run.trace, began_ms
-        self.leaders: dict[str, str] = {}
-        self.positions: dict[str, dict[str, int]] = {}
-        self.batches: dict[int, dict[str, Any]] = {}
-        self.in_sync = InSync(run)
-        self.partitions: list[str] = []
-        self._transactions = Transactions(run.trace)
-        self.frame_txns, self.event_txns = self._transactions.frames, self._transactions.events
+        super().__init__(run, began_ms)
         self._drawn = ViewState()
         self.flying: dict[str, Frame] = {}
         """The frames that were on their way at the last look."""
@@ -56,7 +48,7 @@ class GrowingPayload(PayloadMaker):
         events = self.trace.events[known:]
         new = takewhile(lambda name: name not in self.whole["frames"], reversed(self.trace.frames))
         frames = [self.trace.frames[name] for name in new][::-1]
-        self._transactions.add(events, frames)
+        self.transactions.add(events, frames)
         self.in_sync.learn(frames)
         self.in_sync.final = self.cast.metadata
         appeared = self._new_partitions(events)
@@ -81,7 +73,7 @@ class GrowingPayload(PayloadMaker):
             "homes": {kind: old["homes"][kind] | homes[kind] for kind in homes},
             "frames": frames,
             "events": rows,
-            "transactions": sorted({*old["transactions"], *self.event_txns[len(old["events"]) :]} - {""}),
+            "transactions": sorted({*old["transactions"], *self.transactions.events[len(old["events"]) :]} - {""}),
             "meanings": meanings_of(frames),
             "marks": marks,
             "ends": self._ends(rows, frames),

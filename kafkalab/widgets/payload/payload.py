@@ -23,7 +23,7 @@ from kafkalab.widgets.payload.cluster_faults import sentence_of
 from kafkalab.widgets.payload.database import SAYS, Tables, tables_of
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import about_frame, fields_of, format_contents, path_of
-from kafkalab.widgets.payload.transactions import transactions_of
+from kafkalab.widgets.payload.transactions import Transactions
 
 VERSION = 1
 CATEGORIES = ("transaction", "verification", "replication", "metadata")
@@ -38,14 +38,11 @@ def payload_of(source: Source) -> dict[str, Any]:
 class PayloadMaker:
     """Makes the rows of a payload. Times are counted from `began_ms`."""
 
-    began_ms = 0
-
-    def __init__(self, run: Run) -> None:
-        self.cast = run.cast
-        self.trace = run.trace
+    def __init__(self, run: Run, began_ms: int = 0) -> None:
+        self.cast, self.trace, self.began_ms = run.cast, run.trace, began_ms
         self.leaders: dict[str, str] = {}
-        self.frame_txns, self.event_txns = transactions_of(self.trace)
-        self.partitions = self._list_partitions()
+        self.transactions = Transactions(run.trace)
+        self.partitions: list[str] = []
         self.in_sync = InSync(run)
         self.positions: dict[str, dict[str, int]] = {}
         self.batches: dict[int, dict[str, Any]] = {}
@@ -61,6 +58,8 @@ class PayloadMaker:
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
+        self.transactions.add(self.trace.events, list(self.trace.frames.values()))
+        self.partitions = self._list_partitions()
         events = [self._event(e) for e in self.trace.events]
         frames = {i: self._frame(f) for i, f in self.trace.frames.items()}
         return {
@@ -68,7 +67,7 @@ class PayloadMaker:
             "homes": homes_of(self.trace.events),
             "frames": frames,
             "events": events,
-            "transactions": sorted({*self.event_txns} - {""}),
+            "transactions": sorted({*self.transactions.events} - {""}),
             "meanings": meanings_of(frames),
         }
 
@@ -113,7 +112,7 @@ class PayloadMaker:
             "copy_of": frame.copy_of,
             "attempt": frame.attempt,
             "error": frame.error,
-            "txn": self.frame_txns[frame.id],
+            "txn": self.transactions.frames[frame.id],
             "fields": fields_of(frame),
             "about": about_frame(frame),
         }
@@ -130,7 +129,7 @@ class PayloadMaker:
             "category": category,
             "stop": stop,
             "frame": event.frame,
-            "txn": self.event_txns[event.step],
+            "txn": self.transactions.events[event.step],
             "text": text,
             "patch": patch,
         }
