@@ -132,7 +132,7 @@ class _Tables:
             self.reads.append(read)
 
     def collect_removed(self, logs: dict[str, PartitionLog] | None) -> dict[Place, tuple[str, int]]:
-        """Return why and when records left the last leader's log; only the logs say what cleaning collect_removed."""
+        """Return why and when records left the last leader's log; only the logs say what cleaning removed."""
         found: dict[Place, tuple[str, int]] = {}
         last_leader = {row.key: row.leader for row in self.leaders if row.leader}
         for place in self.appends:

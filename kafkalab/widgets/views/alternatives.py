@@ -52,7 +52,7 @@ class Alternatives(Picture):
 
     def run(self, model: str) -> Any:
         """Return the run of one machine, with its trace: see `Transfer` in kafkalab/alternatives/presses.py."""
-        return run_shared_press(model, self.run_shared_press, self.again)
+        return run_shared_press(model, self.pressed, self.again)
 
     def press(self, action: str, target: str = "") -> None:
         """Press one of `NAMES` on all four; again; left, right, home, end; goto with the name of a moment.
