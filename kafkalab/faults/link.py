@@ -58,10 +58,15 @@ class LinkFault(TimedFault):
         return f"{','.join(nodes_of(self.a))}|{','.join(nodes_of(self.b))}"
 
     @classmethod
+    def between(cls, a: Side, b: Side) -> TimedFault:
+        """Return the fault of the links between two sides."""
+        return cls(a, b)  # type: ignore[call-arg]
+
+    @classmethod
     def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
         """Return the fault of the links between two sides, of which the second may be all other nodes."""
         a, b = sides_of(target, nodes)
-        return cls(_side(a), _side(b))  # type: ignore[call-arg]
+        return cls.between(_side(a), _side(b))
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:

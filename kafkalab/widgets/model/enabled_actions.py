@@ -27,6 +27,7 @@ nothing is noted. {} in a reason stands for the button's target. `reason_at` say
 """
 
 FAULT_KINDS = ("fault", "crash", "recover")
+LINK_FAULTS = [kind for kind in faults_on("link") if issubclass(kind, LinkFault)]
 FRAME_FAULTS = [kind for kind in faults_on("frame") if issubclass(kind, FrameFault)]
 LONG_MS = 60_000
 """After this time a segment may have become old enough to be deleted, though no event says so."""
@@ -115,10 +116,10 @@ class Watch:
     def _note_connections(self, cluster: Simulator, step: int) -> None:
         """Every pair, every node against all others, and the sides of a fault that is planned for this step."""
         nodes = cluster.scenario.nodes
-        for kind in faults_on("link"):
+        for kind in LINK_FAULTS:
             for a, b in combinations(sorted(nodes), 2):
-                both = (kind.of_press(pair, {}, nodes).why_not(cluster) for pair in (f"{a}|{b}", f"{b}|{a}"))
-                self._note(step, f"{kind.press} {a}|{b}", next(filter(None, both), ""))
+                reason = kind.between(a, b).why_not(cluster) or kind.between(b, a).why_not(cluster)
+                self._note(step, f"{kind.press} {a}|{b}", reason)
             for a in nodes:
                 self._note(step, f"{kind.press} {a}", kind.of_press(a, {}, nodes).why_not(cluster))
         for at in (step - 1, step):
