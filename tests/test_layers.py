@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 LAYERS = (
-    ("limits", "extras"),
+    ("limits", "extras", "palette"),
     ("saved_data",),
     ("protocol", "trace"),
     ("log",),

@@ -7,20 +7,19 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.checks.all import BY_NAME
+from kafkalab.palette import declare_variables
 
 if TYPE_CHECKING:
     from kafkalab.spark.audits.summary import Summary
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1f2328; --dim: #57606a; --rule: #d0d7de; --paper: #fff; --bad: #cf222e }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --dim: #9da7b1; --rule: #3d444d; --paper: #0d1117; --bad: #ff7b72 } }
+:root { color-scheme: light dark }
 body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif;
-  color: var(--ink); background: var(--paper) }
+  color: var(--fg); background: var(--bg) }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem } p, caption { color: var(--dim); text-align: left }
 .wide { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .9rem }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule) }
-td.number { text-align: right; font-variant-numeric: tabular-nums } .violated, .forbidden { color: var(--bad) }
+td.number { text-align: right; font-variant-numeric: tabular-nums } .violated, .forbidden { color: var(--red) }
 svg { max-width: 100%; height: auto }
 """
 
@@ -47,7 +46,7 @@ def page_of(summary: Summary, source: str, findings: Sequence[Any]) -> str:
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width">',
-            f"<title>Audit of {escape(source)}</title><style>{STYLE}</style></head><body>",
+            f"<title>Audit of {escape(source)}</title><style>{declare_variables(':root')}{STYLE}</style></head><body>",
             f"<h1>{said}: {escape(source)}</h1><p>{escape(summary.words)}</p>",
             f'<div class="wide">{summary.svg()}</div>',
             "<h2>Verdicts</h2>",

@@ -11,23 +11,21 @@ from itertools import groupby
 
 from kafkalab.grading.grade import Row
 from kafkalab.grading.sandbox import LEFT_OPEN
+from kafkalab.palette import declare_variables
 
 COLUMNS = tuple(f.name for f in fields(Row))
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 STYLE = """
+:root { color-scheme: light dark; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
-  color: #1c2733; background: #fff; }
+  color: var(--fg); background: var(--bg); }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; }
 table { border-collapse: collapse; width: 100%; margin: .4rem 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #d5dde5; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--rule); }
 td.points, th.points { text-align: right; white-space: nowrap; }
-td.right { color: #12683a; } td.wrong { color: #9b1c1c; } td.not { color: #7a5b00; }
+td.right { color: var(--green); } td.wrong { color: var(--red); } td.not { color: var(--amber); }
 pre { margin: 0; white-space: pre-wrap; font: 13px/1.4 ui-monospace, monospace; }
 p.note { margin: .2rem 0; } p.odd { margin: .2rem 0; font-weight: 600; }
-@media (prefers-color-scheme: dark) {
-  body { color: #dde5ee; background: #12181f; } th, td { border-color: #33414f; }
-  td.right { color: #7fd6a3; } td.wrong { color: #ff9d94; } td.not { color: #e5c869; }
-}
 """
 SIGNS = {"right": "✓ right", "wrong": "✗ wrong", "not reached": "– not reached"}
 
@@ -58,7 +56,8 @@ def as_html(rows: Sequence[Row], seed: int) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>kafkalab: grades</title><style>{STYLE}</style></head>\n<body>\n<h1>Grades</h1>\n"
+        f"<title>kafkalab: grades</title><style>{declare_variables(':root')}{STYLE}</style></head>\n<body>\n"
+        "<h1>Grades</h1>\n"
         f"<p>{len(notebooks)} files, {_points(rows)} points in all. "
         f"Every check was made again with the seed {seed}.</p>\n{_sandboxes(rows)}"
         '<table><thead><tr><th>student</th><th>lab</th><th class="points">points</th><th>the notebook</th></tr></thead>'

@@ -55,7 +55,7 @@ export interface Group {
 }
 
 // A leader's memory of a producer id: its epoch; by batch its first and last sequence number, and offset.
-export interface Remembered {
+export interface LeaderMemory {
 	epoch: number;
 	batches: Array<[number, number, number]>;
 }
@@ -72,7 +72,7 @@ export type Op =
 	| ["txn", string, Transaction]
 	| ["client", string, Client]
 	| ["group", string, Group]
-	| ["memory", string, string, Record<string, Remembered>]
+	| ["memory", string, string, Record<string, LeaderMemory>]
 	| ["position", string, string, number, string]
 	| ["isr", string, string[], string[]]
 	| ["cut", string, string, boolean]

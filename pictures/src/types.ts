@@ -2,7 +2,7 @@
 
 import type { Shared } from "./journey";
 import type { Log } from "./log";
-import type { Client, Frame, Group, NodeState, Payload, Remembered, RunEvent, Transaction } from "./payload";
+import type { Client, Frame, Group, NodeState, Payload, LeaderMemory, RunEvent, Transaction } from "./payload";
 
 // The model of a widget, whose values are `V`, as anywidget hands it over.
 export interface Model<V> {
@@ -68,7 +68,7 @@ export interface State {
 	isr: Record<string, { replicas: string[]; isr: string[] }>;
 	cut: Record<string, boolean>;
 	held: Record<string, boolean>;
-	memory: Record<string, Record<string, Remembered>>;
+	memory: Record<string, Record<string, LeaderMemory>>;
 	position: Record<string, Record<string, { at: number; level: string } | undefined>>;
 }
 

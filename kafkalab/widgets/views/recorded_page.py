@@ -8,6 +8,7 @@ from base64 import b64encode
 from html import escape
 from typing import Any
 
+from kafkalab.palette import declare_variables
 from kafkalab.sim.codec import code_of, python_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.packing import pack
@@ -36,7 +37,7 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} · kafkalab</title>
-<style>{"".join(read_built(f"{name}.css") for name in PARTS)}</style>
+<style>{declare_variables(":root")}{"".join(read_built(f"{name}.css") for name in PARTS)}</style>
 <header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
 <main>
 {f"<p>{escape(about)}</p>" if about else ""}
