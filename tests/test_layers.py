@@ -13,7 +13,7 @@ import pytest
 
 LAYERS = (
     ("limits", "extras", "palette"),
-    ("saved_data",),
+    ("markup", "saved_data"),
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),
