@@ -53,7 +53,7 @@ from typing import Any
 
 from kafkalab.course.lab{nn}.scenario import lab{nn}
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, predicted
+from kafkalab.grading.predictions import Fact, judge_predictions
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import ran
 
@@ -80,7 +80,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 def check(answer: Any) -> str:
     """ "4 of 4 predictions" if each end is right; WrongAnswer names the first that is not."""
-    return predicted(answer, numbers(seed()), facts(seed()), FORM)
+    return judge_predictions(answer, numbers(seed()), facts(seed()), FORM)
 
 
 EXERCISE = Exercise(

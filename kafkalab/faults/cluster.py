@@ -33,11 +33,6 @@ class AdvanceClock(TimedFault):
         event="All clocks jump forward by {ms} ms.", explanation="all clocks jump forward by {ms:,} ms{after}",
     )  # fmt: skip
 
-    @property
-    def target(self) -> str:
-        """All clocks."""
-        return ""
-
     @classmethod
     def targets(cls, world: World, target: str) -> Iterator[Fault]:
         """Yield nothing: a jump of the clock is always possible."""
@@ -96,21 +91,6 @@ class Upgrade(TimedFault):
         chapter="{node} upgrade", event="The cluster's transaction.version rises to {level}.",
         explanation="transaction.version rises to {level}{after}",
     )  # fmt: skip
-
-    @property
-    def target(self) -> str:
-        """The cluster."""
-        return ""
-
-    @classmethod
-    def targets(cls, world: World, target: str) -> Iterator[Fault]:
-        """Yield the upgrade to 2."""
-        yield cls()
-
-    @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
-        """Return the upgrade to 2."""
-        return cls()
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless there is such a level."""

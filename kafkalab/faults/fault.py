@@ -61,10 +61,13 @@ class FaultBase(ABC):
         if "press" not in cls.__dict__:
             cls.press = cls.__name__.lower()
 
+    target_field: ClassVar[str] = ""
+    """The field that says whom or what it strikes; empty for what strikes all."""
+
     @property
-    @abstractmethod
     def target(self) -> str:
         """Whom or what it strikes, as a button names it: a frame, a node, two nodes, a partition; or nothing."""
+        return str(getattr(self, self.target_field)) if self.target_field else ""
 
     @property
     def detail(self) -> str:
@@ -77,14 +80,15 @@ class FaultBase(ABC):
         return f"{self.press} {self.target}" + (f" {self.detail}" if self.detail else "")
 
     @classmethod
-    @abstractmethod
     def targets(cls, world: World, target: str) -> Iterator[Fault]:
         """Yield the faults of this class that could strike a frame, node, link or partition of this name."""
+        yield cls.of_press(target, {}, ())
 
     @classmethod
-    @abstractmethod
     def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
         """Return the fault that a button adds; `nodes` are those of the run."""
+        made: Fault = cls(*[target] * bool(cls.target_field))  # type: ignore[assignment]
+        return made
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
@@ -117,23 +121,8 @@ class FrameFault(FaultBase):
     """A fault that strikes a frame when it is sent."""
 
     __slots__ = ()
-    target_kind = "frame"
+    target_kind = target_field = "frame"
     frame: str
-
-    @property
-    def target(self) -> str:
-        """The frame."""
-        return self.frame
-
-    @classmethod
-    def targets(cls, world: World, target: str) -> Iterator[Fault]:
-        """Yield the fault of this frame."""
-        yield cls(target)  # type: ignore[call-arg]
-
-    @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
-        """Return the fault of this frame."""
-        return cls(target)  # type: ignore[call-arg]
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:

@@ -176,26 +176,11 @@ class Release(TimedFault):
     frame: str
     at_step: int = -1
     at_ms: int = -1
-    target_kind = "frame"
+    target_kind = target_field = "frame"
     words = Words(
         label="release", title="The held frame arrives now", chapter="the {what} is released",
         event="{frame} is let go.", explanation="{frame} goes on its way at {at} ms",
     )  # fmt: skip
-
-    @property
-    def target(self) -> str:
-        """The frame."""
-        return self.frame
-
-    @classmethod
-    def targets(cls, world: World, target: str) -> Iterator[Fault]:
-        """Yield the release of this frame."""
-        yield cls(target)
-
-    @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
-        """Return the release of this frame."""
-        return cls(target)
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless the frame is named like "EndTxn#1"."""

@@ -58,11 +58,6 @@ class LinkFault(TimedFault):
         return f"{','.join(nodes_of(self.a))}|{','.join(nodes_of(self.b))}"
 
     @classmethod
-    def targets(cls, world: World, target: str) -> Iterator[Fault]:
-        """Yield the fault of the link "b1|b2"."""
-        yield cls(*target.split("|"))
-
-    @classmethod
     def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
         """Return the fault of the links between two sides, of which the second may be all other nodes."""
         a, b = sides_of(target, nodes)
@@ -219,7 +214,7 @@ class Throttle(LinkFault):
     kind = "throttle"
     details, number = ("frame_ms",), ("frame_ms", 500)
     words = Words(
-        label="slow down", title="Its links carry frames one by one, each way", chapter="{node} throttled",
+        label="slow", title="Its links carry frames one by one, each way", chapter="{node} throttled",
         event="One frame in {frame_ms} ms gets through between {pairs}.",
         explanation="from {at} ms on one frame in {frame_ms:,} ms passes between {sorted_pairs}",
     )  # fmt: skip

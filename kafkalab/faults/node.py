@@ -20,25 +20,15 @@ class NodeFault(TimedFault):
     """A fault that happens to one node."""
 
     __slots__ = ()
-    target_kind = "node"
+    target_kind = target_field = "node"
     of_brokers_only: ClassVar[bool] = False
     node: str
-
-    @property
-    def target(self) -> str:
-        """The node."""
-        return self.node
 
     @classmethod
     def targets(cls, world: World, target: str) -> Iterator[Fault]:
         """Yield the fault of this node."""
         if target in world.brokers or not cls.of_brokers_only:
             yield cls(target)  # type: ignore[call-arg]
-
-    @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
-        """Return the fault of this node."""
-        return cls(target)  # type: ignore[call-arg]
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:

@@ -20,23 +20,8 @@ class PartitionFault(TimedFault):
     """A fault that happens to one partition: to its log (storage.py) or to its leader."""
 
     __slots__ = ()
-    target_kind = "log"
+    target_kind, target_field = "log", "partition"
     partition: str
-
-    @property
-    def target(self) -> str:
-        """The partition."""
-        return self.partition
-
-    @classmethod
-    def targets(cls, world: World, target: str) -> Iterator[Fault]:
-        """Yield the fault of this partition."""
-        yield cls(target)  # type: ignore[call-arg]
-
-    @classmethod
-    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
-        """Return the fault of this partition."""
-        return cls(target)  # type: ignore[call-arg]
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless there is such a partition."""

@@ -153,8 +153,10 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	// without the row.
 	private fault(fault: Fault, of: string, about: About = {}) {
 		const { press, label, title, number, variants } = fault,
-			button = (words: { label: string; title: string }, detail = "") =>
-				this.tool(press, words.label, { ...words, detail, ...about, name: `${about.label ?? words.label} ${of}` });
+			button = ({ label, title }: { label: string; title: string }, detail = "") => {
+				const words = about.label ?? label;
+				return this.tool(press, words, { title, detail, ...about, name: `${words} ${of}` });
+			};
 		return [
 			button({ label, title }),
 			variants.map((one) => button(one, String(detailOf(one.details)))),

@@ -141,7 +141,7 @@ export const FAULT_WORDS = [
 	{
 		"press": "throttle",
 		"on": "link",
-		"label": "slow down",
+		"label": "slow",
 		"title": "Its links carry frames one by one, each way",
 		"details": [
 			"frame_ms"

@@ -18,12 +18,12 @@ BROKERS = ("b1", "b2", "b3")
 CLIENT = lab03().programs[0].node
 
 
-def slowed(frame_ms: int, *more: Heal) -> Cluster:
+def slow_down(frame_ms: int, *more: Heal) -> Cluster:
     return ran(lab03().with_faults(Throttle(CLIENT, BROKERS, frame_ms, at_ms=1), *more))
 
 
 def test_a_slow_link_carries_one_frame_in_its_time_each_way_and_loses_none() -> None:
-    cluster = slowed(700)
+    cluster = slow_down(700)
     assert cluster.unused_faults == ()
     for broker in BROKERS:
         for sender, receiver in ((CLIENT, broker), (broker, CLIENT)):
@@ -36,13 +36,13 @@ def test_a_slow_link_carries_one_frame_in_its_time_each_way_and_loses_none() -> 
 
 
 def test_a_healed_link_is_as_fast_as_before() -> None:
-    late = [f for f in slowed(700, Heal(CLIENT, BROKERS, at_ms=900)).trace.frames.values() if f.sent_ms > 5_000]
+    late = [f for f in slow_down(700, Heal(CLIENT, BROKERS, at_ms=900)).trace.frames.values() if f.sent_ms > 5_000]
     assert all(f.received_ms - f.sent_ms < 10 for f in late if f.fate == "delivered")
-    assert slowed(700).trace.digest() != slowed(700, Heal(CLIENT, BROKERS, at_ms=900)).trace.digest()
+    assert slow_down(700).trace.digest() != slow_down(700, Heal(CLIENT, BROKERS, at_ms=900)).trace.digest()
 
 
 def test_a_link_slower_than_a_request_may_take_times_out() -> None:
-    assert any(event.name == "request timeout" for event in slowed(31_000).trace.events)
+    assert any(event.name == "request timeout" for event in slow_down(31_000).trace.events)
 
 
 def test_it_is_a_button_words_and_a_file() -> None:
@@ -61,7 +61,7 @@ def test_it_is_a_button_words_and_a_file() -> None:
 
 
 def test_an_explanation_tells_of_it() -> None:
-    cluster = slowed(1_700)
+    cluster = slow_down(1_700)
     (event,) = (event for event in cluster.trace.events if event.name == "Throttle")
     words = f"from 1 ms on one frame in 1,700 ms passes between {CLIENT} and b1 and {CLIENT} and b2 and {CLIENT} and b3"
     assert describe_event(event, cluster) == words

@@ -19,7 +19,7 @@ from kafkalab.wire.tap.frames import Answer, read_frame
 from tests.wire.messages import NAMES
 
 ANSWERED = "import sys; from tests.wire.test_lengths import not_read; not_read(bytes.fromhex(sys.argv[1]))"
-READS = "import sys; from tests.wire.test_lengths import refused; refused(bytes.fromhex(sys.argv[1]))"
+READS = "import sys; from tests.wire.test_lengths import expect_refusal; expect_refusal(bytes.fromhex(sys.argv[1]))"
 
 
 def expect_refusal(data: bytes) -> None:
