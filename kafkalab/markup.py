@@ -30,7 +30,7 @@ class Markup(str):
     __slots__ = ()
 
 
-def element(name: str, *inside: object, **attributes: object) -> Markup:
+def element(name: str, /, *inside: object, **attributes: object) -> Markup:
     """Return an element; `class_` is the attribute `class`, and an attribute whose value is "" is left out."""
     given = "".join(f' {key.strip("_")}="{escape(str(value))}"' for key, value in attributes.items() if value != "")
     return Markup(f"<{name}{given}>{join(inside)}</{name}>")
@@ -41,7 +41,7 @@ def join(parts: Iterable[object]) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else escape(str(part)) for part in parts))
 
 
-def each(name: str, inside: Iterable[object], **attributes: object) -> Markup:
+def each(name: str, inside: Iterable[object], /, **attributes: object) -> Markup:
     """Return an element of this name for each thing inside, with the same attributes."""
     return join(element(name, one, **attributes) for one in inside)
 
