@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.check import UNKNOWN, Check, Examined, Finding, anomaly
 from kafkalab.checks.view import Place, View
 from kafkalab.history.schema import LogRecord, TxnEntry
+from kafkalab.protocol.transaction_metadata import TWO_PHASE_TIMEOUT_MS
 
 OVERDUE_MS = 30_000
 """So long after its timeout an open transaction would be aborted (the coordinator looks every 10 s)."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.all import check_all
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
@@ -19,6 +18,7 @@ from kafkalab.history.schema import FrameRow, Label, Operation
 from kafkalab.log.producer_state.state import EXPIRATION_MS
 from kafkalab.programs.steps import add, commit, init, produce, sleep
 from kafkalab.protocol.rules import LAST_BATCH_STAYS, OLD_BATCHES
+from kafkalab.protocol.transaction_metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict

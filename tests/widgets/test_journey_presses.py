@@ -10,9 +10,9 @@ from kafkalab import lab03
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.run.again import agreement
 from kafkalab.widgets.model import futures
 from kafkalab.widgets.model import journey as journey_module
-from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 
 

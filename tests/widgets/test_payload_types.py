@@ -11,7 +11,7 @@ import pytest
 
 from kafkalab import lab00, lab03
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.futures import payload_with_actions, run_of
+from kafkalab.widgets.model.futures import payload_with_actions, run_watched
 from kafkalab.widgets.payload.types import Op, Payload
 from tests.widgets.payload_types import (
     FAULTS_TARGET,
@@ -65,7 +65,7 @@ def faults(value: Any, kind: Any, place: str = "") -> Iterator[str]:
 def payloads() -> Iterator[Any]:
     """Payloads of runs that differ in what they have."""
     for scenario in (lab00(), lab03(), *map(Scenario.load, SIXTH)):
-        yield payload_with_actions(run_of(scenario))
+        yield payload_with_actions(run_watched(scenario))
 
 
 def test_real_payloads_have_the_types_and_every_change_of_the_picture_is_among_them() -> None:

@@ -52,7 +52,7 @@ class Alternatives(Picture):
         return str(proposal["value"])
 
     def run(self, model: str) -> Any:
-        """Return the run of one machine, with its trace: see `Run` in kafkalab/alternatives/presses.py."""
+        """Return the run of one machine, with its trace: see `Transfer` in kafkalab/alternatives/presses.py."""
         return run_shared_press(model, self.pressed, self.again)
 
     def press(self, action: str, target: str = "") -> None:

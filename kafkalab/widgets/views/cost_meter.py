@@ -44,7 +44,7 @@ class CostMeter(View):
         return str(proposal["value"])
 
     def _count(self, _: Any = None) -> None:
-        counted = self._costs = costs_of(self.cluster, self._size_of)
+        counted = self._costs = costs_of(self.journey.run, self._size_of)
         self.costs = {
             "phases": PHASE_OF,
             "order": [*PHASES, "other"],
