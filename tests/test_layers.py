@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 LAYERS = (
-    ("limits", "extras"),
-    ("saved_data",),
+    ("limits", "extras", "palette"),
+    ("markup", "saved_data"),
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),

@@ -8,8 +8,9 @@ import traitlets
 
 from kafkalab.alternatives.presses import MODELS, SHARED, run_shared_press
 from kafkalab.limits import quote, whole_number
+from kafkalab.palette import AMBER, BLUE, DARK, DIM, GREEN, RED
 from kafkalab.widgets.payload.alternatives import END, PLACES, Panel, panel_of, words_of
-from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
 
 NAMES = tuple(one.name for one in SHARED)

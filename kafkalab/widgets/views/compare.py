@@ -9,6 +9,7 @@ import traitlets
 
 from kafkalab.checks.check import VIOLATED
 from kafkalab.limits import quote, whole_number
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, PALE, RED
 from kafkalab.run.run import Run
 from kafkalab.run.source import Source
 from kafkalab.sim.scenario import Scenario
@@ -19,7 +20,7 @@ from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey
 from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import replay, strip_line, transaction_line
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture, View
 
 STATIC_ROWS, BATCHES = 24, 16

@@ -9,13 +9,14 @@ from typing import Any
 import traitlets
 
 from kafkalab.limits import FILE, QUOTE, truncate
+from kafkalab.palette import BLUE, DARK, DIM
 from kafkalab.run.run import Run
 from kafkalab.saved_data import file_text, json_of
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.messages import Content
-from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.view import Source, View
 
@@ -121,7 +122,7 @@ class Share(View):
                     canvas.text(18, canvas.y, part, BLUE, more=' font-family="monospace" font-size="17"' + BOLD)
                     canvas.y += 24
                 continue
-            canvas.text(18, canvas.y, fit(line, 920), "#202124" if i else DIM)
+            canvas.text(18, canvas.y, fit(line, 920), DARK if i else DIM)
             canvas.y += 19
         return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
 
