@@ -300,7 +300,7 @@ def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
     for answer in (partition_for, names["f"], hide):
         with pytest.raises(WrongType, match=r"L2\.E1: \w+ is kafkalab's own\. Write the function in this notebook"):
             check("L2.E1", answer)
-    with pytest.raises(WrongType, match=r"filtered is kafkalab's own"):
+    with pytest.raises(WrongType, match=r"filter_values is kafkalab's own"):
         check("L5.E2", filter_values)
 
 
