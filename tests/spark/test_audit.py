@@ -217,10 +217,10 @@ def test_the_checks_read_the_files_of_histories_and_find_the_same(everything: Ev
 
 def test_simulations_are_audited_as_other_histories_are(spark: SparkSession) -> None:
     from kafkalab.spark.audits.audit import audit
-    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.simulation.frames import simulate_histories
 
     runs = Runs.of("1-3", rules_off=f"{DEDUPLICATION.name}; {ABORTED_FILTER.name}")
-    summary = audit(Histories.simulated(spark, "1-3", rules_off="; ".join(runs.rules_off)), progress=False)
+    summary = audit(simulate_histories(spark, "1-3", rules_off="; ".join(runs.rules_off)), progress=False)
     reports = {seed: check_all(history_of_seed(runs, seed)) for seed in (1, 2, 3)}
     assert summary.way == "checks"
     assert Counter(plain(summary.findings)) == Counter(

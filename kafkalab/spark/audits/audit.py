@@ -22,7 +22,6 @@ from kafkalab.checks.all import CHECKS as ALL_CHECKS
 from kafkalab.checks.check import UNKNOWN, Check, verdict_of
 from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.needs import LACKS, NEEDS
-from kafkalab.spark.audits.check import FIELDS
 from kafkalab.spark.audits.check_tasks import check_runs
 from kafkalab.spark.audits.memory import bucket_mb, local_workers, require_memory, split_mb
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
@@ -32,6 +31,7 @@ from kafkalab.spark.per_key_audits.handover import Handover
 from kafkalab.spark.per_key_audits.key_pass import Layout, key_pass, labels_by_run, layout_of
 from kafkalab.spark.per_key_audits.log import Labels
 from kafkalab.spark.per_key_audits.splits import splits_of
+from kafkalab.spark.storage.findings import FIELDS
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import VERSION, write_histories
 from kafkalab.spark.storage.parquet_frames import read_frame, write_frame

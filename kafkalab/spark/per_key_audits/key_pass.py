@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.history.schema import Label
-from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.per_key_audits.arrays import per_run
 from kafkalab.spark.per_key_audits.bucket import Bucket
 from kafkalab.spark.per_key_audits.files import Tables, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover, paths_of
 from kafkalab.spark.per_key_audits.log import Labels
 from kafkalab.spark.per_key_audits.splits import KEPT
+from kafkalab.spark.storage.findings import COUNTED, counts, rows_of
 from kafkalab.spark.storage.history_files import BY_KEY, read_list
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
