@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import OK
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from tests.checks import test_checks_of_logs as of_logs

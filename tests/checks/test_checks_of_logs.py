@@ -8,7 +8,7 @@ import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.checks.check import OK as FINE
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.faults.node import Crash
 from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.export import history_of

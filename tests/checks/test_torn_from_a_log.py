@@ -8,7 +8,7 @@ import pytest
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import UNKNOWN, VIOLATED
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.history.builder import HistoryBuilder
 
 K, L = "k-0", "l-0"

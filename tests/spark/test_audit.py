@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafkalab.checks.all import CHECKS, Report, check_all
+from kafkalab.checks.all import BY_NAME, CHECKS, Report, check_all
 from kafkalab.checks.check import FORBIDDEN, OK, UNKNOWN, VIOLATED
-from kafkalab.checks.needs import NEEDS
 from kafkalab.history.history import History
 from kafkalab.protocol.rules import ABORTED_FILTER, DEDUPLICATION
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
@@ -282,7 +281,7 @@ def test_an_audit_of_a_history_without_a_table_that_it_needs_is_unknown_and_name
         summary = audit(histories, progress=False, way=way, files=files)
         reports = [check_all(history) for history in made]
         for row in summary.rows:
-            lacks = "operations" in NEEDS[row.anomaly]
+            lacks = "operations" in BY_NAME[row.anomaly].needs
             assert row.missing == (("operations",) if lacks else ())
             assert row.examined == sum(report[row.anomaly].examined for report in reports)
             assert not lacks or row.verdict in (UNKNOWN, VIOLATED)
@@ -311,7 +310,7 @@ def test_the_settings_of_the_session_are_put_back(spark: SparkSession, everythin
 def test_every_anomaly_is_found_in_one_place_and_one_can_be_asked_alone(everything: Everything) -> None:
     from kafkalab.spark.audits.audit import audit
     from kafkalab.spark.client_pass.client_pass import NAMES
-    from kafkalab.spark.per_key_audits.key_pass import ONE_KEY
+    from kafkalab.spark.per_key_audits.bucket import ONE_KEY
 
     found = [*ONE_KEY, *(name for name in NAMES if name != "G1a")]
     assert sorted(found) == sorted(ALL)

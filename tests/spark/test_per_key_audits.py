@@ -18,10 +18,10 @@ from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.history import History
 from kafkalab.spark.per_key_audits import key_pass as module
 from kafkalab.spark.per_key_audits.arrays import groups
-from kafkalab.spark.per_key_audits.bucket import one_of
+from kafkalab.spark.per_key_audits.bucket import ONE_KEY, one_of
 from kafkalab.spark.per_key_audits.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover
-from kafkalab.spark.per_key_audits.key_pass import ONE_KEY, bucket_rows, layout_of
+from kafkalab.spark.per_key_audits.key_pass import bucket_rows, layout_of
 from kafkalab.spark.per_key_audits.records import ORDINAL, RECORDS, SEEN, read
 from kafkalab.spark.per_key_audits.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.history_files import File

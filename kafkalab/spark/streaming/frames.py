@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.rows import rows_of_table
 from kafkalab.spark.streaming.arrivals import ORDER, arrival_of
