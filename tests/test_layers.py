@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -170,12 +171,28 @@ def imported_names(source: str, package: str) -> Iterator[str]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """Modules that import each other in a ring, the first one again at the end; empty if there is none."""
+    """Return nodes that import each other in a ring, the first one again at the end; empty if there is none."""
     try:
         tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+def folders_of(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return what each folder imports of the folders that stand beside it in the same package, at any depth.
+
+    A package's own modules are in no folder beside others: some are what its folders share (broker/state.py), others
+    put the folders together (broker/broker.py).
+    """
+    packages, found = {module.rpartition(".")[0] for module in graph}, dict[str, set[str]]()
+    for module, imported in graph.items():
+        for other in imported:
+            ways = (accumulate(name.split("."), "{}.{}".format) for name in (module, other))
+            folder, beside = next((pair for pair in zip(*ways, strict=False) if len(set(pair)) > 1), ("", ""))
+            if folder != beside and {folder, beside} <= packages:
+                found.setdefault(folder, set()).add(beside)
+    return found
 
 
 def test_no_modules_import_each_other_in_a_circle(root: Path) -> None:
@@ -194,3 +211,16 @@ def test_a_circle_is_found_also_one_of_types_only(tmp_path: Path) -> None:
     (folder / "c.py").write_text("import kafkalab.log.a\n")
     ring = circle(graph(tmp_path))
     assert sorted(set(ring)) == ["kafkalab.log.a", "kafkalab.log.b", "kafkalab.log.c"]
+
+
+def test_no_folders_import_each_other_in_a_circle(root: Path) -> None:
+    folders = folders_of(graph(root))
+    assert "kafkalab.spark.storage" in folders["kafkalab.spark.audits"]
+    assert circle(folders) == []
+
+
+def test_a_circle_of_folders_is_found_where_no_modules_have_one() -> None:
+    modules = {"k.a.one": {"k.b.x.two"}, "k.b.x.two": set[str](), "k.b.y.three": {"k.a.four", "k.b.x.two"}}
+    modules |= {"k.a.four": {"k.shared", "k"}, "k.shared": {"k.b.y.three"}, "k.b.y": set()}
+    assert folders_of(modules) == {"k.a": {"k.b"}, "k.b": {"k.a"}, "k.b.y": {"k.b.x"}}
+    assert sorted(set(circle(folders_of(modules)))) == ["k.a", "k.b"]

@@ -19,6 +19,7 @@ LONGEST_MS = 900_000
 @anomaly(
     "hanging transaction",
     "An open transaction on a partition that no coordinator will ever end; the last stable offset stays.",
+    needs=("log", "transactions"),
 )
 def hanging_transaction(check: Check, view: View) -> Examined:
     """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue.

@@ -8,8 +8,8 @@ from typing import Any
 from kafkalab.client.connection import Connection
 from kafkalab.client.exceptions import KafkaError, TransactionAbortedError
 from kafkalab.client.producer.accumulator import Accumulator
-from kafkalab.client.producer.batch import ProducerBatch
 from kafkalab.client.producer.batch_responses import BatchResponses
+from kafkalab.client.producer_batch import ProducerBatch
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.coordinator_requests import CoordinatorRequests
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager

@@ -50,8 +50,8 @@ class AuditRow:
 class Summary:
     """The audits' answer. Two Spark DataFrames are there as long as this is.
 
-    `findings` has the columns of `audits.check.FIELDS`; `examined` says for each run and anomaly how many things were
-    looked at: run, anomaly, examined. `way` says how that was done, in a word of WAYS.
+    `findings` has the columns of `storage.findings.FIELDS`; `examined` says for each run and anomaly how many things
+    were looked at: run, anomaly, examined. `way` says how that was done, in a word of WAYS.
     """
 
     rows: list[AuditRow]

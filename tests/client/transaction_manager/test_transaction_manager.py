@@ -6,7 +6,7 @@ import pytest
 
 from kafkalab.client.config.config import ProducerConfig
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.client.producer.batch import ProducerBatch
+from kafkalab.client.producer_batch import ProducerBatch
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.transaction_manager import EPOCH_MAX, TransactionManager
 from kafkalab.protocol.records import Record
