@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES
-from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE
+from kafkalab.protocol.transition_tables.group import GROUP_TABLE
+from kafkalab.protocol.transition_tables.producer import EVENTS, TABLE
+from kafkalab.protocol.transition_tables.transaction import TABLES
 
 Cell = tuple[Any, ...]
 

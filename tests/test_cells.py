@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kafkalab import lab03
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.protocol.transition_tables.transaction import TABLES, Ask
 from kafkalab.sim.cluster import Cluster
 from tests.cells import watching
 

@@ -7,19 +7,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 LAYERS = (
-    ("limits", "extras"),
-    ("saved_data",),
+    ("limits", "extras", "palette"),
+    ("markup", "saved_data"),
     ("protocol", "trace"),
     ("log",),
     ("broker", "client"),
     ("faults",),
     ("sim",),
     ("programs",),
+    ("run",),
     ("alternatives",),
     ("history",),
     ("checks",),
@@ -34,12 +36,15 @@ LAYERS = (
 
 TOGETHER = ({"protocol", "trace"},)
 LAYER_OF = {part: place for place, layer in enumerate(LAYERS) for part in layer}
-PURE = tuple(part for layer in LAYERS[:12] for part in layer)
+PURE = tuple(part for layer in LAYERS[:13] for part in layer)
 IMPURE_MODULES = {
     *("asyncio", "concurrent", "multiprocessing", "selectors", "socket", "ssl", "subprocess", "threading", "_thread"),
     *("datetime", "sched", "secrets", "time", "uuid"),
 }
 MAY_DRAW = ("faults", "sim", "programs", "explore")
+READERS_OF_RUNS = ("history", "checks", "explore", "widgets")
+"""The parts that see a run from outside, whoever made it: a simulator, a tap, a live cluster."""
+INSIDE_A_RUN = ("kafkalab.broker", "kafkalab.client", "kafkalab.sim.cluster")
 NOT_AT_START = ("pyspark", "pyarrow", "pandas", "asyncio", "anywidget", "ipywidgets", "IPython", "traitlets")
 
 
@@ -55,9 +60,10 @@ def modules_and_names(source: str, package: str) -> Iterator[tuple[int, str, lis
 
 
 def imports(source: str, package: str) -> Iterator[tuple[int, str]]:
-    """Line and full name of all that a source in `package` imports: modules, and names taken from kafkalab."""
+    """Line and full name of all that a source in `package` imports: modules, those too that are taken from a folder."""
     for line, module, names in modules_and_names(source, package):
-        yield from ((line, f"kafkalab.{name}") for name in names) if module == "kafkalab" else [(line, module)]
+        folders = module in ("kafkalab", "kafkalab.sim")
+        yield from ((line, f"{module}.{name}") for name in names) if folders else [(line, module)]
 
 
 def fault(part: str, imported: str) -> str:
@@ -73,7 +79,8 @@ def fault(part: str, imported: str) -> str:
             return f"{other} lies to the right of {part}"
         if other != part and LAYER_OF[other] == LAYER_OF[part] and {part, other} not in TOGETHER:
             return f"there is a wall between {part} and {other}"
-        return ""
+        inside = part in READERS_OF_RUNS and f"{imported}.".startswith(tuple(f"{name}." for name in INSIDE_A_RUN))
+        return f"{part} reads runs from outside" if inside else ""
     if part not in PURE:
         return ""
     if top not in sys.stdlib_module_names:
@@ -116,6 +123,9 @@ def test_every_import_points_to_the_left(root: Path) -> None:
         ("wire/live.py", "from kafkalab.live.cluster import LiveCluster", "live lies to the right of wire"),
         ("grading/grade.py", "import kafkalab.course.outline", "course lies to the right of grading"),
         ("cli_run.py", "import json", "kafkalab.cli_run has no layer in LAYERS"),
+        ("checks/g0.py", "import kafkalab.broker.state", "checks reads runs from outside"),
+        ("checks/g0.py", "from kafkalab.sim.cluster import Cluster", "checks reads runs from outside"),
+        ("checks/g0.py", "from kafkalab.sim import cluster", "checks reads runs from outside"),
     ],
 )
 def test_an_import_that_breaks_a_layer_is_found(path: str, source: str, why: str) -> None:
@@ -161,12 +171,28 @@ def imported_names(source: str, package: str) -> Iterator[str]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """Modules that import each other in a ring, the first one again at the end; empty if there is none."""
+    """Return nodes that import each other in a ring, the first one again at the end; empty if there is none."""
     try:
         tuple(TopologicalSorter(graph).static_order())
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+def folders_of(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return what each folder imports of the folders that stand beside it in the same package, at any depth.
+
+    A package's own modules are in no folder beside others: some are what its folders share (broker/state.py), others
+    put the folders together (broker/broker.py).
+    """
+    packages, found = {module.rpartition(".")[0] for module in graph}, dict[str, set[str]]()
+    for module, imported in graph.items():
+        for other in imported:
+            ways = (accumulate(name.split("."), "{}.{}".format) for name in (module, other))
+            folder, beside = next((pair for pair in zip(*ways, strict=False) if len(set(pair)) > 1), ("", ""))
+            if folder != beside and {folder, beside} <= packages:
+                found.setdefault(folder, set()).add(beside)
+    return found
 
 
 def test_no_modules_import_each_other_in_a_circle(root: Path) -> None:
@@ -185,3 +211,16 @@ def test_a_circle_is_found_also_one_of_types_only(tmp_path: Path) -> None:
     (folder / "c.py").write_text("import kafkalab.log.a\n")
     ring = circle(graph(tmp_path))
     assert sorted(set(ring)) == ["kafkalab.log.a", "kafkalab.log.b", "kafkalab.log.c"]
+
+
+def test_no_folders_import_each_other_in_a_circle(root: Path) -> None:
+    folders = folders_of(graph(root))
+    assert "kafkalab.spark.storage" in folders["kafkalab.spark.audits"]
+    assert circle(folders) == []
+
+
+def test_a_circle_of_folders_is_found_where_no_modules_have_one() -> None:
+    modules = {"k.a.one": {"k.b.x.two"}, "k.b.x.two": set[str](), "k.b.y.three": {"k.a.four", "k.b.x.two"}}
+    modules |= {"k.a.four": {"k.shared", "k"}, "k.shared": {"k.b.y.three"}, "k.b.y": set()}
+    assert folders_of(modules) == {"k.a": {"k.b"}, "k.b": {"k.a"}, "k.b.y": {"k.b.x"}}
+    assert sorted(set(circle(folders_of(modules)))) == ["k.a", "k.b"]

@@ -31,7 +31,6 @@ PARTICIPLES = {
     "kafkalab/client/consumer/consumer.py": {"committed", "paused"},  # as in Java's client
     "kafkalab/course/lab09/for_real.py": {"torn"},  # a cell of lab 9 prints it
     "kafkalab/course/lab12/topic_sink.py": {"delivered"},  # a cell of lab 12 imports it
-    "kafkalab/spark/storage/frames.py": {"simulated"},  # a constructor, in cells of lab 12
     "tests/wire/clients/aio_client.py": {"assigned", "committed"},  # as in the clients' libraries
     "tests/wire/clients/application.py": {"assigned"},
     "tests/wire/clients/python_clients.py": {"assigned", "committed"},

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from kafkalab.alternatives.presses import MODELS, Run, crashed_at, run, run_shared_press
+from kafkalab.alternatives.presses import MODELS, Transfer, crashed_at, run, run_shared_press
 from kafkalab.alternatives.world import Entry
 
 COLUMNS = ("decided by", "blocks", "survivors finish", "undo")
@@ -28,7 +28,7 @@ class Cell:
     """The word for a machine in one column, the run that shows it, the step that decides, and a sentence."""
 
     word: str
-    run: Run
+    run: Transfer
     step: int
     says: str
 
@@ -43,7 +43,7 @@ def cell(model: str, column: str, seed: int = 1) -> Cell:
 
 
 @cache
-def deciding_step(model: str, seed: int = 1) -> tuple[int, Run]:
+def deciding_step(model: str, seed: int = 1) -> tuple[int, Transfer]:
     """The first step after which the transaction commits although coordinator and client crash; and that crashed run.
 
     Where no survivor decides, the coordinator starts again.
@@ -73,7 +73,7 @@ def _decided_by(model: str, seed: int) -> Cell:
     return Cell(word, waits, waits.moments["decided"], f"{copies} logs have it; with a copy down it takes {took} ms.")
 
 
-def _copies(whole: Run, step: int) -> int:
+def _copies(whole: Transfer, step: int) -> int:
     """Return how many logs have the deciding entry at the step, or, if replicated, at the next appends of the same."""
     deciding = whole.trace.events[step]
     if deciding.kind == "append" and isinstance(deciding.data, Entry):
@@ -85,7 +85,7 @@ def _copies(whole: Run, step: int) -> int:
     return len({e.node for e in same})
 
 
-def _at(done: Run, moment: str) -> int:
+def _at(done: Transfer, moment: str) -> int:
     return done.trace.events[done.moments[moment]].at_ms
 
 

@@ -14,6 +14,8 @@ from kafkalab.alternatives.two_phase_commit import DECISIONS, Participant, two_p
 from kafkalab.alternatives.world import Entry, Strike, World
 from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.run.run import Cast, Run, Simulator
+from kafkalab.run.source import run_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Event, Trace
@@ -25,27 +27,41 @@ WHO = ("coordinator", "told", "other")
 """The process that decides; the part that is told the decision first; another part."""
 AGAIN_MS = 120_000
 """The time at which crashed processes start again, if they do."""
+NO_SCENARIO = "this model is no cluster: no scenario makes its run"
 Press = tuple[str, str]
 """The process that crashes, and the moment right after which it does."""
 
 
 @dataclass(frozen=True)
-class Run:
-    """The outcome of the transaction on one machine.
+class Transfer:
+    """The run of the transaction on one machine, and its outcome.
 
     `parts` says of each part: committed, aborted, in doubt, or down. `moments` are the steps at which they came. `told`
     is what the client knows: committed, aborted, unknown.
     """
 
     model: str
-    nodes: tuple[str, ...]
-    trace: Trace
+    run: Run
     moments: dict[str, int]
     parts: dict[str, str]
     told: str
     strikes: tuple[Strike, ...] = ()
-    cluster: Cluster | None = None
     world: World | None = field(default=None, repr=False)
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of its run."""
+        return self.run.trace
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The processes: clients, and what serves them."""
+        return (*self.run.cast.clients, *self.run.cast.brokers)
+
+    @property
+    def cluster(self) -> Simulator | None:
+        """The cluster, of Kafka."""
+        return self.run.cluster
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -55,7 +71,7 @@ class Run:
 
 def run(
     model: str, presses: Sequence[Press] = (), again: bool = False, refuses: bool = False, seed: int = 1, parts: int = 2
-) -> Run:
+) -> Transfer:
     """Run one machine with these crashes, to its end.
 
     With `again` the crashed processes start again after two minutes. With `refuses` the transaction is to be aborted:
@@ -71,7 +87,7 @@ def run(
 
 
 @cache
-def _run(model: str, presses: tuple[Press, ...], again: bool, refuses: bool, seed: int, parts: int) -> Run:
+def _run(model: str, presses: tuple[Press, ...], again: bool, refuses: bool, seed: int, parts: int) -> Transfer:
     """Find each press's step in the run with those before it, the earliest moment first."""
     done = _once(model, (), refuses, seed, parts)
     strikes: tuple[Strike, ...] = ()
@@ -87,7 +103,7 @@ def _run(model: str, presses: tuple[Press, ...], again: bool, refuses: bool, see
     return done
 
 
-def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Run:
+def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Transfer:
     """Run one machine whose coordinator and client crash right after a step; with `again` the first starts again."""
     node = _places(_once(model, (), False, seed, 2))["coordinator"]
     strikes: tuple[Strike, ...] = (Crash("app", at_step=step), Crash(node, at_step=step))
@@ -96,7 +112,7 @@ def crashed_at(model: str, step: int, again: bool = False, seed: int = 1) -> Run
     return _once(model, strikes, False, seed, 2)
 
 
-def _crash(done: Run, who: str, moment: str) -> Crash | None:
+def _crash(done: Transfer, who: str, moment: str) -> Crash | None:
     """The crash of this press: right after the moment; of the coordinator at "told" as the first message leaves."""
     place = _places(done)
     node = place[who]
@@ -107,7 +123,7 @@ def _crash(done: Run, who: str, moment: str) -> Crash | None:
     return Crash(node, at_step=done.moments[moment])
 
 
-def _places(done: Run) -> dict[str, str]:
+def _places(done: Transfer) -> dict[str, str]:
     """Return which node each of `WHO` is."""
     if done.model == "MVCC":
         return {"coordinator": "db", "told": "", "other": ""}
@@ -119,7 +135,7 @@ def _places(done: Run) -> dict[str, str]:
     return {"coordinator": "b3", "told": "b1", "other": "b2"}
 
 
-def _first_told(done: Run) -> int:
+def _first_told(done: Transfer) -> int:
     """The step at which the decision is sent for the first time."""
     names = {"Kafka": "WriteTxnMarkers", "two-phase commit": "Decide", "atomic broadcast": "Commit", "MVCC": "Done"}
     sent = (e for e in done.trace.events if e.kind == "send" and e.name == names[done.model])
@@ -129,7 +145,7 @@ def _first_told(done: Run) -> int:
 # the machines
 
 
-def _once(model: str, strikes: tuple[Strike, ...], refuses: bool, seed: int, parts: int) -> Run:
+def _once(model: str, strikes: tuple[Strike, ...], refuses: bool, seed: int, parts: int) -> Transfer:
     if model == "Kafka":
         return _kafka(strikes, refuses, seed)
     title = f"{model}: one transfer"
@@ -144,7 +160,8 @@ def _once(model: str, strikes: tuple[Strike, ...], refuses: bool, seed: int, par
     told = cast("Any", world.processes["app"]).answer
     found = _model_parts(model, world)
     moments = _moments(world.trace, FINDERS[model], parts)
-    return Run(model, tuple(world.processes), world.trace, moments, found, told, strikes, world=world)
+    run = Run(trace=world.trace, cast=Cast(nodes=tuple(world.processes)), why=NO_SCENARIO)
+    return Transfer(model, run, moments, found, told, strikes, world)
 
 
 def _model_parts(model: str, world: World) -> dict[str, str]:
@@ -236,7 +253,7 @@ def kafka_scenario(refuses: bool = False, seed: int = 1, strikes: Sequence[Strik
     return Scenario(title=title, seed=seed, topics={"accounts": 2}, programs=(program,), faults=tuple(strikes))
 
 
-def _kafka(strikes: tuple[Strike, ...], refuses: bool, seed: int) -> Run:
+def _kafka(strikes: tuple[Strike, ...], refuses: bool, seed: int) -> Transfer:
     cluster = Cluster(kafka_scenario(refuses, seed, strikes))
     cluster.run()
     trace = cluster.trace
@@ -244,9 +261,8 @@ def _kafka(strikes: tuple[Strike, ...], refuses: bool, seed: int) -> Run:
     told = "unknown"
     if ended and ended[-1].data["outcome"] == "ok":
         told = "aborted" if refuses else "committed"
-    nodes = ("app", *cluster.broker_names)
     parts = {f"accounts-{n}": _kafka_part(cluster, f"accounts-{n}") for n in (0, 1)}
-    return Run("Kafka", nodes, trace, _kafka_moments(trace), parts, told, strikes, cluster=cluster)
+    return Transfer("Kafka", run_of(cluster), _kafka_moments(trace), parts, told, strikes)
 
 
 def _kafka_part(cluster: Cluster, partition: str) -> str:
@@ -315,7 +331,7 @@ SHARED = (
 )  # fmt: skip
 
 
-def run_shared_press(model: str, name: str, again: bool = False, seed: int = 1) -> Run:
+def run_shared_press(model: str, name: str, again: bool = False, seed: int = 1) -> Transfer:
     """The run of one machine under a shared press, by its name."""
     found = next((one for one in SHARED if one.name == name), None)
     if found is None:

@@ -8,9 +8,8 @@ from typing import Any
 
 from kafkalab.broker.effects import Effects, Suspension
 from kafkalab.broker.group_coordinator.group import ClassicGroup
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.log.batch_list import SpillFile
+from kafkalab.log.group_offsets import GroupOffsets
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import Deny, is_denied
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
@@ -19,6 +18,7 @@ from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of, transactio
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch
 from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR, NEWEST_OFFSET
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

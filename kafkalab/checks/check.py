@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from kafkalab.checks.needs import LACKS, NEEDS
-from kafkalab.checks.view import View, view_of
+from kafkalab.checks.view import LACKS, View, view_of
 from kafkalab.history.history import History
 
 FORBIDDEN, ALLOWED, REPORTED = "forbidden", "allowed", "reported"
@@ -52,19 +51,21 @@ Examined = tuple[int, Iterable[Finding]]
 class Check:
     """An anomaly and how to find it; `check(history)` gives its `Result`. `meaning` is one sentence.
 
+    Without one of the tables of the history that it `needs` its verdict is "unknown" (docs/checks-and-tables.md).
     `from_a_log` finds what is certain without operations; it never proves that nothing is wrong.
     """
 
     name: str
     policy: str
     meaning: str
+    needs: tuple[str, ...]
     examine: Callable[[Check, View], Examined]
     from_a_log: Callable[[Check, View], Iterable[Finding]] | None = None
 
     def __call__(self, source: History | View) -> Result:
         """Examine a history, or a view of it that is there already."""
         view = source if isinstance(source, View) else view_of(source)
-        if missing := missing_tables(self.name, view.history):
+        if missing := self.missing_tables(view.history.label(LACKS)):
             examined, found = 0, self.from_a_log(self, view) if self.from_a_log and missing == ("operations",) else ()
         else:
             examined, found = self.examine(self, view)
@@ -73,6 +74,10 @@ class Check:
         return Result(
             name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined, missing=missing
         )
+
+    def missing_tables(self, lacks: Collection[str]) -> tuple[str, ...]:
+        """Return the tables that the check needs and that are among `lacks`."""
+        return tuple(table for table in self.needs if table in lacks)
 
     def make_finding(
         self,
@@ -93,21 +98,17 @@ class Check:
         )
 
 
-def missing_tables(name: str, history: History) -> tuple[str, ...]:
-    """Return the tables that the check of this name needs and the history lacks, as its labels say."""
-    lacks = history.label(LACKS)
-    return tuple(table for table in NEEDS[name] if table in lacks)
-
-
 def anomaly(
     name: str,
     meaning: str,
     policy: str = FORBIDDEN,
     from_a_log: Callable[[Check, View], Iterable[Finding]] | None = None,
+    *,
+    needs: tuple[str, ...],
 ) -> Callable[[Callable[[Check, View], Examined]], Check]:
     """Decorate the function that examines a view: the result is the check of that name."""
     return lambda examine: Check(
-        name=name, policy=policy, meaning=meaning, examine=examine, from_a_log=from_a_log
+        name=name, policy=policy, meaning=meaning, needs=needs, examine=examine, from_a_log=from_a_log
     )
 
 

@@ -7,7 +7,11 @@ from kafkalab.checks.view import View
 from kafkalab.history.schema import LogRecord
 
 
-@anomaly("duplicate", "One value lies at more than one offset of a key; legal for an application's own resend.")
+@anomaly(
+    "duplicate",
+    "One value lies at more than one offset of a key; legal for an application's own resend.",
+    needs=("operations", "log"),
+)
 def duplicate(check: Check, view: View) -> Examined:
     """Forbidden where one producer id holds more copies than its application sent; else the application's resend."""
     sent: dict[tuple[str, int, str | None], int] = {}

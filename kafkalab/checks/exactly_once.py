@@ -248,6 +248,7 @@ def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _GroupP
 @anomaly(
     "exactly-once",
     "Every input has exactly-once effects inside Kafka: one committed output, as read_committed sees it.",
+    needs=("operations", "log", "polls"),
 )
 def exactly_once(check: Check, view: View) -> Examined:
     """A finding for every input without exactly one effect; examined are those whose fate is certain."""

@@ -9,8 +9,6 @@ TRANSACTION_LOG = "the entries of __transaction_state, and permission to read th
 
 LACKING = ("operations", "reads", "polls", "frames")
 """The tables that no log fills."""
-ANSWERED = ("zombie write", "hanging transaction", "sequence gap")
-"""The anomalies that records and markers show; the transaction log adds what coordinators fenced and ended."""
 BY_DECISIONS = ("marker without decision", "decision without marker")
 """Those that compare a log with the transaction log."""
 OF_FRAMES = ("hanging transaction", *BY_DECISIONS)

@@ -10,7 +10,12 @@ from kafkalab.checks.graph import cycles, proof
 from kafkalab.checks.view import View
 
 
-@anomaly("G0", "Transactions wrote before each other, on different keys: a cycle of write-write edges only.", ALLOWED)
+@anomaly(
+    "G0",
+    "Transactions wrote before each other, on different keys: a cycle of write-write edges only.",
+    ALLOWED,
+    needs=("operations", "log"),
+)
 def g0(check: Check, view: View) -> Examined:
     """One finding for each group of transactions that precede each other on different keys."""
     graphs: Graphs = {WRITE_WRITE: {}}

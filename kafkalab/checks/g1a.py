@@ -6,7 +6,11 @@ from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import ABORTED, View
 
 
-@anomaly("G1a", "A read_committed poll returns a value whose transaction definitely aborted.")
+@anomaly(
+    "G1a",
+    "A read_committed poll returns a value whose transaction definitely aborted.",
+    needs=("operations", "log", "reads"),
+)
 def g1a(check: Check, view: View) -> Examined:
     """A transaction aborted if its ABORT marker says so, or if its client was told so and never asked for more."""
     reads = [r for r in view.history.reads if r.isolation_level == "read_committed"]

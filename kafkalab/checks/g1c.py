@@ -11,7 +11,9 @@ from kafkalab.checks.view import View
 
 
 @anomaly(
-    "G1c", "Committed transactions read from each other in a circle; allowed through an inferred write-write edge."
+    "G1c",
+    "Committed transactions read from each other in a circle; allowed through an inferred write-write edge.",
+    needs=("operations", "log", "reads"),
 )
 def g1c(check: Check, view: View) -> Examined:
     """Examine the reads under read_committed; see `circular_flow` for what is forbidden."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.check import UNKNOWN, Check, Examined, Finding, anomaly
 from kafkalab.checks.view import Place, View
 from kafkalab.history.schema import LogRecord, TxnEntry
+from kafkalab.protocol.transaction_metadata import TWO_PHASE_TIMEOUT_MS
 
 OVERDUE_MS = 30_000
 """So long after its timeout an open transaction would be aborted (the coordinator looks every 10 s)."""
@@ -19,6 +19,7 @@ LONGEST_MS = 900_000
 @anomaly(
     "hanging transaction",
     "An open transaction on a partition that no coordinator will ever end; the last stable offset stays.",
+    needs=("log", "transactions"),
 )
 def hanging_transaction(check: Check, view: View) -> Examined:
     """Not hanging: one that its coordinator knows on this key, and that is decided or not overdue.

@@ -6,7 +6,7 @@ from kafkalab.checks.check import Check, Examined, anomaly
 from kafkalab.checks.view import View
 
 
-@anomaly("inconsistent-offsets", "One offset of a key shows two different values.")
+@anomaly("inconsistent-offsets", "One offset of a key shows two different values.", needs=("operations", "reads"))
 def inconsistent_offsets(check: Check, view: View) -> Examined:
     """Offsets that clients were told or shown; what a log held and lost before anybody knew of it is legal."""
     shown: dict[tuple[str, int], dict[str | None, int]] = {}

@@ -12,7 +12,10 @@ from kafkalab.history.schema import LogRecord
 
 
 @anomaly(
-    "int-send-skip", "A foreign record lands between two sends of one transaction: transactions interleave.", ALLOWED
+    "int-send-skip",
+    "A foreign record lands between two sends of one transaction: transactions interleave.",
+    ALLOWED,
+    needs=("operations", "log"),
 )
 def int_send_skip(check: Check, view: View) -> Examined:
     """One finding for each pair of neighbours in a transaction that has something of another one in between."""

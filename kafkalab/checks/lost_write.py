@@ -10,7 +10,11 @@ from kafkalab.checks.transactions import Send
 from kafkalab.checks.view import COMMITTED, PLAIN, View
 
 
-@anomaly("lost-write", "An acknowledged, committed value was never polled, though a poll of its key came past it.")
+@anomaly(
+    "lost-write",
+    "An acknowledged, committed value was never polled, though a poll of its key came past it.",
+    needs=("operations", "log", "reads", "polls"),
+)
 def lost_write(check: Check, view: View) -> Examined:
     """A poll that began behind the offset, by seek or by committed offset, has not come past it."""
     given, passed = collect_polls(view), passages(view)

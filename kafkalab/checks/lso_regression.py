@@ -7,7 +7,11 @@ from kafkalab.checks.view import View
 from kafkalab.history.schema import Watermark
 
 
-@anomaly("LSO regression", "The last stable offset of a key goes back while its leader stays the same.")
+@anomaly(
+    "LSO regression",
+    "The last stable offset of a key goes back while its leader stays the same.",
+    needs=("watermarks",),
+)
 def lso_regression(check: Check, view: View) -> Examined:
     """Within one leader epoch; a new leader may know less for a moment."""
     last: dict[tuple[str, str, int], Watermark] = {}

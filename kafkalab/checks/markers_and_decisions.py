@@ -11,7 +11,11 @@ GRACE_MS = 30_000
 """A decision younger than that may still be under way when the history ends."""
 
 
-@anomaly("marker without decision", "A COMMIT or ABORT marker with no PREPARE of that outcome in the transaction log.")
+@anomaly(
+    "marker without decision",
+    "A COMMIT or ABORT marker with no PREPARE of that outcome in the transaction log.",
+    needs=("log", "frames", "transactions"),
+)
 def marker_without_decision(check: Check, view: View) -> Examined:
     """Allowed: an ABORT that an administrator asked for (its frame came from a client) to end what hangs.
 
@@ -40,7 +44,11 @@ def marker_without_decision(check: Check, view: View) -> Examined:
     return examined, found
 
 
-@anomaly("decision without marker", "A PREPARE that never reaches COMPLETE though all its partitions are up.")
+@anomaly(
+    "decision without marker",
+    "A PREPARE that never reaches COMPLETE though all its partitions are up.",
+    needs=("transactions", "leaders"),
+)
 def decision_without_marker(check: Check, view: View) -> Examined:
     """The last entry of an id is a PREPARE although all its partitions have leaders that take it, and it is not new."""
     newest: dict[str, TxnEntry] = {}

@@ -36,8 +36,12 @@ def examine(check: Check, view: View) -> Examined:
 
 
 BETWEEN = anomaly(
-    "nonmonotonic-send", "A later send of a producer to a key gets an earlier offset; legal without idempotence."
+    "nonmonotonic-send",
+    "A later send of a producer to a key gets an earlier offset; legal without idempotence.",
+    needs=("operations",),
 )(examine)
-INSIDE = anomaly("int-nonmonotonic-send", "Inside one transaction a later send to a key gets an earlier offset.")(
-    examine
-)
+INSIDE = anomaly(
+    "int-nonmonotonic-send",
+    "Inside one transaction a later send to a key gets an earlier offset.",
+    needs=("operations",),
+)(examine)

@@ -30,7 +30,9 @@ class _Input:
 
 
 @anomaly(
-    "offset/output split", "Committed input offset and committed output disagree: an input's effect is lost or doubled."
+    "offset/output split",
+    "Committed input offset and committed output disagree: an input's effect is lost or doubled.",
+    needs=("operations", "log", "reads", "polls"),
 )
 def offset_output_split(check: Check, view: View) -> Examined:
     """Find committed transactions that read an input offset below the committed one: none is a loss, two a double."""

@@ -72,10 +72,12 @@ def _skip(check: Check, view: View) -> Examined:
     return comparisons(view)[inside], found
 
 
-POLL_SKIP = anomaly("poll-skip", "Two consecutive polls jump over known committed values; allowed across a rebalance.")(
-    _skip
-)
-INT_POLL_SKIP = anomaly("int-poll-skip", "One poll jumps over known committed values.")(_skip)
+POLL_SKIP = anomaly(
+    "poll-skip",
+    "Two consecutive polls jump over known committed values; allowed across a rebalance.",
+    needs=("log", "reads", "polls"),
+)(_skip)
+INT_POLL_SKIP = anomaly("int-poll-skip", "One poll jumps over known committed values.", needs=("log", "reads"))(_skip)
 
 
 def _back(check: Check, view: View) -> Examined:
@@ -94,5 +96,8 @@ def _back(check: Check, view: View) -> Examined:
 NONMONOTONIC_POLL = anomaly(
     "nonmonotonic-poll",
     "A later poll starts at or before the end of an earlier one; allowed after seek, assign or rebalance.",
+    needs=("reads", "polls"),
 )(_back)
-INT_NONMONOTONIC_POLL = anomaly("int-nonmonotonic-poll", "Inside one poll a later record has an earlier offset.")(_back)
+INT_NONMONOTONIC_POLL = anomaly(
+    "int-nonmonotonic-poll", "Inside one poll a later record has an earlier offset.", needs=("reads",)
+)(_back)

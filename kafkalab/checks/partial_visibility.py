@@ -15,6 +15,7 @@ from kafkalab.history.schema import LogRecord
     "partial visibility",
     "Between two markers of a committed transaction a reader sees one part and not yet the other.",
     ALLOWED,
+    needs=("operations", "log", "reads"),
 )
 def partial_visibility(check: Check, view: View) -> Examined:
     """One finding for each consumer and transaction: the consumer reads both keys, one of them too early."""

@@ -9,6 +9,7 @@ from kafkalab.checks.view import View
 @anomaly(
     "precommitted-read",
     "A transaction polls a value that it wrote itself before it committed; legal under read_uncommitted.",
+    needs=("operations", "log", "reads"),
 )
 def precommitted_read(check: Check, view: View) -> Examined:
     """Reads by a process that also writes transactions, against what its own transactions had not ended yet."""

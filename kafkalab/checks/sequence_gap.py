@@ -17,7 +17,9 @@ EXPIRATION = "producer_id_expiration_ms="
 
 
 @anomaly(
-    "sequence gap", "The accepted sequences of a producer id, epoch and key do not follow each other in offset order."
+    "sequence gap",
+    "The accepted sequences of a producer id, epoch and key do not follow each other in offset order.",
+    needs=("operations", "log", "frames"),
 )
 def sequence_gap(check: Check, view: View) -> Examined:
     """They count records and wrap; a new epoch begins at 0 unless the leader knew nothing of the producer."""

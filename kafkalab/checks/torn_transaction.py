@@ -58,6 +58,7 @@ def _decision_hit(entries: list[TxnEntry], first: LogRecord, marker: LogRecord) 
     "torn transaction",
     "Of one transaction some records took effect and others did not, or joined another transaction.",
     from_a_log=_against_decisions,
+    needs=("operations", "log", "transactions"),
 )
 def torn_transaction(check: Check, view: View) -> Examined:
     """Records that are still undecided do not count: a marker that is late is no tear."""

@@ -7,7 +7,12 @@ from kafkalab.checks.reading import collect_polls
 from kafkalab.checks.view import View
 
 
-@anomaly("unseen", "A committed value was not polled by the end of the history; perhaps only late.", REPORTED)
+@anomaly(
+    "unseen",
+    "A committed value was not polled by the end of the history; perhaps only late.",
+    REPORTED,
+    needs=("log", "reads"),
+)
 def unseen(check: Check, view: View) -> Examined:
     """One finding for each key that was polled at all, with what nobody was given."""
     given = collect_polls(view)

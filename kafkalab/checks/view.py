@@ -18,6 +18,8 @@ COMMITTED, ABORTED, OPEN, PLAIN = "committed", "aborted", "open", "plain"
 Place = tuple[str, int]  # key and offset
 END_MS = "end_ms"
 """The name of the label that says when a history ends."""
+LACKS = "lacks"
+"""The name of a label whose value is a table that this history lacks: not empty, but never recorded."""
 TIMED = ("operations", "log", "reads", "transactions")
 """The tables whose rows tell the time of their step."""
 PREPARED = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}

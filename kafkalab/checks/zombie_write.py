@@ -11,7 +11,11 @@ AT_REST = ("Empty", "CompleteCommit", "CompleteAbort")
 ROTATED = 1 << 16
 
 
-@anomaly("zombie write", "A record of a fenced producer id and epoch is appended after the fencing was complete.")
+@anomaly(
+    "zombie write",
+    "A record of a fenced producer id and epoch is appended after the fencing was complete.",
+    needs=("log", "transactions"),
+)
 def zombie_write(check: Check, view: View) -> Examined:
     """Fenced by the transaction log (a later epoch or producer id is at rest there), or by a later epoch on the key."""
     fences = _fences(view)

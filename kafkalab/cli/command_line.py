@@ -9,10 +9,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from typing import Any, NoReturn
 
 from kafkalab.limits import NUMBER, quote
+from kafkalab.markup import LEFT, Markup, each, element, join
 
 
 class CommandLineError(Exception):
@@ -81,13 +81,12 @@ class TableText(Text):
 
     def _repr_html_(self) -> str:
         """Return the table on its side: the headers, and a column for each row."""
-        cells = ("".join(_cell(row[i]) for row in self.rows[1:]) or "<td>–</td>" for i in range(len(self.rows[0])))
-        heads = (f'<th style="text-align:left">{escape(name)}</th>' for name in self.rows[0])
-        return f"<table>{''.join(f'<tr>{head}{cell}</tr>' for head, cell in zip(heads, cells, strict=True))}</table>"
+        return element("table", each("tr", map(_line, *self.rows)))
 
 
-def _cell(text: str) -> str:
-    return f'<td style="text-align:left">{f"<code>{escape(text)}</code>" if text else "–"}</td>'
+def _line(head: str, *cells: str) -> Markup:
+    shown = (element("code", cell) if cell else "–" for cell in cells)
+    return join([element("th", head, style=LEFT), each("td", shown, style=LEFT) or element("td", "–")])
 
 
 def table_text(headers: Sequence[str], rows: list[list[Any]], as_json: bool) -> Text:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.cli.abort import abort, abort_now, add_abort_options
 from kafkalab.cli.command_line import CommandLineError, Parser, Text, integer, table_text
 from kafkalab.cli.saved_scenarios import add_scenario_options, answer, free_name, load_scenario, log_of, simulate
@@ -16,6 +15,7 @@ from kafkalab.cli.terminate import add_terminate_options, terminate, terminate_n
 from kafkalab.client.admin.admin import Admin
 from kafkalab.limits import quote, whole_number
 from kafkalab.protocol.partitions import index_of, topic_of
+from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.cluster import Cluster
 
 LISTED = ("TransactionalId", "Coordinator", "ProducerId", "TransactionState")

@@ -197,14 +197,14 @@ def _parse_planted(given: list[str]) -> dict[str, float]:
 
 
 def _simulate(spark: SparkSession, options: argparse.Namespace) -> Histories:
+    from kafkalab.spark.simulation.frames import simulate_histories
     from kafkalab.spark.simulation.runs import Runs
-    from kafkalab.spark.storage.frames import Histories
 
     names = ("profile", "rules_off", "scenario", "clients", "cluster_level", "faults")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     runs = Runs.of(options.seeds, **given)
     _say(f"simulating {len(runs.seeds)} runs …", options.quiet)
-    return Histories.simulated(spark, options.seeds, **given)
+    return simulate_histories(spark, options.seeds, **given)
 
 
 def _synthetic(spark: SparkSession, options: argparse.Namespace, planted: dict[str, float]) -> Histories:

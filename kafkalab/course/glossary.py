@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from kafkalab.grading.landing import GLOSSARY, anchor_in_notebook
+from kafkalab.markup import Markup, each, element, join
 
 SOURCE = Path(__file__).with_suffix(".md")
 NAME = r"(?P<name>[^|(]+?)(?: \((?P<other>[^)]+)\))?"
@@ -92,11 +92,7 @@ class Glossary:
             "const w=this.value.trim().toLowerCase();for(const r of this.parentElement.querySelectorAll('tbody tr'))"
             "r.hidden=!r.textContent.toLowerCase().includes(w)"
         )
-        rows = "".join(
-            f"<tr><td><b>{escape(re.sub('`', '', t.name))}</b>{escape(f' ({t.other})' if t.other else '')}</td>"
-            f"<td>{escape(re.sub('`', '', t.english))}</td><td>{escape(re.sub('`', '', t.chinese))}</td></tr>"
-            for t in self.found
-        )
+        rows = each("tr", map(_row, self.found))
         return (
             f'<div><input type="search" placeholder="Search · 搜索" aria-label="Search the glossary" '
             f'oninput="{search}" style="font-size:1em;padding:.3em .6em;margin:.3em 0;width:20em;max-width:100%">'
@@ -104,6 +100,12 @@ class Glossary:
             "<style>.klab-glossary td{text-align:left!important}</style>"
             f'<table class="klab-glossary"><tbody>{rows}</tbody></table></div></div>'
         )
+
+
+def _row(term: Term) -> Markup:
+    other = f" ({term.other})" if term.other else ""
+    name, *sentences = (text.replace("`", "") for text in (term.name, term.english, term.chinese))
+    return join([element("td", element("b", name), other), each("td", sentences)])
 
 
 def glossary(text: str = "") -> Glossary:

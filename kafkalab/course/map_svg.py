@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from kafkalab.palette import DARK, DIM, HUES, PALE, RULE, WHITE
+
 COLUMNS, WIDTH, HEIGHT, GAP, TOP = 5, 152, 92, 12, 46
 DOTS_IN_A_ROW = 9
-INK = "var(--jp-ui-font-color1, #1f2933)"
-SOFT = "var(--jp-ui-font-color2, #5b6875)"
-PAPER = "var(--jp-layout-color1, #ffffff)"
-CARD = "var(--jp-layout-color2, #f3f5f7)"
-LINE = "var(--jp-border-color1, #b8c2cc)"
-DONE = "#1a8a52"
+INK = f"var(--jp-ui-font-color1, {DARK})"
+SOFT = f"var(--jp-ui-font-color2, {DIM})"
+PAPER = f"var(--jp-layout-color1, {WHITE})"
+CARD = f"var(--jp-layout-color2, {PALE})"
+LINE = f"var(--jp-border-color1, {RULE})"
+DONE = HUES["green"]
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 

@@ -14,6 +14,7 @@ from kafkalab.course.labs import COURSE
 from kafkalab.course.map_svg import Tile, draw, link_cards
 from kafkalab.grading import progress as kept
 from kafkalab.grading.exercise import EXERCISES, wrap
+from kafkalab.palette import BLUE, WHITE
 
 TRACKS: dict[str, tuple[int, ...]] = {
     "A demo in 90 minutes": (0, 3, 5, 9),
@@ -83,7 +84,7 @@ class CourseMap:
         data = base64.b64encode(kept.as_text(self.record).encode()).decode()
         style = (
             "display:inline-block;margin:.4em 0;padding:.35em .9em;border-radius:4px;text-decoration:none;"
-            "background:#1f5fa8;color:#fff"
+            f"background:{BLUE};color:{WHITE}"
         )
         return (
             f'<a download="{kept.FILE}" href="data:application/json;base64,{data}" style="{style}">'

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
 import difflib
 from collections.abc import Callable, Iterable
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, VIOLATED, Finding
 from kafkalab.checks.view import view_of
-from kafkalab.client import exceptions
 from kafkalab.history.export import history_of
 from kafkalab.limits import QUOTE, quote
 from kafkalab.protocol.errors import Error
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.again import EXCEPTIONS
+from kafkalab.run.run import Run
 
 FAILED, STUCK, REFUSED, OTHER = "failed program", "stuck program", "refused request", "other answer"
-EXCEPTIONS = tuple(
-    name
-    for module in (exceptions, builtins)
-    for name, kind in vars(module).items()
-    if isinstance(kind, type) and issubclass(kind, Exception)
-)
 FATAL = frozenset(error.name for error in Error if not error.retriable and error is not Error.NONE)
 MEANINGS = {
     **{name: check.meaning for name, check in BY_NAME.items()},
@@ -66,19 +59,19 @@ def _check_exception(name: str) -> None:
         raise ValueError(f"no exception is called {quote(name)}{hint}")
 
 
-def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
+def findings_of(run: Run, names: Iterable[str]) -> tuple[Finding, ...]:
     """Return the forbidden findings of these names in a run, those of programs included.
 
     `OTHER` needs two runs: see `kafkalab.explore.answers.other_answers`.
     """
     found: list[Finding] = []
-    view = view_of(history_of(cluster))
+    view = view_of(history_of(run))
     for name in names:
         anomaly, exception = _parts(name)
         if anomaly == FAILED:
-            found += _find_failed(cluster, exception)
+            found += _find_failed(run, exception)
         elif anomaly in OF_PROGRAMS:
-            found += OF_PROGRAMS[anomaly](cluster)
+            found += OF_PROGRAMS[anomaly](run)
         elif anomaly != OTHER:
             result = BY_NAME[anomaly](view)
             if result.verdict == VIOLATED:
@@ -86,40 +79,38 @@ def findings_of(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def allowed_in(cluster: Cluster, names: Iterable[str]) -> tuple[Finding, ...]:
+def allowed_in(run: Run, names: Iterable[str]) -> tuple[Finding, ...]:
     """Return the findings of these names in a run that Kafka allows: a search does not count them."""
-    view = view_of(history_of(cluster))
+    view = view_of(history_of(run))
     checked = [BY_NAME[name](view) for name in names if name in BY_NAME]
     return tuple(f for result in checked for f in result.findings if f.policy == ALLOWED)
 
 
-def _find_failed(cluster: Cluster, exception: str = "") -> list[Finding]:
-    ends = [e for e in cluster.trace.events if e.kind == "complete" and e.name == "program"]
+def _find_failed(run: Run, exception: str = "") -> list[Finding]:
+    ends = [e for e in run.trace.events if e.kind == "complete" and e.name == "program"]
     ends = [e for e in ends if exception in ("", e.data["exception"], e.data["error"])]
     texts = ((e, f"the program of {e.node} ended with {e.data['exception']} ({e.data['error']})") for e in ends)
     found = [Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(e.step,)) for e, text in texts]
-    if "" in cluster.results and exception in ("", cluster.results[""].partition(":")[0]):
-        text = f"a program raised {cluster.results['']}"
-        found.append(Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(cluster.trace.steps - 1,)))
+    if run.raised and exception in ("", run.raised.partition(":")[0]):
+        text = f"a program raised {run.raised}"
+        found.append(Finding(anomaly=FAILED, policy="forbidden", text=text, steps=(run.trace.steps - 1,)))
     return found
 
 
-def _find_stuck(cluster: Cluster) -> list[Finding]:
-    alive = [p.node for p in cluster.scenario.programs if cluster.nodes[p.node].alive]
-    waiting = [node for node in alive if node not in cluster.results]
-    last = {node: max((e.step for e in cluster.trace.events if e.node == node), default=0) for node in waiting}
+def _find_stuck(run: Run) -> list[Finding]:
+    last = {node: max((e.step for e in run.trace.events if e.node == node), default=0) for node in run.waiting}
     text = "the program of {} waits for ever"
-    return [Finding(anomaly=STUCK, policy="forbidden", text=text.format(n), steps=(last[n],)) for n in waiting]
+    return [Finding(anomaly=STUCK, policy="forbidden", text=text.format(n), steps=(step,)) for n, step in last.items()]
 
 
-def _find_refused(cluster: Cluster) -> list[Finding]:
+def _find_refused(run: Run) -> list[Finding]:
     found = []
-    for event in cluster.trace.of("receive"):
+    for event in run.trace.of("receive"):
         frame = event.data
-        if frame.kind == "response" and event.node not in cluster.brokers and frame.error in FATAL:
+        if frame.kind == "response" and event.node not in run.cast.brokers and frame.error in FATAL:
             text = f"{event.node} is answered {frame.error} to {frame.of}"
             found.append(Finding(anomaly=REFUSED, policy="forbidden", text=text, steps=(event.step,)))
     return found
 
 
-OF_PROGRAMS: dict[str, Callable[[Cluster], list[Finding]]] = {STUCK: _find_stuck, REFUSED: _find_refused}
+OF_PROGRAMS: dict[str, Callable[[Run], list[Finding]]] = {STUCK: _find_stuck, REFUSED: _find_refused}

@@ -7,18 +7,19 @@ from typing import Any
 
 from kafkalab.checks.check import Finding
 from kafkalab.explore.anomalies import OTHER
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.acls import is_server
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
 
 
-def other_answers(cluster: Cluster, with_rules: Cluster) -> tuple[Finding, ...]:
+def other_answers(run: Run, with_rules: Run) -> tuple[Finding, ...]:
     """Return the first answer to a client that is another one in the run with the rules on; nothing if there is none.
 
     The answers of each client are compared in their order, as long as both runs answer the same requests.
     """
     found: list[tuple[int, str]] = []
     expected = _answers(with_rules)
-    for node, events in _answers(cluster).items():
+    for node, events in _answers(run).items():
         for here, there in zip(events, expected.get(node, []), strict=False):
             one, two = here.data, there.data
             if one.of != two.of:
@@ -30,11 +31,11 @@ def other_answers(cluster: Cluster, with_rules: Cluster) -> tuple[Finding, ...]:
     return tuple(Finding(anomaly=OTHER, policy="forbidden", text=text, steps=(step,)) for step, text in first)
 
 
-def _answers(cluster: Cluster) -> dict[str, list[Event]]:
+def _answers(run: Run) -> dict[str, list[Event]]:
     """The answers that reach each client, in their order."""
     found: dict[str, list[Event]] = {}
-    for event in cluster.trace.of("receive"):
-        if event.data.kind == "response" and not cluster.is_server(event.node):
+    for event in run.trace.of("receive"):
+        if event.data.kind == "response" and not is_server(event.node):
             found.setdefault(event.node, []).append(event)
     return found
 

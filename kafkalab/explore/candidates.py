@@ -23,7 +23,7 @@ from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate
 from kafkalab.faults.link import Cut, nodes_of
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
 
 OF_FRAMES = [name for name, kind in SEARCHED.items() if issubclass(kind, FrameFault)]
@@ -39,14 +39,14 @@ DECIDING = (
 
 
 def sequences_after(
-    cluster: Cluster, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
+    run: Run, after: int, kinds: tuple[str, ...] = KINDS, unsupported: bool = False, absorbed: int | None = None
 ) -> tuple[list[FaultSequence], int]:
     """Return the faults that may follow step `after` in the order of trying, and how many events were left out.
 
     Left out, unless `unsupported`, are sent frames and appends on which no outcome rests, and frames that are sent
     again while nothing else happens. What strikes behind step `absorbed`, where the run is as usual again, comes last.
     """
-    moments = Moments.of(cluster, after, absorbed)
+    moments = Moments.of(run, after, absorbed)
     groups: dict[tuple[int, str, str], list[tuple[bool, Event, tuple[Fault, ...]]]] = {}
     left_out = 0
     for event in moments.events():
@@ -100,7 +100,7 @@ def _spread_numbers(count: int) -> list[int]:
     return sorted(range(count), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
 
 
-def late_arrivals(lost: Cluster, sequence: FaultSequence) -> list[FaultSequence]:
+def late_arrivals(lost: Run, sequence: FaultSequence) -> list[FaultSequence]:
     """Return the frame that `sequence` loses, arriving late: right after each thing that its receiver does without it.
 
     `lost` is the run in which it never arrives. An arrival that nobody hears is left out.
@@ -128,7 +128,6 @@ def late_arrivals(lost: Cluster, sequence: FaultSequence) -> list[FaultSequence]
 
 def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tuple[str, tuple[Fault, ...]]]:
     """The faults of these kinds that begin with this event."""
-    cluster = moments.cluster
     if event.kind == "send":
         frame: Frame = event.data
         yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
@@ -138,12 +137,12 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
         return
     for kind in kinds:
         if kind not in OF_FRAMES:
-            yield from ((kind, faults) for faults in SEARCHED[kind].sequences(cluster, event))
+            yield from ((kind, faults) for faults in SEARCHED[kind].sequences(moments.run.cast, event))
 
 
 def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
     found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),))]
-    if not is_heard_once(moments.cluster, frame):
+    if not is_heard_once(moments.run, frame):
         found.append(("duplicate", (Duplicate(frame.id),)))
     behind = moments.behind.get(frame.id)
     if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":

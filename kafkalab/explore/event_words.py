@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Release, Reorder
 from kafkalab.faults.registry import TYPES
 from kafkalab.limits import truncate
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.records import Batch
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame, Trace
 
 SHOWN = 60
 
 
-def describe_event(event: Event, cluster: Cluster) -> str:
+def describe_event(event: Event, run: Run) -> str:
     """Return what happened, as part of a sentence: "b3 appends 'x' to out-0 at offset 1 (producer id 0, epoch 0)"."""
     kind, data, node = event.kind, event.data, event.node
     if isinstance(data, Frame):
@@ -27,7 +27,7 @@ def describe_event(event: Event, cluster: Cluster) -> str:
     if kind == "truncate":
         return f"{node} truncates {event.name} to offset {data['offset']}"
     if kind in ("fault", "crash", "recover"):
-        return _describe_strike(event, cluster)
+        return _describe_strike(event, run)
     if kind == "timer":
         return f"{node}'s {event.name} runs out"
     if kind == "invoke":
@@ -78,25 +78,25 @@ def _records(records: list[Any]) -> str:
     return ", ".join(texts) + (f" and {len(records) - 3} more" if len(records) > 3 else "")
 
 
-def _describe_strike(event: Event, cluster: Cluster) -> str:
+def _describe_strike(event: Event, run: Run) -> str:
     kind = TYPES[{"crash": "Crash", "recover": "Restart"}.get(event.kind, event.name)]
-    frame = cluster.trace.frames.get(event.frame)
+    frame = run.trace.frames.get(event.frame)
     if frame is not None and not kind.words.explanation:
-        return _late(event, frame, cluster)
+        return _late(event, frame, run)
     words = {key: value for key, value in event.data.items() if key != "node"}
     if "pairs" in words:
         words["sorted_pairs"] = " and ".join(f"{a} and {b}" if a < b else f"{b} and {a}" for a, b in words["pairs"])
     return kind.words.explanation.format(
-        node=event.node, at=f"{event.at_ms:,}", after=_after(event, cluster), frame=event.frame,
+        node=event.node, at=f"{event.at_ms:,}", after=_after(event, run), frame=event.frame,
         whose=frame and _whose(frame), **words,
     )  # fmt: skip
 
 
-def _after(event: Event, cluster: Cluster) -> str:
+def _after(event: Event, run: Run) -> str:
     """The event right after which a fault strikes: ", right after b1 sent …"."""
-    if event.cause < 0 or cluster.trace.events[event.cause].kind in ("fault", "crash", "recover"):
+    if event.cause < 0 or run.trace.events[event.cause].kind in ("fault", "crash", "recover"):
         return ""
-    return f", right after this: {describe_event(cluster.trace.events[event.cause], cluster)}"
+    return f", right after this: {describe_event(run.trace.events[event.cause], run)}"
 
 
 def _whose(frame: Frame) -> str:
@@ -105,16 +105,16 @@ def _whose(frame: Frame) -> str:
     return f"{frame.id} from {frame.sender} to {frame.receiver}"
 
 
-def _late(event: Event, frame: Frame, cluster: Cluster) -> str:
+def _late(event: Event, frame: Frame, run: Run) -> str:
     if frame.received_step < 0:
         return f"{_whose(frame)} is late and never arrives"
-    fault = _fault(event, cluster)
+    fault = _fault(event, run)
     late = f" {fault.delay_ms:,} ms" if isinstance(fault, Delay) else ""
-    return f"{_whose(frame)} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, cluster.trace)}"
+    return f"{_whose(frame)} arrives{late} late, at {frame.received_ms:,} ms{_overtaken(frame, run.trace)}"
 
 
-def _fault(event: Event, cluster: Cluster) -> Fault | None:
-    faults = cluster.scenario.faults
+def _fault(event: Event, run: Run) -> Fault | None:
+    faults = run.cast.faults
     return next((f for f in faults if not isinstance(f, Reorder | Release) and repr(f) == event.data["fault"]), None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from kafkalab.checks.all import BY_NAME
@@ -15,8 +14,8 @@ from kafkalab.explore.lineage import Endings, absorbed_after, endings_of, future
 from kafkalab.faults.link import Heal
 from kafkalab.faults.node import Restart, Resume
 from kafkalab.limits import truncate
-from kafkalab.programs.transfers import read_to_the_end
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.again import go_on, run_as_far
+from kafkalab.run.run import Run
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
@@ -83,86 +82,79 @@ class Trial:
     runs: int = field(default=1)
 
 
-def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Cluster, str]:
-    """Run the scenario as far as it goes; return the cluster, and how it ended.
+def run_to_end(scenario: Scenario, read: bool = False) -> tuple[Run, str]:
+    """Run the scenario as far as it goes; return the run, and how it ended.
 
-    What a program raises that is no error of Kafka ends the run; its text is in the cluster's `results`, under "".
+    What a program raises that is no error of Kafka ends the run, too.
     """
-    cluster, end = Cluster(scenario), ENDED
-    try:
-        cluster.run(LIMIT)
-    except StuckError:
-        end = WAITS
-    except RunawayError:
-        end = RUNAWAY
-    except Exception as error:
-        end = RAISED
-        cluster.results[""] = f"{type(error).__name__}: {truncate(error)}"
-    if read and end == ENDED:
-        with suppress(StuckError, RunawayError):
-            read_to_the_end(cluster)
-    return cluster, end
+    run, error = run_as_far(scenario, LIMIT, read)
+    if isinstance(error, StuckError):
+        return run, WAITS
+    if isinstance(error, RunawayError):
+        return run, RUNAWAY
+    if error is not None:
+        return replace(run, raised=f"{type(error).__name__}: {truncate(error)}"), RAISED
+    return run, ENDED
 
 
 @no_collections()
 def attempt(job: Job) -> Trial:
     """Make the run, apply the checks, and say what could go wrong next."""
-    cluster, end = run_to_end(job.struck, job.read)
+    run, end = run_to_end(job.struck, job.read)
     try:
-        return _judge(job, cluster, end)
+        return _judge(job, run, end)
     finally:
-        cluster.discard()
+        run.discard()
 
 
-def _judge(job: Job, cluster: Cluster, end: str) -> Trial:
-    if job.sequences and any(fault in cluster.unused_faults for fault in job.sequences[-1].faults[:1]):
+def _judge(job: Job, run: Run, end: str) -> Trial:
+    if job.sequences and any(fault in run.unused_faults for fault in job.sequences[-1].faults[:1]):
         return Trial(end=end, in_vain=True)
-    findings = shown_in(cluster, end, job.find)
-    future = future_of(cluster.trace)
+    run, findings = shown_in(run, end, job.find)
+    future = future_of(run.trace)
     if end == RAISED and not findings:
-        return Trial(end=f"{RAISED} {cluster.results['']}", future=future)
+        return Trial(end=f"{RAISED} {run.raised}", future=future)
     runs = 1
     if job.restored and (findings or OTHER in job.find):
         runs, (other, its_end) = 2, run_to_end(job.with_rules, job.read)
         clean = job.clean or (job.find if findings else tuple(BY_NAME))
-        findings = findings or other_answers(cluster, other)
-        prevented = not findings or not shown_in(other, its_end, clean)
+        findings = findings or other_answers(run, other)
+        prevented = not findings or not shown_in(other, its_end, clean)[1]
         other.discard()
         if findings:
             return Trial(end=end, findings=findings, prevented=prevented, future=future, runs=runs)
     elif findings:
         return Trial(end=end, findings=findings, future=future)
-    late = _late(cluster, job)
+    late = _late(run, job)
     if not job.kinds:
         return Trial(end=end, future=future, late=late, runs=runs)
-    after = job.sequences[-1].step if job.sequences else cluster.start
-    usual = {} if job.sequences else endings_of(cluster.trace)
-    absorbed = absorbed_after(cluster.trace, job.usual) if job.usual else cluster.trace.steps
-    follow, left_out = sequences_after(cluster, after, job.kinds, job.unsupported, absorbed)
+    after = job.sequences[-1].step if job.sequences else run.start
+    usual = {} if job.sequences else endings_of(run.trace)
+    absorbed = absorbed_after(run.trace, job.usual) if job.usual else run.trace.steps
+    follow, left_out = sequences_after(run, after, job.kinds, job.unsupported, absorbed)
     return Trial(end=end, future=future, follow=tuple(follow), late=late, left_out=left_out, usual=usual, runs=runs)
 
 
-def shown_in(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Return the findings of these names in a run that came to this end.
+def shown_in(run: Run, end: str, names: tuple[str, ...]) -> tuple[Run, tuple[Finding, ...]]:
+    """Return a run that came to this end, and its findings of these names.
 
     If only something that may still come is missing in a run that was stopped, the run goes on first.
     """
-    findings = findings_of(cluster, _of_this_end(cluster, end, names))
+    findings = findings_of(run, _of_this_end(run, end, names))
     if end == RUNAWAY and findings and all(finding.anomaly in SHOWN_BY_TIME for finding in findings):
-        with suppress(Exception):
-            cluster.run(LONG)
-        findings = findings_of(cluster, _of_this_end(cluster, end, names))
-    return findings
+        run = go_on(run, LONG)
+        findings = findings_of(run, _of_this_end(run, end, names))
+    return run, findings
 
 
-def _of_this_end(cluster: Cluster, end: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _of_this_end(run: Run, end: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Leave out what only time shows if the run was stopped before what undoes its faults."""
-    if end == RUNAWAY and any(isinstance(fault, Heal | Restart | Resume) for fault in cluster.unused_faults):
+    if end == RUNAWAY and any(isinstance(fault, Heal | Restart | Resume) for fault in run.unused_faults):
         return tuple(name for name in names if name not in SHOWN_BY_TIME)
     return names
 
 
-def _late(cluster: Cluster, job: Job) -> tuple[FaultSequence, ...]:
+def _late(run: Run, job: Job) -> tuple[FaultSequence, ...]:
     if not job.sequences or job.sequences[-1].kind != "drop":
         return ()
-    return tuple(late_arrivals(cluster, job.sequences[-1]))
+    return tuple(late_arrivals(run, job.sequences[-1]))

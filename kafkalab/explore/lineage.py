@@ -6,7 +6,7 @@ import hashlib
 from typing import TypeAlias
 from zlib import crc32
 
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame, Trace
 
 Endings: TypeAlias = dict[str, list[int]]
@@ -19,13 +19,13 @@ PLUMBING = frozenset(
 """Frames that find the way or copy a log: their loss delays, so they are tried after all others."""
 
 
-def support_of(cluster: Cluster) -> bytearray:
+def support_of(run: Run) -> bytearray:
     """Return a byte for each step: 1 if an outcome rests on the event.
 
     Outcomes are the first append of each record in any log, every answer that reaches a client, and every completed
     call of a program. An event rests on its cause, and so on up to the start.
     """
-    events, servers = cluster.trace.events, (*cluster.brokers, "controller")
+    events, servers = run.trace.events, (*run.cast.brokers, "controller")
     supported = bytearray(len(events))
     appended: dict[tuple[str, int, int], None] = {}
     for event in events:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.lineage import PLUMBING, support_of
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
 
 RECOVERY, OUTCOME, FINDING_THE_WAY, ABSORBED, UNSUPPORTED, REPEATED = range(6)
@@ -21,7 +21,7 @@ TRAFFIC = frozenset(("send", "receive", "timer"))
 class Moments:
     """A run: which of its events outcomes rest on, follow from a fault, or repeat an earlier one."""
 
-    cluster: Cluster
+    run: Run
     supported: bytearray
     follows: bytearray
     after: int
@@ -32,25 +32,25 @@ class Moments:
     """By the name of a frame, the one that was sent after it on the same connection."""
 
     @classmethod
-    def of(cls, cluster: Cluster, after: int, absorbed: int | None = None) -> Moments:
+    def of(cls, run: Run, after: int, absorbed: int | None = None) -> Moments:
         """Look at a run behind step `after`."""
-        events = cluster.trace.events
+        events = run.trace.events
         follows = bytearray(len(events))
         for event in events[after + 1 :]:
             struck = event.kind in ("fault", "crash", "recover") or event.name == "request timeout"
             follows[event.step] = struck or (event.cause >= 0 and follows[event.cause])
-        for event in events[cluster.start :]:
+        for event in events[run.start :]:
             if event.kind == "fault":
-                _note_window(cluster, event, follows)
+                _note_window(run, event, follows)
         behind: dict[str, Frame] = {}
         last: dict[tuple[str, str], str] = {}
-        for frame in cluster.trace.frames.values():
+        for frame in run.trace.frames.values():
             connection = (frame.sender, frame.receiver)
             if connection in last:
                 behind[last[connection]] = frame
             last[connection] = frame.id
         absorbed = len(events) if absorbed is None else absorbed
-        return cls(cluster, support_of(cluster), follows, after, absorbed, repeats_in(events), behind)
+        return cls(run, support_of(run), follows, after, absorbed, repeats_in(events), behind)
 
     def tier(self, step: int, name: str) -> int:
         """Return how early a fault at this event is tried."""
@@ -66,17 +66,17 @@ class Moments:
 
     def events(self) -> Iterator[Event]:
         """The events at which something may go wrong, in order: up to those of readers that come after the run."""
-        nodes = self.cluster.scenario.nodes
-        for event in self.cluster.trace.events[max(self.after, self.cluster.start) + 1 :]:
+        nodes = self.run.cast.nodes
+        for event in self.run.trace.events[max(self.after, self.run.start) + 1 :]:
             if event.node not in nodes:
                 return
             yield event
 
 
-def _note_window(cluster: Cluster, fault: Event, follows: bytearray) -> None:
+def _note_window(run: Run, fault: Event, follows: bytearray) -> None:
     """Let follow from the fault what both ends of a late frame do while it flies, and what a node does when it resumes.
     """
-    events, frame = cluster.trace.events, cluster.trace.frames.get(fault.frame)
+    events, frame = run.trace.events, run.trace.frames.get(fault.frame)
     nodes: tuple[str, ...]
     if fault.name == "Delay" and frame is not None:
         nodes, end = (frame.sender, frame.receiver), frame.received_step

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
 
 READ_ONLY = frozenset(("ApiVersions", "Metadata", "FindCoordinator", "ListOffsets", "Fetch", "OffsetFetch"))
-"""Requests that change nothing at their receiver; on a fresh cluster two of them create topics."""
+"""Requests that change nothing at their receiver; on a fresh run two of them create topics."""
 CREATING = ("Metadata", "FindCoordinator")
 
 
-def only_reads(cluster: Cluster, name: str) -> bool:
+def only_reads(run: Run, name: str) -> bool:
     """Return whether a request of this name changes nothing at its receiver."""
-    return name in READ_ONLY and not (cluster.scenario.fresh and name in CREATING)
+    return name in READ_ONLY and not (run.scenario_or_why().fresh and name in CREATING)
 
 
-def is_heard_once(cluster: Cluster, frame: Frame) -> bool:
+def is_heard_once(run: Run, frame: Frame) -> bool:
     """Return whether a second copy of the frame changes nothing: nobody waits for a second response.
 
     A request that only reads is answered twice, and the second response is not heard either.
     """
-    return frame.kind == "response" or only_reads(cluster, frame.name)
+    return frame.kind == "response" or only_reads(run, frame.name)
 
 
-def given_up_ms(lost: Cluster, frame: Frame) -> int | None:
+def given_up_ms(lost: Run, frame: Frame) -> int | None:
     """Return when the frame comes too late to do anything, in the run in which it is lost; None if it never does.
 
     That is when who has sent the request gives it up, or ends: nobody hears the response any more.

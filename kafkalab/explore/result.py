@@ -11,7 +11,7 @@ from kafkalab.explore.experiment import run_to_end
 from kafkalab.explore.explanation import explain_finding
 from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.faults.fault import Fault
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run, Simulator
 from kafkalab.sim.scenario import Scenario
 
 FOUND, NONE, UNKNOWN = "found", "none", "unknown"
@@ -83,8 +83,13 @@ class Result:
         """The faults of the scenario that was found."""
         return () if self.found is None else self.found.faults
 
+    @property
+    def cluster(self) -> Simulator:
+        """The cluster of the run that was found. ValueError if there is none."""
+        return self.run.cluster_or_why()
+
     @cached_property
-    def cluster(self) -> Cluster:
+    def run(self) -> Run:
         """The run that was found. ValueError if there is none."""
         if self.found is None:
             raise ValueError("nothing was found, so there is no run to look at")
@@ -98,15 +103,14 @@ class Result:
     @property
     def explanation(self) -> str:
         """One paragraph that says how it came about; "" if nothing was found."""
-        return "" if self.found is None else explain_finding(self.cluster, self.findings[0], self.rules_off, self.read)
+        return "" if self.found is None else explain_finding(self.run, self.findings[0], self.rules_off, self.read)
 
     @cached_property
     def allowed(self) -> tuple[Finding, ...]:
         """The findings of the scenario as it is that Kafka allows; () unless the search was for no fault at all."""
         if self.most_faults or self.verdict == FOUND:
             return ()
-        cluster, _ = run_to_end(self.scenario, self.read)
-        return allowed_in(cluster, self.find)
+        return allowed_in(run_to_end(self.scenario, self.read)[0], self.find)
 
     def __str__(self) -> str:
         names = " or ".join(self.find) if len(self.find) < 5 else "a forbidden anomaly"

@@ -12,13 +12,13 @@ from kafkalab.explore.fault_sequence import SEARCHED, FaultSequence
 from kafkalab.faults.durations import draw_duration
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 
 USUAL_DELAYS_MS = (20, 200, 3_000, 31_500, 40_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Targets:
     """The targets of faults in a run without any: its frames, with their steps, and the times of its steps."""
 
     frames: tuple[tuple[str, int], ...]
@@ -31,16 +31,15 @@ class Run:
     upgrades: bool
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Run:
+    def of(cls, run: Run) -> Targets:
         """Look at a run."""
-        scenario, events = cluster.scenario, cluster.trace.events
-        frames = (f for f in cluster.trace.frames.values() if f.sent_step > cluster.start)
-        clients = tuple(program.node for program in scenario.programs)
-        own = (f"{topic}-{number}" for topic, count in scenario.topics.items() for number in range(count))
+        cast, events = run.cast, run.trace.events
+        frames = (f for f in run.trace.frames.values() if f.sent_step > run.start)
+        own = (f"{topic}-{number}" for topic, count in cast.topics.items() for number in range(count))
         internal = (e.name for e in events if e.kind == "append" and topic_of(e.name) in INTERNAL_TOPICS)
         return cls(
-            tuple((f.id, f.sent_step) for f in frames), cluster.start + 1, tuple(e.at_ms for e in events), clients,
-            cluster.broker_names, tuple(dict.fromkeys((*own, *internal))), scenario.rules.cluster_level < 2,
+            tuple((f.id, f.sent_step) for f in frames), run.start + 1, tuple(e.at_ms for e in events), cast.clients,
+            cast.brokers, tuple(dict.fromkeys((*own, *internal))), cast.rules.cluster_level < 2,
         )  # fmt: skip
 
     def possible(self, kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,11 +67,11 @@ class Run:
 
 
 
-def anything(job: Job, run: Run, most: int, chance: Random) -> Iterator[Job]:
+def anything(job: Job, targets: Targets, most: int, chance: Random) -> Iterator[Job]:
     """Draw sets of one to `most` faults, whatever they strike, each in the order of time; none if none is possible."""
-    kinds = run.possible(job.kinds)
+    kinds = targets.possible(job.kinds)
     while kinds:
-        drawn = [run.sequence(kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
+        drawn = [targets.sequence(kinds, chance) for _ in range(chance.randint(1, max(most, 1)))]
         yield replace(job, sequences=tuple(sorted(drawn, key=lambda one: one.step)), kinds=())
 
 

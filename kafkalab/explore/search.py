@@ -14,7 +14,7 @@ from kafkalab.explore.anomalies import OTHER, STUCK, parse_names
 from kafkalab.explore.experiment import ENDED, RAISED, RUNAWAY, WAITS, Job, Trial, attempt, run_to_end
 from kafkalab.explore.fault_sequence import FaultSequence, kinds_named
 from kafkalab.explore.result import FOUND, NONE, UNKNOWN, Coverage, Result
-from kafkalab.explore.sampling import Run, anything, candidates
+from kafkalab.explore.sampling import Targets, anything, candidates
 from kafkalab.limits import quote
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario
 
@@ -204,7 +204,7 @@ class _Search:
             if informed:
                 drawn = candidates(self.job, base.follow, self.most_faults, chance)
             else:
-                drawn = anything(self.job, Run.of(run_to_end(self.job.scenario)[0]), self.most_faults, chance)
+                drawn = anything(self.job, Targets.of(run_to_end(self.job.scenario)[0]), self.most_faults, chance)
             while not self.stopped:
                 jobs = list(islice(drawn, BATCH))
                 if not jobs:

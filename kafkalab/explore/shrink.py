@@ -10,7 +10,7 @@ from kafkalab.explore.experiment import RAISED, Job, attempt, run_to_end
 from kafkalab.explore.fault_sequence import GIVEN, FaultSequence
 from kafkalab.explore.result import Result
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event
 
@@ -80,10 +80,10 @@ class _Shrink:
                 return None
             self.runs -= 1
             try:
-                cluster = run_to_end(replace(self.job, scenario=scenario, sequences=moved).struck)[0]
+                run = run_to_end(replace(self.job, scenario=scenario, sequences=moved).struck)[0]
             except ValueError:
                 return None
-            event = _find_event(cluster, (*moment[:3], moment[3] - shift))
+            event = _find_event(run, (*moment[:3], moment[3] - shift))
             if event is None:
                 return None
             moved = (*moved, _at(sequence, event))
@@ -188,8 +188,8 @@ def _moment(events: list[Event], step: int) -> Moment:
     return (*same, sum((e.node, e.kind, e.name) == same for e in events[:step]))
 
 
-def _find_event(cluster: Cluster, moment: Moment) -> Event | None:
-    same = [e for e in cluster.trace.events if (e.node, e.kind, e.name) == moment[:3]]
+def _find_event(run: Run, moment: Moment) -> Event | None:
+    same = [e for e in run.trace.events if (e.node, e.kind, e.name) == moment[:3]]
     return same[moment[3]] if 0 <= moment[3] < len(same) else None
 
 

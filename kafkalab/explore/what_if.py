@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.explore.anomalies import FAILED, allowed_in, parse_names
 from kafkalab.explore.experiment import run_to_end, shown_in
 from kafkalab.faults.fault import Fault
@@ -16,7 +15,8 @@ from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
 from kafkalab.history.operations import operations_of
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.run.run import Run
 from kafkalab.sim.kernel.kernel import no_collections
 from kafkalab.sim.outcome import NOTHING
 from kafkalab.sim.scenario import Scenario
@@ -38,7 +38,7 @@ class WhatIf:
     """The outcome of the run if a fault of this `kind` happens right after `step`.
 
     `verdict` is "clean", or names the anomalies; `outcome` is what became of the transactions then: see
-    `Cluster.outcome`. In a run without transactions it is how often each record is in the log, "never", "once" or
+    `Run.outcome`. In a run without transactions it is how often each record is in the log, "never", "once" or
     "twice", and `allowed` names the anomalies of records that Kafka allows. `same_as` is the step whose run this is,
     because nothing that matters lies between the two.
     """
@@ -66,14 +66,14 @@ def what_if(scenario: Scenario, stop: Callable[[], bool] | None = None) -> dict[
     step at which a frame is sent. `stop` is asked before each run; where it returns True, what is missing is
     left out.
     """
-    cluster, end = run_to_end(scenario)
+    run, end = run_to_end(scenario)
     found: dict[str, list[WhatIf]] = {CLIENT: [], COORDINATOR: [], LEADER: [], FRAME: []}
     runs: dict[tuple[Fault, ...], _Fate] = {}
-    records = _collect_sent(cluster) if cluster.outcome().verdict == NOTHING else ()
-    base = _fate(cluster, end, records)
-    appends = _coordinators(cluster), _leaders(cluster)
-    for event in cluster.trace.events[cluster.start :]:
-        for kind, faults, same_as in _faults_by_kind(cluster, event, *appends):
+    records = _collect_sent(run) if run.outcome().verdict == NOTHING else ()
+    base = _fate(run, end, records)
+    appends = _coordinators(run), _leaders(run)
+    for event in run.trace.events[run.start :]:
+        for kind, faults, same_as in _faults_by_kind(run, event, *appends):
             if faults not in runs:
                 if stop is not None and stop():
                     return found
@@ -93,29 +93,31 @@ class _Fate(NamedTuple):
     allowed: str = ""
 
 
-def _fate(cluster: Cluster, end: str, records: Collection[Record]) -> _Fate:
+def _fate(run: Run, end: str, records: Collection[Record]) -> _Fate:
     """Judge a run: by how often `records` are in the logs where there are any, else by its transactions."""
     names = tuple(name for name in parse_names(()) if name != FAILED)
-    anomalies = dict.fromkeys(f.anomaly for f in shown_in(cluster, end, names))
+    run, findings = shown_in(run, end, names)
+    anomalies = dict.fromkeys(f.anomaly for f in findings)
     verdict = ", ".join(anomalies) or CLEAN
     if not records:
-        return _Fate(verdict, str(cluster.outcome().verdict))
-    allowed = dict.fromkeys(f.anomaly for f in allowed_in(cluster, OF_RECORDS))
-    return _Fate(verdict, _times(cluster, records), ", ".join(allowed))
+        return _Fate(verdict, str(run.outcome().verdict))
+    allowed = dict.fromkeys(f.anomaly for f in allowed_in(run, OF_RECORDS))
+    return _Fate(verdict, _times(run, records), ", ".join(allowed))
 
 
-def _collect_sent(cluster: Cluster) -> list[Record]:
+def _collect_sent(run: Run) -> list[Record]:
     """Return the records that programs have sent, each once."""
-    sends = [o for o in operations_of(cluster.trace) if o.function == "send" and o.invocation < 0]
+    sends = [o for o in operations_of(run.trace) if o.function == "send" and o.invocation < 0]
     return list(dict.fromkeys((topic_of(send.key), send.value) for send in sends))
 
 
-def _times(cluster: Cluster, records: Collection[Record]) -> str:
+def _times(run: Run, records: Collection[Record]) -> str:
     """Return how often the records are in the leaders' logs: "once" if each is there once, else as "some twice"."""
     there: list[Record] = []
-    for partition in cluster.controller.metadata.partitions:
-        batches = cluster.log_of(partition).batches if topic_of(partition) in cluster.scenario.topics else ()
-        there += [(topic_of(partition), record.value) for batch in batches for record in batch.records]
+    logs = run.logs or {}
+    for partition in run.cast.metadata.partitions:
+        log = logs.get(partition) if topic_of(partition) in run.cast.topics else None
+        there += [(topic_of(partition), r.value) for batch in (log.batches if log else ()) for r in batch.records]
     counts = sorted({there.count(record) for record in records})
     words = [TIMES[n] if n < len(TIMES) else f"{n} times" for n in counts]
     return words[0] if len(words) == 1 else ", ".join(f"some {word}" for word in words if word != TIMES[1])
@@ -123,23 +125,23 @@ def _times(cluster: Cluster, records: Collection[Record]) -> str:
 
 @no_collections()
 def _of(scenario: Scenario, records: Collection[Record]) -> _Fate:
-    cluster, end = run_to_end(scenario)
-    fate = _fate(cluster, end, records)
-    cluster.discard()
+    run, end = run_to_end(scenario)
+    fate = _fate(run, end, records)
+    run.discard()
     return fate
 
 
 def _faults_by_kind(
-    cluster: Cluster, event: Event, coordinators: list[Event], leaders: list[Event]
+    run: Run, event: Event, coordinators: list[Event], leaders: list[Event]
 ) -> Iterator[tuple[str, tuple[Fault, ...], int]]:
     """The four faults right after an event; no faults where there is nothing to strike."""
     nodes = {
-        CLIENT: cluster.scenario.programs[0].node if cluster.scenario.programs else "",
+        CLIENT: next(iter(run.cast.clients), ""),
         COORDINATOR: _writer(coordinators, event.step),
         LEADER: _writer(leaders, event.step),
     }
     for kind, node in nodes.items():
-        last = _crash_after(cluster, node, event.step) if node else None
+        last = _crash_after(run, node, event.step) if node else None
         if last is None:
             yield kind, (), event.step
             continue
@@ -149,30 +151,30 @@ def _faults_by_kind(
     yield FRAME, (Drop(event.frame),) if event.kind == "send" else (), event.step
 
 
-def _crash_after(cluster: Cluster, node: str, step: int) -> Event | None:
+def _crash_after(run: Run, node: str, step: int) -> Event | None:
     """The last event of the node up to `step` that outlasts a crash, else its first one; None before that."""
-    events = cluster.trace.events
-    own = [events[number] for number in range(step, cluster.start - 1, -1) if events[number].node == node]
+    events = run.trace.events
+    own = [events[number] for number in range(step, run.start - 1, -1) if events[number].node == node]
     return next((e for e in own if e.kind in SEEN), own[-1] if own else None)
 
 
-def _coordinators(cluster: Cluster) -> list[Event]:
+def _coordinators(run: Run) -> list[Event]:
     """The appends of transaction records by coordinators."""
-    return _appends(cluster, lambda e: topic_of(e.name) == TRANSACTION_TOPIC and isinstance(_value(e), Txn))
+    return _appends(run, lambda e: topic_of(e.name) == TRANSACTION_TOPIC and isinstance(_value(e), Txn))
 
 
-def _leaders(cluster: Cluster) -> list[Event]:
+def _leaders(run: Run) -> list[Event]:
     """The appends to the scenario's topics by leaders."""
-    return _appends(cluster, lambda e: topic_of(e.name) in cluster.scenario.topics)
+    return _appends(run, lambda e: topic_of(e.name) in run.cast.topics)
 
 
 def _value(event: Event) -> object:
     return event.data.records[0].value if event.data.records else None
 
 
-def _appends(cluster: Cluster, wanted: Callable[[Event], bool]) -> list[Event]:
-    appends = (e for e in cluster.trace.events[cluster.start :] if e.kind == "append")
-    return [e for e in appends if wanted(e) and _leads(cluster, e)]
+def _appends(run: Run, wanted: Callable[[Event], bool]) -> list[Event]:
+    appends = (e for e in run.trace.events[run.start :] if e.kind == "append")
+    return [e for e in appends if wanted(e) and _leads(run, e)]
 
 
 def _writer(appends: list[Event], step: int) -> str:
@@ -181,7 +183,7 @@ def _writer(appends: list[Event], step: int) -> str:
     return appends[max(number - 1, 0)].node if appends else ""
 
 
-def _leads(cluster: Cluster, event: Event) -> bool:
+def _leads(run: Run, event: Event) -> bool:
     """Return True if an append is the leader's own: a follower's is caused by an answer to its fetch."""
-    cause = cluster.trace.events[event.cause] if event.cause >= 0 else None
+    cause = run.trace.events[event.cause] if event.cause >= 0 else None
     return cause is None or cause.name != "ReplicaFetchResponse"

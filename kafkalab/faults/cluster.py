@@ -11,7 +11,7 @@ from kafkalab.broker.controller import Controller
 from kafkalab.faults.check import check_duration
 from kafkalab.faults.durations import JUMPS_MS, draw_duration
 from kafkalab.faults.fault import Fault, TimedFault, Words
-from kafkalab.faults.world import Targets, World
+from kafkalab.faults.world import Scene, Targets, World
 from kafkalab.limits import quote
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
@@ -62,7 +62,7 @@ class AdvanceClock(TimedFault):
         return True
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the jumps right after an append."""
         if event.kind == "append":
             yield from ((cls(ms, at_step=event.step),) for ms in JUMPS_MS)
@@ -113,9 +113,9 @@ class Upgrade(TimedFault):
         return True
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the upgrade right after an append, where the cluster began at a lower level."""
-        if event.kind == "append" and world.first_level < 2:
+        if event.kind == "append" and scene.first_level < 2:
             yield (cls(at_step=event.step),)
 
     @classmethod

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from kafkalab.faults.check import check_frame_id, check_moment
-from kafkalab.faults.world import Flight, NetworkOfWorld, Targets, World
+from kafkalab.faults.world import Flight, NetworkOfWorld, Scene, Targets, World
 from kafkalab.protocol.arguments import check_fields
 from kafkalab.trace import Event, Frame
 
@@ -107,7 +107,7 @@ class FaultBase(ABC):
         """Return why it would change nothing if it struck now, as the rest of a sentence; "" if it would."""
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield it with what undoes it, as a search tries it right after an event."""
         return iter(())
 

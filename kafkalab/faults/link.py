@@ -12,7 +12,7 @@ from kafkalab.faults.check import check_duration, check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS, draw_duration
 from kafkalab.faults.fault import Fault, TimedFault, Words
 from kafkalab.faults.node import note_silence
-from kafkalab.faults.world import Targets, World
+from kafkalab.faults.world import Scene, Targets, World
 from kafkalab.limits import quote
 from kafkalab.protocol.arguments import misfit
 from kafkalab.protocol.lazy_dataclass import dataclass
@@ -58,10 +58,15 @@ class LinkFault(TimedFault):
         return f"{','.join(nodes_of(self.a))}|{','.join(nodes_of(self.b))}"
 
     @classmethod
-    def of_press(cls, target: str, details: Mapping[str, object], nodes: Sequence[str]) -> Fault:
+    def between(cls, a: Side, b: Side) -> TimedFault:
+        """Return the fault of the links between two sides."""
+        return cls(a, b)  # type: ignore[call-arg]
+
+    @classmethod
+    def of_press(cls, target: str, details: Mapping[str, Any], nodes: Sequence[str]) -> Fault:
         """Return the fault of the links between two sides, of which the second may be all other nodes."""
         a, b = sides_of(target, nodes)
-        return cls(_side(a), _side(b))  # type: ignore[call-arg]
+        return cls.between(_side(a), _side(b))
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
@@ -149,10 +154,10 @@ class Cut(LinkFault):
             world.sessions.watch(name, step)
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the cut of the event's broker from the others, and from the others and the controller."""
-        others = tuple(name for name in world.brokers if name != event.node)
-        if others and event.node in world.brokers:
+        others = tuple(name for name in scene.brokers if name != event.node)
+        if others and event.node in scene.brokers:
             end = event.at_ms + AWAY_MS[2]
             for side in (_side(others), (*others, Controller.name)):
                 yield cls(event.node, side, at_step=event.step), Heal(event.node, side, at_ms=end)
@@ -251,10 +256,10 @@ class Throttle(LinkFault):
         return {"pairs": pairs, "frame_ms": self.frame_ms}
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield slow links of the event's broker to all others, until a transaction has timed out."""
-        others = tuple(name for name in world.brokers if name != event.node)
-        if others and event.node in world.brokers:
+        others = tuple(name for name in scene.brokers if name != event.node)
+        if others and event.node in scene.brokers:
             side = (*others, Controller.name)
             yield cls(event.node, side, at_step=event.step), Heal(event.node, side, at_ms=event.at_ms + AWAY_MS[2])
 

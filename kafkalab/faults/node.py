@@ -10,7 +10,7 @@ from typing import ClassVar
 from kafkalab.faults.check import check_node, milliseconds_of
 from kafkalab.faults.durations import AWAY_MS, DOWN_MS
 from kafkalab.faults.fault import Fault, TimedFault, Variant, Words
-from kafkalab.faults.world import NodeOfWorld, Targets, World
+from kafkalab.faults.world import NodeOfWorld, Scene, Targets, World
 from kafkalab.limits import quote
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
@@ -141,9 +141,9 @@ class Crash(NodeFault):
             world.sessions.watch(node.name, step)
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the crash of the event's broker, with its restart, or of the client that sends."""
-        if event.node in world.brokers:
+        if event.node in scene.brokers:
             yield cls(event.node, at_step=event.step), Restart(event.node, at_ms=event.at_ms + DOWN_MS)
         elif event.kind == "send":
             yield (cls(event.node, at_step=event.step, sent=True),)
@@ -218,9 +218,9 @@ class Pause(NodeFault):
             world.sessions.watch(node.name, step)
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield a pause of the event's broker past its session, or pauses of the client that sends."""
-        is_broker = event.node in world.brokers
+        is_broker = event.node in scene.brokers
         if is_broker or event.kind == "send":
             for ms in AWAY_MS[:1] if is_broker else AWAY_MS:
                 yield cls(event.node, at_step=event.step), Resume(event.node, at_ms=event.at_ms + ms)

@@ -8,7 +8,7 @@ from random import Random
 from kafkalab.broker.controller import Controller
 from kafkalab.faults.check import check_node, check_partition
 from kafkalab.faults.fault import Fault, TimedFault, Words
-from kafkalab.faults.world import Targets, World
+from kafkalab.faults.world import Scene, Targets, World
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
@@ -27,9 +27,9 @@ class PartitionFault(TimedFault):
         check_partition(self.partition, topics)
 
 
-def is_own(world: World, event: Event, *also: str) -> bool:
+def is_own(scene: Scene, event: Event, *also: str) -> bool:
     """Return True for the append to a partition of the scenario: no fault can name the topic that a program makes."""
-    return event.kind == "append" and topic_of(event.name) in (*also, *world.topics)
+    return event.kind == "append" and topic_of(event.name) in (*also, *scene.topics)
 
 
 def draw_own(run: Targets, chance: Random) -> str:
@@ -106,10 +106,10 @@ class ElectLeader(PartitionFault):
         return True
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the election of each other replica right after an append."""
-        info = world.controller.metadata.partitions.get(event.name)
-        if info is not None and is_own(world, event, *INTERNAL_TOPICS):
+        info = scene.metadata.partitions.get(event.name)
+        if info is not None and is_own(scene, event, *INTERNAL_TOPICS):
             others = (replica for replica in info.replicas if replica != event.node)
             yield from ((cls(event.name, replica, at_step=event.step),) for replica in others)
 

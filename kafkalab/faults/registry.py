@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from inspect import isabstract
@@ -25,7 +24,6 @@ if unfinished := [kind.__name__ for kind in FAULTS if isabstract(kind)]:
 
 TYPES: dict[str, type[Fault]] = {kind.__name__: kind for kind in FAULTS}
 BY_PRESS: dict[str, type[Fault]] = {kind.press: kind for kind in FAULTS}
-OLD_FRAME_NAME = re.compile(rf"^({'|'.join(BY_NAME)})Reply#")
 
 Possible = dict[Fault, str]
 """By fault, without its moment: why it would change nothing, or "" if it would change something."""
@@ -119,5 +117,6 @@ def fault_from_json(row: Any) -> Fault:
 def _argument(name: str, value: object) -> Any:
     """Lists are tuples; a frame named as before version 0.2, such as "EndTxnReply#1", gets its present name."""
     if name in ("frame", "after") and isinstance(value, str):
-        return OLD_FRAME_NAME.sub(r"\1Response#", value)
+        api, reply, number = value.partition("Reply#")
+        return f"{api}Response#{number}" if reply and api in BY_NAME else value
     return tuple(value) if isinstance(value, list) else value

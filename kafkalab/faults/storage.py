@@ -11,7 +11,7 @@ from kafkalab.broker.services import Context
 from kafkalab.faults.durations import AWAY_MS
 from kafkalab.faults.fault import Fault, Words
 from kafkalab.faults.partition import PartitionFault, draw_own, is_own
-from kafkalab.faults.world import Targets, World
+from kafkalab.faults.world import Scene, Targets, World
 from kafkalab.log.cleaner import Cleaning, clean, is_dirty, would_clean
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.lazy_dataclass import dataclass
@@ -122,9 +122,9 @@ class Compact(PartitionFault):
         }
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield the compaction some time after an append to a topic of the scenario."""
-        if is_own(world, event) and topic_of(event.name) not in INTERNAL_TOPICS:
+        if is_own(scene, event) and topic_of(event.name) not in INTERNAL_TOPICS:
             yield (cls(event.name, at_ms=event.at_ms + AWAY_MS[0] // 2),)
 
     @classmethod
@@ -183,9 +183,9 @@ class DeleteSegment(PartitionFault):
         return True
 
     @classmethod
-    def sequences(cls, world: World, event: Event) -> Iterator[tuple[Fault, ...]]:
+    def sequences(cls, scene: Scene, event: Event) -> Iterator[tuple[Fault, ...]]:
         """Yield a new segment some time after an append to a topic of the scenario, and the deletion of the old one."""
-        if is_own(world, event) and topic_of(event.name) not in INTERNAL_TOPICS:
+        if is_own(scene, event) and topic_of(event.name) not in INTERNAL_TOPICS:
             at_ms = event.at_ms + AWAY_MS[0] // 2
             yield Roll(event.name, at_ms=at_ms), cls(event.name, at_ms=at_ms + 1_000)
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
 from kafkalab.faults.links import Links
+from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.trace import Frame, Trace
 
 
@@ -91,6 +92,19 @@ class World(Protocol):
     @property
     def sessions(self) -> SessionsOfWorld: ...
     def record(self, node: str, kind: str, name: str, cause: int, data: Any, frame: str = "") -> int: ...
+
+
+class Scene(Protocol):
+    """What a search knows of the run in which it tries a fault: see `Cast` in kafkalab/run/run.py."""
+
+    @property
+    def brokers(self) -> tuple[str, ...]: ...
+    @property
+    def topics(self) -> Mapping[str, int]: ...
+    @property
+    def metadata(self) -> ClusterMetadata: ...
+    @property
+    def first_level(self) -> int: ...
 
 
 class Targets(Protocol):

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
-from html import escape
-from itertools import groupby
+from itertools import count, groupby
 
 from kafkalab.grading.grade import Row
 from kafkalab.grading.sandbox import LEFT_OPEN
+from kafkalab.markup import Markup, each, element, join, page, table
 
 COLUMNS = tuple(f.name for f in fields(Row))
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
-  color: #1c2733; background: #fff; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; }
-table { border-collapse: collapse; width: 100%; margin: .4rem 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid #d5dde5; }
-td.points, th.points { text-align: right; white-space: nowrap; }
-td.right { color: #12683a; } td.wrong { color: #9b1c1c; } td.not { color: #7a5b00; }
-pre { margin: 0; white-space: pre-wrap; font: 13px/1.4 ui-monospace, monospace; }
-p.note { margin: .2rem 0; } p.odd { margin: .2rem 0; font-weight: 600; }
-@media (prefers-color-scheme: dark) {
-  body { color: #dde5ee; background: #12181f; } th, td { border-color: #33414f; }
-  td.right { color: #7fd6a3; } td.wrong { color: #ff9d94; } td.not { color: #e5c869; }
-}
-"""
+POINTS = element("th", "points", class_="number")
 SIGNS = {"right": "✓ right", "wrong": "✗ wrong", "not reached": "– not reached"}
 
 
@@ -53,47 +39,37 @@ def _cell(value: str | float) -> str:
 def as_html(rows: Sequence[Row], seed: int) -> str:
     """The whole page: all notebooks in one table, then each with its exercises and the reasons."""
     notebooks = [list(group) for _, group in groupby(rows, key=lambda r: r.file)]
-    summary = "".join(_summary(number, group) for number, group in enumerate(notebooks, 1))
-    details = "".join(_details(number, group) for number, group in enumerate(notebooks, 1))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>kafkalab: grades</title><style>{STYLE}</style></head>\n<body>\n<h1>Grades</h1>\n"
-        f"<p>{len(notebooks)} files, {_points(rows)} points in all. "
-        f"Every check was made again with the seed {seed}.</p>\n{_sandboxes(rows)}"
-        '<table><thead><tr><th>student</th><th>lab</th><th class="points">points</th><th>the notebook</th></tr></thead>'
-        f"<tbody>\n{summary}</tbody></table>\n{details}</body>\n</html>\n"
-    )
-
-
-def _sandboxes(rows: Sequence[Row]) -> str:
-    """Say what the notebooks ran in, and what that does not stop."""
     used = [name for name in LEFT_OPEN if any(row.sandbox == name for row in rows)]
-    return "".join(f"<p>Sandbox: {escape(name)}. {escape(LEFT_OPEN[name])}</p>\n" for name in used)
-
-
-def _summary(number: int, group: Sequence[Row]) -> str:
-    first = group[0]
-    return (
-        f'<tr><td><a href="#n{number}">{escape(first.student)}</a></td><td>{escape(first.lab or first.file)}</td>'
-        f'<td class="points">{_points(group)}</td><td>{escape(first.notebook)}</td></tr>\n'
+    checked = f"Every check was made again with the seed {seed}."
+    return page(
+        "kafkalab: grades",
+        element("h1", "Grades"),
+        element("p", f"{len(notebooks)} files, {_points(rows)} points in all. {checked}"),
+        each("p", (f"Sandbox: {name}. {LEFT_OPEN[name]}" for name in used)),
+        table(("student", "lab", POINTS, "the notebook"), map(_summary, count(1), notebooks)),
+        *map(_details, count(1), notebooks),
     )
 
 
-def _details(number: int, group: Sequence[Row]) -> str:
+def _summary(number: int, group: Sequence[Row]) -> Iterable[str]:
     first = group[0]
-    odd = "note" if first.notebook == "it ran to the end" else "odd"
-    head = f'<h2 id="n{number}">{escape(first.student)}: {escape(first.lab or "no lab")}</h2>\n'
-    head += f'<p class="{odd}">{escape(first.file)}: {escape(first.notebook)}.</p>\n'
-    if not first.exercise:
-        return head
-    lines = "".join(
-        f'<tr><td>{escape(r.exercise)}</td><td class="{r.result.split()[0]}">{SIGNS[r.result]}</td>'
-        f'<td class="points">{r.points:g} of {r.of:g}</td><td><pre>{escape(r.reason)}</pre></td></tr>\n'
-        for r in group
+    student = element("td", element("a", first.student, href=f"#n{number}"))
+    return student, first.lab or first.file, element("td", _points(group), class_="number"), first.notebook
+
+
+def _details(number: int, group: Sequence[Row]) -> Markup:
+    first = group[0]
+    head = (
+        element("h2", f"{first.student}: {first.lab or 'no lab'}", id=f"n{number}"),
+        element("p", f"{first.file}: {first.notebook}.", class_="" if first.notebook == "it ran to the end" else "odd"),
     )
-    names = '<th>exercise</th><th>result</th><th class="points">points</th><th>reason</th>'
-    return f"{head}<table><thead><tr>{names}</tr></thead><tbody>\n{lines}</tbody></table>\n"
+    lines = ((
+        r.exercise,
+        element("td", SIGNS[r.result], class_=r.result.split()[0]),
+        element("td", f"{r.points:g} of {r.of:g}", class_="number"),
+        element("td", element("pre", r.reason)),
+    ) for r in group)  # fmt: skip
+    return join([*head, table(("exercise", "result", POINTS, "reason"), lines) if first.exercise else ""])
 
 
 def _points(rows: Sequence[Row]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
+
+from kafkalab.markup import LEFT, Markup, each, element, join
 
 SIGN = "▸"
 
@@ -29,14 +30,10 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = _row("th", ("", *self.columns))
-        body = [
-            _row("td", (SIGN if i == self.at else "", *row), ' style="font-weight:bold"' if i == self.at else "")
-            for i, row in enumerate(self.rows)
-        ]
-        return f"<p>{escape(self.title)}</p><table>{head}{''.join(body)}</table>"
+        head = element("tr", each("th", ("", *self.columns), style=LEFT))
+        body = (self._row(i == self.at, row) for i, row in enumerate(self.rows))
+        return join([element("p", self.title), element("table", head, *body)])
 
-
-def _row(kind: str, cells: Sequence[Any], more: str = "") -> str:
-    inner = "".join(f'<{kind} style="text-align:left">{escape(str(cell))}</{kind}>' for cell in cells)
-    return f"<tr{more}>{inner}</tr>"
+    def _row(self, decides: bool, row: Sequence[Any]) -> Markup:
+        cells = each("td", (SIGN if decides else "", *row), style=LEFT)
+        return element("tr", cells, style="font-weight:bold" if decides else "")

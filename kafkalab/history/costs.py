@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
+from kafkalab.run.source import Source, run_of
 from kafkalab.trace import Event, Frame, Trace
 
 PHASES = {
@@ -28,7 +29,7 @@ COLUMNS = ("frames", "bytes", "entries", "round_trips", "ms")
 START = "start"
 """The phase that a client pays for once, not for each transaction."""
 BY = ("api", "phase")
-SizeOf = Callable[[Cluster, Frame], int]
+SizeOf = Callable[[Run, Frame], int]
 """The function that returns a frame's bytes on the wire; -1 where that is not known."""
 
 
@@ -105,9 +106,9 @@ class Costs:
         return sum(step is None or at <= step for at in self.decided)
 
 
-def costs_of(cluster: Cluster, size_of: SizeOf | None = None) -> Costs:
+def costs_of(source: Source, size_of: SizeOf | None = None) -> Costs:
     """Count what this run has cost; without `size_of` no bytes are known."""
-    return _CostReader(cluster, size_of or (lambda cluster, frame: -1)).costs
+    return _CostReader(run_of(source), size_of or (lambda run, frame: -1)).costs
 
 
 def _moments(trip: Trip) -> Iterator[tuple[int, int]]:
@@ -145,9 +146,9 @@ def _row(trips: list[Trip], entries: list[Entry], last: int, now_ms: int) -> dic
 class _CostReader:
     """Reads a trace once."""
 
-    def __init__(self, cluster: Cluster, size_of: SizeOf) -> None:
-        self.cluster, self.size_of = cluster, size_of
-        self.trace: Trace = cluster.trace
+    def __init__(self, run: Run, size_of: SizeOf) -> None:
+        self.run, self.size_of = run, size_of
+        self.trace: Trace = run.trace
 
     @cached_property
     def costs(self) -> Costs:
@@ -164,12 +165,12 @@ class _CostReader:
 
     def _trip(self, request: Frame) -> Trip:
         answer = self._answers.get(request.id)
-        size = self.size_of(self.cluster, request)
+        size = self.size_of(self.run, request)
         if answer is None:
             return Trip(request.name, request.sent_step, request.sent_ms, size)
         return Trip(
             request.name, request.sent_step, request.sent_ms, size, answer.sent_step, answer.sent_ms,
-            self.size_of(self.cluster, answer), answer.received_step, answer.received_ms,
+            self.size_of(self.run, answer), answer.received_step, answer.received_ms,
         )  # fmt: skip
 
     def _api_of(self, event: Event) -> str:

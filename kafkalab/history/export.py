@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.history.history import History
 from kafkalab.history.operations import operations_of
 from kafkalab.history.schema import (
@@ -20,12 +18,15 @@ from kafkalab.history.schema import (
     TxnEntry,
     Watermark,
 )
+from kafkalab.log.group_offsets import OffsetCommit
+from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, sequence_after
 from kafkalab.protocol.source_header import header_texts
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import Recording
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.run.run import Cast, Run
+from kafkalab.run.source import Source, run_of
 from kafkalab.trace import Event, Trace
 
 FRAME_FIELDS = attrgetter(*FrameRow._fields)
@@ -34,32 +35,29 @@ FLOWN = ("send", "receive")
 Place = tuple[str, int, int]  # key, offset, leader epoch: where one record was appended, once
 
 
-def history_of(source: Cluster | Trace) -> History:
-    """Return the history of a run. Only a cluster also knows what compaction and deletion have removed.
+def history_of(source: Source | Trace) -> History:
+    """Return the history of a run. Of frames alone it is not known what compaction and deletion have removed.
 
     ValueError for a trace that kept no events.
     """
-    if isinstance(source, Recording):
-        source = source.trace
-    trace = source.trace if isinstance(source, Cluster) else source
-    if not trace.keep:
+    run = Run(trace=source, cast=Cast()) if isinstance(source, Trace) else run_of(source)
+    if not run.trace.keep:
         raise ValueError("this run kept no events (keep=False): a history cannot be made of it")
-    tables = _Tables(trace)
-    for event in trace.events:
+    tables = _Tables(run.trace)
+    for event in run.trace.events:
         if event.kind not in FLOWN:
             tables.add(event)
-    removed = tables.collect_removed(source if isinstance(source, Cluster) else None)
-    records, entries = tables.log_rows(removed)
+    records, entries = tables.log_rows(tables.collect_removed(run.logs))
     return History(
-        operations=operations_of(trace),
+        operations=operations_of(run.trace),
         log=records,
         reads=tuple(tables.reads),
         polls=tuple(tables.polls),
-        frames=tuple(map(FrameRow._make, map(FRAME_FIELDS, trace.frames.values()))),
+        frames=tuple(map(FrameRow._make, map(FRAME_FIELDS, run.trace.frames.values()))),
         transactions=entries,
         watermarks=tuple(tables.watermarks),
         leaders=tuple(tables.leaders),
-        labels=_labels(source),
+        labels=_labels(run),
     )
 
 
@@ -136,8 +134,8 @@ class _Tables:
             read = Read(index=index, key=key, offset=offset, value=text_of(value), at_ms=event.at_ms, **same)
             self.reads.append(read)
 
-    def collect_removed(self, cluster: Cluster | None) -> dict[Place, tuple[str, int]]:
-        """Return why and when records left the last leader's log; only a cluster knows what cleaning removed."""
+    def collect_removed(self, logs: dict[str, PartitionLog] | None) -> dict[Place, tuple[str, int]]:
+        """Return why and when records left the last leader's log; only the logs say what cleaning removed."""
         found: dict[Place, tuple[str, int]] = {}
         last_leader = {row.key: row.leader for row in self.leaders if row.leader}
         for place in self.appends:
@@ -146,12 +144,12 @@ class _Tables:
             if held.get(offset, epoch) != epoch or (offset not in held and not self._cleaned_before(place, held)):
                 steps = [step for cut, step in self.cuts.get(key, ()) if cut <= offset]
                 found[place] = ("truncated", max(steps, default=-1))
-        if cluster is None:
+        if logs is None:
             return found
         there: dict[str, set[int]] = {}
         for place in self.appends:
             key, offset, _ = place
-            log = cluster.log_of(key)
+            log = logs[key]
             if key not in there:
                 there[key] = {o for batch in log.batches for o in batch.offsets if o >= log.log_start_offset}
             if offset not in there[key] and place not in found:
@@ -231,27 +229,19 @@ def _txn_entry(event: Event, batch: Batch, i: int, removed: str) -> TxnEntry:
     )
 
 
-def _labels(source: Cluster | Trace) -> tuple[Label, ...]:
-    if not isinstance(source, Cluster):
-        return (Label(name="title", value=source.title),)
-    scenario = source.scenario
-    pairs = [("title", scenario.title), ("profile", scenario.profile), ("seed", str(scenario.seed))]
-    pairs += [("rule off", name) for name in scenario.rules_off]
-    pairs += [("fault", repr(fault)) for fault in scenario.faults]
-    pairs += [("config", f"{name}={value}") for name, value in scenario.config.items()]
-    pairs += [(TOO_FEW_IN_SYNC, key) for key in _refusing(source)]
-    pairs.append(("end_ms", str(source.now)))
+def _labels(run: Run) -> tuple[Label, ...]:
+    """Return what is known of the run as a whole: of frames alone the title."""
+    pairs, cast = [("title", run.trace.title)], run.cast
+    if run.logs is not None:
+        pairs += [("profile", cast.rules.profile), ("seed", str(cast.seed))]
+        pairs += [("rule off", name) for name in cast.rules.off]
+        pairs += [("fault", repr(fault)) for fault in cast.faults]
+        pairs += [("config", f"{name}={value}") for name, value in cast.config.items()]
+        pairs += [(TOO_FEW_IN_SYNC, key) for key in run.refusing]
+        pairs.append(("end_ms", str(run.end_ms)))
     return tuple(Label(name=name, value=value) for name, value in pairs)
 
 
-def _refusing(cluster: Cluster) -> list[str]:
-    """Return the partitions with records whose leader takes no more with acks=all: too few replicas are in sync."""
-    states = {name: broker.state for name, broker in cluster.brokers.items()}
-    led = [(key, states[info.leader]) for key, info in cluster.controller.metadata.partitions.items() if info.leader]
-    held = [(key, state) for key, state in led if key in state.logs and state.logs[key].log_end_offset]
-    return [key for key, state in held if state.is_under_min_isr(key)]
-
-
-def text_of(value: object) -> str | None:
+def text_of(value: Any) -> str | None:
     """Return a record's value as the tables have it."""
     return value if value is None or isinstance(value, str) else str(value)

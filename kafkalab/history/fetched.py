@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import deliver
 from kafkalab.history.export import text_of
 from kafkalab.history.history import History
 from kafkalab.history.operations import SERVER
 from kafkalab.history.schema import Poll, Read
+from kafkalab.log.aborted_filter import deliver
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import Fetch
 from kafkalab.protocol.messages.join_group import JoinGroupResponse

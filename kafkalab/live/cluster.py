@@ -19,9 +19,16 @@ from kafkalab.faults.registry import check_fault
 from kafkalab.limits import list_names, quote
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
-from kafkalab.programs.recorded_session import FaultStrike, SessionReader, SessionResult, save_session
+from kafkalab.programs.recorded_session import (
+    FaultStrike,
+    SessionReader,
+    SessionResult,
+    save_session,
+)
 from kafkalab.protocol.api import USUAL
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.run.run import Run
+from kafkalab.run.source import run_of
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.gate import EVERY, SHOWN, Gate
 from kafkalab.sim.outcome import Outcome
@@ -33,6 +40,7 @@ from kafkalab.wire.server import Server
 log = logging.getLogger("kafkalab.live")
 
 Found = TypeVar("Found")
+NOT_UNDONE = 'what has happened in a live cluster stays; live.save("x.klab") keeps it to be rewound and forked'
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
 """The most of a session that is recorded, as of a tap's."""
 
@@ -330,6 +338,18 @@ class LiveCluster:
         found = Counter(map(topic_of, self.cluster.controller.metadata.partitions))
         return {topic: count for topic, count in found.items() if topic not in INTERNAL_TOPICS}
 
+    @property
+    def run(self) -> Run:
+        """The run so far, with a trace that grows."""
+
+        def act() -> Run:
+            run, servers = run_of(self.cluster), (*self.cluster.brokers, "controller")
+            clients = [name for name in self.cluster.nodes if name not in servers]
+            cast = replace(run.cast, topics=self.topics, nodes=(*clients, *servers))
+            return replace(run, cast=cast, scenario=None, why=NOT_UNDONE)
+
+        return self.do(act)
+
     @cached_property
     def journey(self) -> Any:
         """The journey that all views of this cluster share: see `LiveJourney`."""
@@ -339,7 +359,7 @@ class LiveCluster:
 
     def outcome(self) -> Outcome:
         """Return what became of the transactions, also in topics that clients have created: see `Outcome`."""
-        return self.do(lambda: self.cluster.outcome(self.topics))
+        return self.do(lambda: self.run.outcome())
 
     def __repr__(self) -> str:
         state = f"listens on {self.bootstrap_servers}" if self.running else "is closed"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Trace
 from kafkalab.widgets.model.enabled_actions import EnabledActions
 from kafkalab.widgets.model.findings import report_of
-from kafkalab.widgets.model.futures import Run
 from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, SHOWN, Journey
 from kafkalab.widgets.model.messages import Content
 from kafkalab.widgets.payload.growing import GrowingPayload
@@ -33,8 +33,8 @@ class GoesOn(Protocol):
     began_ms: int
 
     @property
-    def cluster(self) -> Cluster:
-        """The cluster with the trace, to which events are added."""
+    def run(self) -> Run:
+        """The run so far, with the trace, to which events are added; why nothing of it can be undone."""
         ...
 
     def do(self, action: Callable[[], Found]) -> Found:
@@ -53,21 +53,22 @@ class GoesOn(Protocol):
 class GrowingJourney(Journey):
     """The run so far. The cursor stays at its end, unless it has been moved away from there."""
 
-    why_fixed: str
-    """The reason why nothing of the run can be undone."""
-
     def __init__(self, source: GoesOn, groups: Iterable[str] = SHOWN) -> None:
         """Show what has happened, and grow with it; ValueError for an unknown group."""
         self.source = source
         self._pressed_s = self._checked_s = self._checks_took_s = 0.0
         self._watched = self._check_planned = False
-        self._growing: GrowingPayload = source.do(
-            lambda: GrowingPayload(source.cluster, source.began_ms, self.why_fixed)
-        )
-        payload = {**self._growing.whole, "actions": source.do(self._actions)}
-        self._begin(Run(cluster=source.cluster), payload, groups, 0)
+        run = source.run
+        self.why_fixed = run.why
+        self._growing: GrowingPayload = source.do(lambda: GrowingPayload(run, source.began_ms))
+        self._begin(run, {**self._growing.whole, "actions": source.do(self._actions)}, groups, 0)
         self.step = self._newest()
         source.watch(self._on_change)
+
+    @property
+    def run(self) -> Run:
+        """The run so far."""
+        return self.source.run
 
     def _handlers(self) -> dict[str, Callable[[Content], None]]:
         return {**super()._handlers(), "more": self._send_since}
@@ -108,7 +109,7 @@ class GrowingJourney(Journey):
     def _grow(self, follow: bool = False) -> None:
         """Take what is new, in the run's thread; the cursor follows if it is at the end, or with `follow`."""
         follow, was = follow or self._is_at_the_end(), self.step
-        part = self._growing.more()
+        part = self._growing.more(self.source.run)
         actions = self._actions()
         if not part["events"] and not part["frames"] and actions == self.payload["actions"]:
             return
@@ -186,7 +187,7 @@ class GrowingJourney(Journey):
             self._lock.release()
         Thread(target=self._check_now, args=(snapshot,), name="kafkalab checks", daemon=True).start()
 
-    def _check_now(self, snapshot: Cluster) -> None:
+    def _check_now(self, snapshot: Run) -> None:
         """In a thread of its own: check the snapshot, and send what is found."""
         began_s = time.thread_time()
         found = self._judge(snapshot)
@@ -199,21 +200,22 @@ class GrowingJourney(Journey):
 
         self.source.do(take_verdict)
 
-    def _snapshot(self) -> Cluster:
-        """In the run's thread: show what has happened, and return the cluster with a trace that does not grow."""
+    def _snapshot(self) -> Run:
+        """In the run's thread: show what has happened, and return the run with a trace that does not grow."""
         self._grow()
-        cluster, trace = copy.copy(self.source.cluster), self.source.cluster.trace
+        run, trace = self.source.run, self.source.run.trace
         frames = {**trace.frames, **{name: copy.copy(frame) for name, frame in self._growing.flying.items()}}
-        cluster.trace = Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)
-        return cluster
+        return replace(
+            run, trace=Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)
+        )
 
-    def _judge(self, snapshot: Cluster) -> dict[str, object]:
+    def _judge(self, snapshot: Run) -> dict[str, Any]:
         return {"place": 0, "steps": snapshot.trace.steps, **report_of(snapshot)}
 
     def report(self) -> dict[str, object]:
         """Return what all checks say of the run so far, with "place"; checked anew when events have come."""
         self._watched = True
-        if self._reports.get(0, {}).get("steps") != self.source.cluster.trace.steps:
+        if self._reports.get(0, {}).get("steps") != self.source.run.trace.steps:
             self._reports[0] = self._judge(self.source.do(self._snapshot))
         self.verdict = self._reports[0]
         return self.verdict

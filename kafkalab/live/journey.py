@@ -9,6 +9,7 @@ from kafkalab.faults.frame import Reorder
 from kafkalab.faults.link import LinkFault
 from kafkalab.faults.registry import links_of, nodes_that_fail, possible_faults_on
 from kafkalab.live.growing import GoesOn, GrowingJourney
+from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.gate import Gate
 from kafkalab.widgets.model.enabled_actions import (
     DEFAULTS,
@@ -19,7 +20,6 @@ from kafkalab.widgets.model.enabled_actions import (
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES, RULE_PRESSES, TRAVELS, fault_of
 
-NOT_UNDONE = 'what has happened in a live cluster stays; live.save("x.klab") keeps it to be rewound and forked'
 PASSED = "{} does not wait at the gate: live.hold() lets frames wait"
 NOTHING_WAITS = "no frame waits at the gate; live.hold() lets frames wait there"
 CLIENT = "{} runs outside the cluster: end it where it runs"
@@ -30,6 +30,7 @@ BACK = (*TRAVELS, *RULE_PRESSES, "name")
 class Live(GoesOn, Protocol):
     """A cluster whose frames can wait, as a journey needs it: `LiveCluster` is one."""
 
+    cluster: Cluster
     gate: Gate
 
     def step(self, timeout_s: float = 1.0) -> str:
@@ -48,14 +49,13 @@ class Live(GoesOn, Protocol):
 class LiveJourney(GrowingJourney):
     """The run of a live cluster so far. At the end, right lets the frame go that has waited longest at the gate."""
 
-    why_fixed = NOT_UNDONE
     source: Live
 
     def _actions(self) -> EnabledActions:
         """Return what can be pressed at the end of the run, and why each other button would change nothing."""
         cluster, gate = self.source.cluster, self.source.gate
         frame_presses = [kind.press for kind in FRAME_FAULTS]
-        reasons = {**DEFAULTS, **dict.fromkeys(frame_presses, PASSED), Reorder.press: NOT_UNDONE}
+        reasons = {**DEFAULTS, **dict.fromkeys(frame_presses, PASSED), Reorder.press: self.why_fixed}
         for frame in gate.held:
             reasons |= {f"{press} {frame}": "" for press in frame_presses if press != Reorder.press}
             if gate.is_kept_by_hold(frame):
@@ -86,7 +86,7 @@ class LiveJourney(GrowingJourney):
             elif action == "next":
                 self._act(lambda: self.source.let_go(target))
             elif action in BACK:
-                raise ValueError(NOT_UNDONE)
+                raise ValueError(self.why_fixed)
             else:
                 fault = fault_of(self.payload, self.step, action, target, **details)[1]
                 self._act(lambda: self.source.strike(fault))
@@ -102,5 +102,5 @@ class LiveJourney(GrowingJourney):
         if action == "next":
             return "" if target in self.source.gate.held else PASSED.format(target)
         if action in BACK:
-            return NOT_UNDONE
+            return self.why_fixed
         return super().possible(action, target, **details)

@@ -16,7 +16,7 @@ from kafkalab.limits import place_of
 from kafkalab.live.growing import GrowingJourney
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
-from kafkalab.sim.recording import Recording
+from kafkalab.run.run import Run
 from kafkalab.widgets.model.enabled_actions import EnabledActions, by_hand
 from kafkalab.widgets.model.futures import NO_FRAME_YET
 from kafkalab.widgets.model.journey import SHOWN
@@ -71,7 +71,7 @@ class Tap:
         """The bootstrap servers for clients, instead of the cluster's own."""
         return self._proxy.bootstrap_servers
 
-    def recording(self) -> Recording:
+    def recording(self) -> Run:
         """Return what has passed by now; a copy, which does not grow."""
         return self.do(self._session.recorder.recording)
 
@@ -110,15 +110,10 @@ class Tap:
 
     # views
 
-    @cached_property
-    def cluster(self) -> Recording:
-        """The recording itself, not a copy: `look` takes over what has come since."""
-        recorder = self._session.recorder
-        return Recording(recorder.trace, recorder.known)
-
-    def look(self) -> None:
-        """Take over what is known of the cluster by now."""
-        self.cluster.learn(self._session.recorder.known)
+    @property
+    def run(self) -> Run:
+        """What has passed by now, with a trace that grows."""
+        return self.do(lambda: self._session.recorder.run)
 
     @cached_property
     def journey(self) -> TapJourney:
@@ -163,22 +158,16 @@ class Tap:
 class TapJourney(GrowingJourney):
     """The recording of a tap so far. At the end, right lets the frame go on that has waited longest."""
 
-    why_fixed = Recording.why
     source: Tap
 
     def __init__(self, source: Tap, groups: Iterable[str] = SHOWN) -> None:
         """Show what has passed, and grow with it; ValueError for an unknown group, and before the first frame."""
-        source.do(source.look)
-        if not source.cluster.trace.events:
+        if not source.run.trace.events:
             raise ValueError(NO_FRAME_YET)
         super().__init__(source, groups)
 
-    def _grow(self, follow: bool = False) -> None:
-        self.source.look()
-        super()._grow(follow)
-
     def _actions(self) -> EnabledActions:
-        return {**by_hand(), "fixed": Recording.why}
+        return {**by_hand(), "fixed": self.why_fixed}
 
     def press(self, action: str, target: str = "", **details: object) -> None:
         """Move the cursor, or let a frame that is held go on; ValueError for all that needs a simulator."""
@@ -205,4 +194,4 @@ class TapJourney(GrowingJourney):
             return "" if target in self.source.gate.held else NOT_HELD.format(target)
         if action in (*MOVES, *WALKS, "hide", "show"):
             return "" if action in MOVES else super().possible(action, target, **details)
-        return Recording.why
+        return self.why_fixed

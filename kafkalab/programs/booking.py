@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.producer.producer import Producer
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.database import database
 from kafkalab.protocol.arguments import Milliseconds, Name
 from kafkalab.sim.app import App

@@ -13,7 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.broker.controller import Controller
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.producer.producer import Producer
@@ -24,6 +23,7 @@ from kafkalab.faults.link import Cut, Heal
 from kafkalab.faults.node import Crash, Restart
 from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.limits import list_names, quote
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.moments import MOMENTS, DryRun, dry_run
 from kafkalab.programs.random_faults import random_fault
 from kafkalab.programs.randomness import Pick, Seeded

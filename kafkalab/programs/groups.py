@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.consumer.rebalance_listener import RebalanceListener
 from kafkalab.client.exceptions import CommitFailedError, InvalidConfigurationError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.faults.node import Pause, Resume
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.protocol.arguments import Count, Milliseconds, Name
 from kafkalab.protocol.partitions import index_of
 from kafkalab.protocol.source_header import made_from

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kafkalab.broker.transaction_coordinator.metadata import PREPARED, TxnState
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
+from kafkalab.protocol.transaction_metadata import PREPARED, TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario

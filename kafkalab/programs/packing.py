@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import CommitFailedError, KafkaError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.protocol.arguments import Count, Milliseconds, Name
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App

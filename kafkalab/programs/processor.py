@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.consumer import Consumer
 from kafkalab.client.exceptions import (
     IllegalStateError,
@@ -29,6 +28,7 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.protocol.arguments import Count, Milliseconds, Name, Partition
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App

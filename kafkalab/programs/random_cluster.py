@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.broker.transaction_coordinator.metadata import PRODUCER_EPOCH_MAX
 from kafkalab.programs.groups import GROUP
 from kafkalab.programs.randomness import Pick, once_in
 from kafkalab.protocol.acls import ALL, DESCRIBE, IDEMPOTENT_WRITE, READ, WRITE, Deny
+from kafkalab.protocol.transaction_metadata import PRODUCER_EPOCH_MAX
 from kafkalab.sim.scenario import Program
 
 BROKERS = (3, 3, 3, 2, 4, 5, 1)

@@ -265,17 +265,17 @@ def names_in(trace: Trace, clients: Iterable[str]) -> dict[Key, str]:
     return names
 
 
-def save_session(recording: SessionReader) -> SessionResult:
+def save_session(read: SessionReader) -> SessionResult:
     """Return the session as a scenario, with its faults under the names that frames have in its run, and compare."""
     names: dict[Key, str] = {}
     for _ in range(TRIES):
-        scenario = recording.scenario.with_faults(*recording.faults(names))
+        scenario = read.scenario.with_faults(*read.faults(names))
         again = _run(scenario)
-        found = names_in(again.trace, recording.clients)
-        if all(found.get(key) == names.get(key) for key, _, _ in recording.frame_faults):
+        found = names_in(again.trace, read.clients)
+        if all(found.get(key) == names.get(key) for key, _, _ in read.frame_faults):
             break
         names = found
-    return _compare(recording, scenario, again)
+    return _compare(read, scenario, again)
 
 
 def _run(scenario: Scenario) -> Cluster:
@@ -285,11 +285,11 @@ def _run(scenario: Scenario) -> Cluster:
     return cluster
 
 
-def _compare(recording: SessionReader, scenario: Scenario, again: Cluster) -> SessionResult:
-    names = names_in(again.trace, recording.clients)
+def _compare(read: SessionReader, scenario: Scenario, again: Cluster) -> SessionResult:
+    names = names_in(again.trace, read.clients)
     differences, answers = [], 0
-    for name, key in recording.keys.items():
-        frame = recording.trace.frames[name]
+    for name, key in read.keys.items():
+        frame = read.trace.frames[name]
         if frame.kind != "response" or frame.fate != "delivered":
             continue
         answers += 1

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.producer.producer import Producer
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.limits import quote
 from kafkalab.protocol.arguments import Count, Index, Milliseconds, Name, Partition, misfit
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import program
 

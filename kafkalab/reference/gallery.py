@@ -10,8 +10,8 @@ from typing import Any
 from ipywidgets import VBox
 
 from kafkalab.course_files import course_root
+from kafkalab.widgets.views.canvas import open_svg
 from kafkalab.widgets.views.chooser import Chooser, Words
-from kafkalab.widgets.views.palette import open_svg
 from kafkalab.widgets.views.view import Picture
 
 HEIGHT = re.compile(r'viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"')

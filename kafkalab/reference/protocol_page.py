@@ -13,12 +13,8 @@ from pathlib import Path
 from struct import calcsize
 from typing import Any
 
-from kafkalab.broker.group_coordinator import transition_table as group
 from kafkalab.broker.state import BrokerConfig
-from kafkalab.broker.transaction_coordinator import transition_table as coordinator
-from kafkalab.broker.transaction_coordinator.metadata import VALID_PREVIOUS, TxnState
 from kafkalab.client.config.defaults import DEFAULTS, VERSIONS, default
-from kafkalab.client.transaction_manager import transition_table as producer
 from kafkalab.client.transaction_manager.error_reactions import APIS, REACTIONS, Reaction
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.api import REFERENCES
@@ -28,6 +24,9 @@ from kafkalab.protocol.partitions import java_hash, partition_for
 from kafkalab.protocol.profiles import PROFILES
 from kafkalab.protocol.records import ControlType
 from kafkalab.protocol.rules import REGISTRY
+from kafkalab.protocol.transaction_metadata import VALID_PREVIOUS, TxnState
+from kafkalab.protocol.transition_tables import group, producer
+from kafkalab.protocol.transition_tables import transaction as coordinator
 
 PAGE = Path("docs") / "protocol.md"
 PROSE = Path(__file__).parent / "protocol"

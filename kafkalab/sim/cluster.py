@@ -10,7 +10,6 @@ from kafkalab.broker.broker import Broker
 from kafkalab.broker.controller import Controller
 from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.broker.state import BrokerConfig, BrokerState
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.promise import Promise
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault
@@ -18,6 +17,7 @@ from kafkalab.faults.registry import check_fault
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, transaction_partition
 from kafkalab.protocol.rules import REDRIVE_PREPARE, TIMEOUT_ABORT
+from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.broker_sessions import BrokerSessions
 from kafkalab.sim.fault_injector import FaultInjector
 from kafkalab.sim.kernel.kernel import LIMIT, Kernel
@@ -252,10 +252,15 @@ class Cluster:
             )
         return self.brokers[info.leader or info.isr[0]].state.log(partition)
 
-    def outcome(self, topics: dict[str, int] | None = None) -> Outcome:
-        """Return what became of the transactions, in `topics` instead of the scenario's: see `Outcome`."""
+    @property
+    def logs(self) -> dict[str, PartitionLog]:
+        """The logs of the partitions' leaders: see `log_of`."""
         partitions = sorted({p for b in self.brokers.values() for p in b.state.logs})
-        return outcome_of({p: self.log_of(p) for p in partitions}, self.scenario.topics if topics is None else topics)
+        return {p: self.log_of(p) for p in partitions}
+
+    def outcome(self) -> Outcome:
+        """Return what became of the transactions: see `Outcome`."""
+        return outcome_of(self.logs, self.scenario.topics)
 
     @property
     def unused_faults(self) -> tuple[Fault, ...]:

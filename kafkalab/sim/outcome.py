@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
-from kafkalab.broker.transaction_coordinator.metadata import PREPARED, Txn, TxnState
-from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.log.aborted_filter import deliver
+from kafkalab.log.group_offsets import GroupOffsets
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import ControlType
+from kafkalab.protocol.transaction_metadata import PREPARED, Txn, TxnState
 
 GONE = "gone"
 NOTHING = "nothing"

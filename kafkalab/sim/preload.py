@@ -6,9 +6,9 @@ from kafkalab.broker.broker import Broker
 from kafkalab.broker.services import Context
 from kafkalab.broker.state import TxnPartition
 from kafkalab.broker.transaction_coordinator.loading import load_transactions
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.kernel.kernel import Kernel
 
 

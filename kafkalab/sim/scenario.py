@@ -10,7 +10,6 @@ from typing import Any
 
 from kafkalab.broker.handlers.create_topics import is_legal
 from kafkalab.broker.state import BrokerConfig
-from kafkalab.broker.transaction_coordinator.metadata import PRODUCER_EPOCH_MAX
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.registry import check_fault, fault_from_json, fault_to_json
 from kafkalab.limits import (
@@ -31,6 +30,7 @@ from kafkalab.protocol.acls import Deny, is_server
 from kafkalab.protocol.arguments import Name, check_arguments, check_fields
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
+from kafkalab.protocol.transaction_metadata import PRODUCER_EPOCH_MAX
 from kafkalab.saved_data import check_plain, file_text, json_of
 from kafkalab.sim.registry import Registry
 

@@ -80,7 +80,7 @@ def picture_of(lab: LiveCluster, findings: tuple[Finding, ...] = ()) -> str:
     from kafkalab.widgets.views.static_sequence import draw
 
     groups = ("transaction", "verification")
-    payload = lab.do(lambda: GrowingPayload(lab.cluster, lab.began_ms, "").whole)
+    payload = lab.do(lambda: GrowingPayload(lab.run, lab.began_ms).whole)
     last = len(payload["events"]) - 1
     proven = min(max(findings[0].steps, default=last), last) if findings else last
     places = list(stops(payload, groups, ()))

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import deliver
 from kafkalab.history.export import text_of
 from kafkalab.history.history import History
 from kafkalab.history.schema import Poll, Read
+from kafkalab.log.aborted_filter import deliver
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.sim.cluster import Cluster
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.log.aborted_filter import deliver
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.batch_bytes import record_fields, text_contents
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED

@@ -14,8 +14,8 @@ from io import BytesIO
 from operator import attrgetter
 from typing import IO, Any
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.wire.batches import ClientBatch, batch_bytes_of, read_batch
 
 log = logging.getLogger("kafkalab.wire")

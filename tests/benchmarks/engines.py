@@ -84,7 +84,7 @@ def spark_sql(path: Path) -> Timed:
 
 def spark_key_pass(path: Path) -> Timed:
     """kafkalab's pass over the files: the audits of one key at once, but for the one that needs clients' commits."""
-    from kafkalab.spark.per_key_audits.key_pass import ONE_KEY
+    from kafkalab.spark.per_key_audits.bucket import ONE_KEY
 
     _spark, walk = _walking(path)
     names = tuple(name for name in ONE_KEY if name != "lost-write")

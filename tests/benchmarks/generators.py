@@ -56,7 +56,7 @@ def alone(records: int) -> None:
 def on_spark(records: int) -> None:
     """Both generators through Spark; runs in a process of its own."""
     from kafkalab.spark.session.session import spark_session
-    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.simulation.frames import simulate_histories
     from kafkalab.spark.storage.history_files import write_histories
     from kafkalab.spark.synthetic.generator import MADE, synthetic
     from kafkalab.spark.synthetic.injected_anomalies import SCENES
@@ -82,7 +82,7 @@ def on_spark(records: int) -> None:
         "the same, made and written as Parquet",
         f"{writing:6.1f} s, {rows / writing / 1e6:6.2f} M rows/s, {size / 1e6:.0f} MB",
     )
-    simulated = Histories.simulated(spark, f"1-{SEEDS}")
+    simulated = simulate_histories(spark, f"1-{SEEDS}")
     taken = seconds(lambda: simulated.log.write.format("noop").mode("overwrite").save())
     line(f"{SEEDS} simulations through the data source", f"{taken:6.1f} s, {SEEDS / taken:6.1f} simulations/s")
     spark.stop()

@@ -25,13 +25,13 @@ def on_spark(seeds: int) -> None:
 
     from kafkalab.protocol.rules import DEDUPLICATION
     from kafkalab.spark.session.session import spark_session
-    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.simulation.frames import simulate_histories
     from kafkalab.spark.streaming.frames import arrivals, read_arrivals
     from kafkalab.spark.streaming.query import findings, watch
     from kafkalab.spark.streaming.sink import FindingsFolder
 
     spark = spark_session()
-    made = arrivals(Histories.simulated(spark, f"1-{seeds}", rules_off=DEDUPLICATION.name))
+    made = arrivals(simulate_histories(spark, f"1-{seeds}", rules_off=DEDUPLICATION.name))
     with tempfile.TemporaryDirectory() as folder:
         files = f"{folder}/arrivals"
         made.repartition(BATCHES, F.pmod("run", F.lit(BATCHES))).write.parquet(files)

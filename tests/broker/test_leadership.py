@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets, OffsetCommit
 from kafkalab.broker.services import Context
 from kafkalab.broker.state import FetchSession, TxnPartition
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.log.group_offsets import GroupOffsets, OffsetCommit
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition
@@ -18,6 +17,7 @@ from kafkalab.protocol.messages.update_metadata import UpdateMetadata, UpdateMet
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import LEADER_EPOCH
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.broker.replica_world import BROKERS, ReplicaWorld, Sent, batch, info
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.broker.effects import Append, Effects
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.services import Context
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.alter_partition import AlterPartition, AlterPartitionResponse

@@ -10,8 +10,8 @@ import pytest
 
 from kafkalab.broker.direct_replication import DirectReplication
 from kafkalab.broker.effects import Append
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.broker.services import Context
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.replica_fetch import ReplicaFetch
 from kafkalab.protocol.records import Batch, Record

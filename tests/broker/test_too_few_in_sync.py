@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.broker_registration import BrokerRegistration
@@ -10,6 +9,7 @@ from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.update_metadata import UpdateMetadata, UpdateMetadataResponse
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import EFFECTIVE_MIN_ISR
+from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 from tests.broker.replica_world import BROKERS, ReplicaWorld, Sent, info

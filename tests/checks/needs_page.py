@@ -11,14 +11,14 @@ from pathlib import Path
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import OK
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from tests.checks import test_checks_of_logs as of_logs
 from tests.checks import test_checks_of_reads as of_reads
 from tests.checks import test_checks_of_sessions as of_sessions
 from tests.checks import test_exactly_once as once
-from tests.checks.made import Made
+from tests.checks.verdicts import build_history
 
 PAGE = Path("docs") / "checks-and-tables.md"
 TABLES = ("operations", "log", "reads", "polls", "frames", "transactions", "watermarks", "leaders")
@@ -42,9 +42,7 @@ def good_history(name: str) -> History:
     for module in (of_logs, of_reads, of_sessions, once):
         for check, build, (verdict, _) in module.CASES:
             if (check, verdict) == (name, OK):
-                made = Made()
-                build(made)
-                return made.history()
+                return build_history(build)
     raise LookupError(name)
 
 

@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kafkalab.checks.all import check_all
+from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.checks.check import OK as FINE
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.faults.node import Crash
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.export import history_of
+from kafkalab.history.schema import FrameRow
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
+from tests.checks.verdicts import OK, SEEN, UNKNOWN, VIOLATED, Build, build_history, verdict
 
 K, L, OFFSETS, IN = "out-0", "out-1", "__consumer_offsets-1", "in-0"
 CANNOT_TELL = ("unknown", ["unknown"])
 TWICE = ("violated", ["forbidden", "forbidden"])
 
 
-def sequences(*numbers: int, epochs: tuple[int, ...] = (), **given: Any) -> Callable[[Made], None]:
-    def build(m: Made) -> None:
+def sequences(*numbers: int, epochs: tuple[int, ...] = (), **given: Any) -> Build:
+    def build(m: HistoryBuilder) -> None:
         for place, number in enumerate(numbers):
             m.log(K, f"v{place}", pid=1, epoch=epochs[place] if epochs else 0, seq=number, **given)
 
     return build
 
 
-def in_two_transactions(m: Made, epoch: int, first: int) -> None:
+def in_two_transactions(m: HistoryBuilder, epoch: int, first: int) -> None:
     """Two transactions of one producer; the marker of the first carries `epoch`."""
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.marker(K, "COMMIT", epoch=epoch)
     m.log(K, "y", pid=1, epoch=epoch, seq=first, txn=True)
 
 
-def hole(m: Made, sequence: int) -> None:
+def hole(m: HistoryBuilder, sequence: int) -> None:
     """Offsets 1 to 3 are not in the history: compaction took them before it was made."""
     m.log(K, "x", pid=1, epoch=0, seq=0)
     m.log(K, "y", 4, pid=1, epoch=0, seq=sequence)
 
 
-def reset_after_retention(m: Made) -> None:
+def reset_after_retention(m: HistoryBuilder) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=7, removed="deleted")
     m.log(K, "y", pid=1, epoch=0, seq=0)
 
 
-def offset_batches(m: Made) -> None:
+def offset_batches(m: HistoryBuilder) -> None:
     for value in ("1", "2"):
         m.log(OFFSETS, value, pid=1, epoch=0, seq=0, txn=True, record_key="g/in-0")
 
 
-def copies(*pids: int, epochs: tuple[int, ...] = (0, 0), sent: int = 1) -> Callable[[Made], None]:
-    def build(m: Made) -> None:
+def copies(*pids: int, epochs: tuple[int, ...] = (0, 0), sent: int = 1) -> Build:
+    def build(m: HistoryBuilder) -> None:
         for place, pid in enumerate(pids):
             epoch = epochs[place] if pid >= 0 else -1
             if place < sent:
@@ -64,8 +65,8 @@ def copies(*pids: int, epochs: tuple[int, ...] = (0, 0), sent: int = 1) -> Calla
     return build
 
 
-def sent_in_order(*offsets: int, pid: int = 1, n: tuple[int, ...] = (), clients: str = "") -> Callable[[Made], None]:
-    def build(m: Made) -> None:
+def sent_in_order(*offsets: int, pid: int = 1, n: tuple[int, ...] = (), clients: str = "") -> Build:
+    def build(m: HistoryBuilder) -> None:
         for place, offset in enumerate(offsets):
             client = clients[place] if clients else "p"
             m.send(client, K, f"v{place}", pid=pid, seq=place, offset=offset, n=n[place] if n else -1)
@@ -73,17 +74,17 @@ def sent_in_order(*offsets: int, pid: int = 1, n: tuple[int, ...] = (), clients:
     return build
 
 
-def without_an_offset(m: Made) -> None:
+def without_an_offset(m: HistoryBuilder) -> None:
     m.send("p", K, "a", seq=0, offset=4)
     m.send("p", K, "b", seq=1, offset=3, told=False)
 
 
-def interleave(m: Made, *clients: str) -> None:
+def interleave(m: HistoryBuilder, *clients: str) -> None:
     for seq, client in enumerate(clients):
         m.send(client, K, f"{client}{seq}", pid=ord(client), seq=seq, n=1)
 
 
-def two_writers(m: Made, first: str, second: str, outcome: str = "COMMIT") -> None:
+def two_writers(m: HistoryBuilder, first: str, second: str, outcome: str = "COMMIT") -> None:
     """Add a and b to K and to L, in the orders that the arguments name."""
     for key, order in ((K, first), (L, second)):
         for client in order:
@@ -92,7 +93,7 @@ def two_writers(m: Made, first: str, second: str, outcome: str = "COMMIT") -> No
             m.marker(key, outcome, pid=ord(client))
 
 
-def read_from_each_other(m: Made, level: str = "read_committed", both: bool = True) -> None:
+def read_from_each_other(m: HistoryBuilder, level: str = "read_committed", both: bool = True) -> None:
     m.send("a", K, "from a", pid=1, n=1)
     m.send("b", L, "from b", pid=2, n=1)
     m.poll("ra", L, *([(0, "from b")] if both else []), process="a", level=level)
@@ -102,7 +103,7 @@ def read_from_each_other(m: Made, level: str = "read_committed", both: bool = Tr
         m.marker(key, "COMMIT", pid=pid)
 
 
-def read_what_nobody_committed(m: Made) -> None:
+def read_what_nobody_committed(m: HistoryBuilder) -> None:
     """As before, but a's part aborted; and b has read a record of no transaction, too."""
     m.log("in-0", "plain")
     m.send("a", K, "from a", pid=1, n=1)
@@ -115,7 +116,7 @@ def read_what_nobody_committed(m: Made) -> None:
         m.marker(key, control, pid=pid)
 
 
-def through_the_log(m: Made) -> None:
+def through_the_log(m: HistoryBuilder) -> None:
     """a wrote before b on K; b's value on L was read by a."""
     m.send("a", K, "from a", pid=1, n=1)
     m.send("b", K, "from b", pid=2, n=1)
@@ -127,7 +128,7 @@ def through_the_log(m: Made) -> None:
         m.marker(key, "COMMIT", pid=pid)
 
 
-def two_keys(m: Made, first: str, second: str, decisions: tuple[tuple[str, ...], ...] = ((K, L),)) -> None:
+def two_keys(m: HistoryBuilder, first: str, second: str, decisions: tuple[tuple[str, ...], ...] = ((K, L),)) -> None:
     """One client transaction on K and L, its decisions in the log, and how each key was ended ("" not yet)."""
     m.send("p", K, "x", n=1)
     m.send("p", L, "y", n=1)
@@ -138,7 +139,7 @@ def two_keys(m: Made, first: str, second: str, decisions: tuple[tuple[str, ...],
                 m.marker(key, ending)
 
 
-def half_in_one_partition(m: Made) -> None:
+def half_in_one_partition(m: HistoryBuilder) -> None:
     """A time-out ends the transaction in the middle; the rest joins the next one of the same epoch."""
     m.send("p", K, "x", n=1)
     m.entry("PrepareAbort", K)
@@ -148,7 +149,7 @@ def half_in_one_partition(m: Made) -> None:
     m.marker(K, "COMMIT")
 
 
-def of_nobody(m: Made, first: str, second: str) -> None:
+def of_nobody(m: HistoryBuilder, first: str, second: str) -> None:
     """The same without any operation: producer id, epoch and decisions tell transactions apart."""
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.log(L, "y", pid=1, epoch=0, seq=0, txn=True)
@@ -157,7 +158,7 @@ def of_nobody(m: Made, first: str, second: str) -> None:
     m.marker(L, second)
 
 
-def reader_between_markers(m: Made, also: bool = True) -> None:
+def reader_between_markers(m: HistoryBuilder, also: bool = True) -> None:
     two_keys(m, "COMMIT", "")
     m.poll("r", K, (0, "x"))
     m.marker(L, "COMMIT")
@@ -165,7 +166,7 @@ def reader_between_markers(m: Made, also: bool = True) -> None:
         m.poll("r", L, (0, "y"))
 
 
-def fence(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: int = 1) -> None:
+def fence(m: HistoryBuilder, epoch: int, late: bool = True, state: str = "Empty", pid: int = 1) -> None:
     """A record of epoch 0 and producer 1, before or after the transaction log says epoch and producer id."""
     m.entry("Ongoing", K, epoch=0)
     if not late:
@@ -175,7 +176,7 @@ def fence(m: Made, epoch: int, late: bool = True, state: str = "Empty", pid: int
         m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
 
 
-def fenced_and_on(m: Made, epoch: int, pid: int = 1, on: bool = True) -> None:
+def fenced_and_on(m: HistoryBuilder, epoch: int, pid: int = 1, on: bool = True) -> None:
     """`fenced` after an empty transaction, and before one that goes on."""
     m.entry("Empty")
     fence(m, epoch, pid=pid)
@@ -183,7 +184,7 @@ def fenced_and_on(m: Made, epoch: int, pid: int = 1, on: bool = True) -> None:
         m.entry("Ongoing", K)
 
 
-def old_epoch_on_the_key(m: Made, marker: bool) -> None:
+def old_epoch_on_the_key(m: HistoryBuilder, marker: bool) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=marker)
     if marker:
         m.marker(K, "ABORT", epoch=1)
@@ -192,14 +193,14 @@ def old_epoch_on_the_key(m: Made, marker: bool) -> None:
     m.log(K, "z", pid=1, epoch=0, seq=1, txn=marker)
 
 
-def left_open(m: Made, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000, **given: Any) -> None:
+def left_open(m: HistoryBuilder, state: str, *partitions: str, pid: int = 1, end_ms: int = 1000, **given: Any) -> None:
     if state:
         m.entry(state, *partitions, pid=pid, **given)
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
-    m.ends_at(end_ms)
+    m.label("end_ms", end_ms)
 
 
-def from_the_future(m: Made, build: Callable[[Made], None]) -> None:
+def from_the_future(m: HistoryBuilder, build: Build) -> None:
     """A client stamps a record with a time that is years ahead; only rows say when the history ends."""
     m.log("in-0", "x")
     m.rows["log"][-1] = m.rows["log"][-1]._replace(at_ms=10**12)
@@ -208,42 +209,44 @@ def from_the_future(m: Made, build: Callable[[Made], None]) -> None:
     m.entry("Empty", tid="another", pid=9)
 
 
-def end(m: Made) -> None:
+def end(m: HistoryBuilder) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.marker(K, "ABORT")
 
 
-def marks(*stable: int, nodes: str = "", leads: str = "", epochs: tuple[int, ...] = ()) -> Callable[[Made], None]:
-    def build(m: Made) -> None:
+def marks(*stable: int, nodes: str = "", leads: str = "", epochs: tuple[int, ...] = ()) -> Build:
+    def build(m: HistoryBuilder) -> None:
         for place, value in enumerate(stable):
             node = f"b{nodes[place]}" if nodes else "b1"
-            m.mark(K, value, node, not leads or leads[place] == "y", epochs[place] if epochs else 0)
+            m.watermark(K, value, node, not leads or leads[place] == "y", epochs[place] if epochs else 0)
 
     return build
 
 
-def decide(m: Made, state: str, control: str, epoch: int = 0, partitions: tuple[str, ...] = (K,)) -> None:
+def decide(m: HistoryBuilder, state: str, control: str, epoch: int = 0, partitions: tuple[str, ...] = (K,)) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.entry(state, *partitions)
     m.marker(K, control, epoch=epoch)
 
 
-def marker_first(m: Made) -> None:
+def marker_first(m: HistoryBuilder) -> None:
     m.marker(K, "COMMIT")
     m.entry("PrepareCommit", K)
 
 
-def by_an_administrator(m: Made, control: str) -> None:
+def by_an_administrator(m: HistoryBuilder, control: str) -> None:
     m.entry("Empty")
-    m.frame("WriteTxnMarkers#1", "admin")
+    m.add(FrameRow(id="WriteTxnMarkers#1", name="WriteTxnMarkers", kind="request", sender="admin"))
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.marker(K, control, frame="WriteTxnMarkers#1")
 
 
-def administrator_against(m: Made, state: str, partition: str = K, late: bool = False, epoch: int = 0) -> None:
+def administrator_against(
+    m: HistoryBuilder, state: str, partition: str = K, late: bool = False, epoch: int = 0
+) -> None:
     """An administrator's ABORT comes after the coordinator's decision; if `late`, after its marker, too."""
     m.entry("Empty")
-    m.frame("WriteTxnMarkers#1", "admin")
+    m.add(FrameRow(id="WriteTxnMarkers#1", name="WriteTxnMarkers", kind="request", sender="admin"))
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
     m.entry(state, partition, epoch=epoch)
     if late:
@@ -251,7 +254,7 @@ def administrator_against(m: Made, state: str, partition: str = K, late: bool = 
     m.marker(K, "ABORT", frame="WriteTxnMarkers#1")
 
 
-def clean(m: Made, marker: str, *records: str) -> None:
+def clean(m: HistoryBuilder, marker: str, *records: str) -> None:
     """Two records of a committed transaction, and its marker; of each how it was removed."""
     m.entry("Ongoing", K)
     for seq, removed in enumerate(records):
@@ -260,13 +263,15 @@ def clean(m: Made, marker: str, *records: str) -> None:
     m.entry("CompleteCommit")
 
 
-def compacted_decision(m: Made) -> None:
+def compacted_decision(m: HistoryBuilder) -> None:
     m.entry("PrepareCommit", K, removed="compacted")
     m.marker(K, "COMMIT")
     m.entry("CompleteCommit")
 
 
-def prepare(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: Any) -> None:
+def prepare(
+    m: HistoryBuilder, *more: str, leader: str = "b1", end_ms: int = 100_000, too_few: str = "", **given: Any
+) -> None:
     m.leader(K, leader)
     m.leader("__transaction_state-1", "b2")
     m.entry("PrepareCommit", K, **given)
@@ -274,17 +279,17 @@ def prepare(m: Made, *more: str, leader: str = "b1", end_ms: int = 100_000, too_
         m.entry(state)
     if too_few:
         m.label("too few in sync", too_few)
-    m.ends_at(end_ms)
+    m.label("end_ms", end_ms)
 
 
-def clock_set_back(m: Made) -> None:
+def clock_set_back(m: HistoryBuilder) -> None:
     """The clock is set back by an hour after the decision."""
     prepare(m, at_ms=3_600_000, end_ms=0)
     m.rows["labels"].clear()
     m.entry("Empty", tid="another", pid=9)
 
 
-CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
+CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("duplicate", copies(1, sent=1), OK),
     ("duplicate", copies(1, 1), VIOLATED),
     ("duplicate", copies(1, 1, epochs=(0, 1)), VIOLATED),
@@ -406,17 +411,15 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
 
 
 @pytest.mark.parametrize(("name", "build", "expected"), CASES)
-def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
-    made = Made()
-    build(made)
-    assert verdict(made, name) == expected, made.check(name)
+def test_the_check_says(name: str, build: Build, expected: tuple[str, list[str]]) -> None:
+    assert verdict(build_history(build), name) == expected
 
 
 def test_a_batch_of_an_unknown_partition_leaves_the_others_alone() -> None:
-    made = Made()
+    made = HistoryBuilder()
     sequences(0, 1)(made)
     made.log(L, "z", pid=1, epoch=0, seq=0)
-    assert made.check("sequence gap").verdict == FINE
+    assert BY_NAME["sequence gap"](made.history()).verdict == FINE
 
 
 def test_a_marker_that_a_leader_refuses_for_want_of_replicas_is_no_decision_without_marker() -> None:
@@ -437,11 +440,11 @@ def test_a_marker_that_a_leader_refuses_for_want_of_replicas_is_no_decision_with
 
 
 def test_a_report_names_the_steps_of_a_finding_and_the_tables_that_lack() -> None:
-    m = Made()
+    m = HistoryBuilder()
     two_writers(m, "ab", "ba")
     text = str(check_all(m.history()))
     assert "each wrote before the other: " in text
-    steps = next(f.steps for f in m.check("G0").findings)
+    steps = next(f.steps for f in BY_NAME["G0"](m.history()).findings)
     assert f"(steps {', '.join(map(str, steps))})" in text
     for table in ("log", "reads"):
         m.label(LACKS, table)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from kafkalab.checks.all import CHECKS, check_all
+from kafkalab.checks.all import BY_NAME, CHECKS, check_all
 from kafkalab.checks.dependencies import WRITE_READ, WRITE_WRITE, Graphs
 from kafkalab.checks.g1c import circular_flow, g1c
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.history import History
-from tests.checks.made import OK, SEEN, UNKNOWN, VIOLATED, Made, verdict
+from tests.checks.verdicts import OK, SEEN, UNKNOWN, VIOLATED, Build, build_history, verdict
 
 K = "out-0"
 
@@ -20,23 +19,23 @@ def test_of_nothing_nothing_is_said(name: str) -> None:
     assert check_all(History())[name].verdict == "unknown"
 
 
-def one_value_read_twice(m: Made) -> None:
+def one_value_read_twice(m: HistoryBuilder) -> None:
     m.send("p", K, "x")
     m.poll("r", K, (0, "x"))
     m.poll("s", K, (0, "x"))
 
 
-def told_one_value_shown_another(m: Made) -> None:
+def told_one_value_shown_another(m: HistoryBuilder) -> None:
     m.send("p", K, "x")
     m.poll("r", K, (0, "y"))
 
 
-def shown_two_values(m: Made) -> None:
+def shown_two_values(m: HistoryBuilder) -> None:
     m.poll("r", K, (0, "x"))
     m.poll("s", K, (0, "y"))
 
 
-def overwritten_before_anybody_knew(m: Made) -> None:
+def overwritten_before_anybody_knew(m: HistoryBuilder) -> None:
     m.send("p", K, "x", type="info")
     m.rows["log"].clear()
     m.log(K, "x", 0, pid=1, epoch=0, seq=0, removed="truncated")
@@ -44,36 +43,36 @@ def overwritten_before_anybody_knew(m: Made) -> None:
     m.poll("r", K, (0, "y"))
 
 
-def an_open_transaction(m: Made, *values: str, n: int = 1) -> None:
+def an_open_transaction(m: HistoryBuilder, *values: str, n: int = 1) -> None:
     for seq, value in enumerate(values):
         m.send("p", K, value, n=n, seq=seq)
 
 
-def aborted_and_read(m: Made, level: str = "read_committed") -> None:
+def aborted_and_read(m: HistoryBuilder, level: str = "read_committed") -> None:
     an_open_transaction(m, "x")
     m.poll("r", K, (0, "x"), level=level)
     m.marker(K, "ABORT")
 
 
-def committed_and_read(m: Made) -> None:
+def committed_and_read(m: HistoryBuilder) -> None:
     an_open_transaction(m, "x")
     m.marker(K, "COMMIT")
     m.poll("r", K, (0, "x"))
 
 
-def open_and_read(m: Made) -> None:
+def open_and_read(m: HistoryBuilder) -> None:
     an_open_transaction(m, "x")
     m.poll("r", K, (0, "x"))
 
 
-def aborted_by_the_client_committed_by_the_log(m: Made) -> None:
+def aborted_by_the_client_committed_by_the_log(m: HistoryBuilder) -> None:
     an_open_transaction(m, "x")
     m.end("p", "abort", 1)
     m.marker(K, "COMMIT")
     m.poll("r", K, (0, "x"))
 
 
-def commit_in_doubt_then_abort(m: Made) -> None:
+def commit_in_doubt_then_abort(m: HistoryBuilder) -> None:
     an_open_transaction(m, "x")
     m.end("p", "commit", 1, "info")
     m.end("p", "abort", 1)
@@ -81,61 +80,61 @@ def commit_in_doubt_then_abort(m: Made) -> None:
     m.poll("r", K, (0, "x"))
 
 
-def other_value_at_an_aborted_offset(m: Made) -> None:
+def other_value_at_an_aborted_offset(m: HistoryBuilder) -> None:
     m.log(K, "x", 0, pid=1, epoch=0, seq=0, txn=True, removed="truncated")
     m.log(K, "y", 0)
     m.poll("r", K, (0, "y"))
 
 
-def own_value_before_the_commit(m: Made, level: str = "read_committed") -> None:
+def own_value_before_the_commit(m: HistoryBuilder, level: str = "read_committed") -> None:
     an_open_transaction(m, "x")
     m.poll("r", K, (0, "x"), process="p", level=level)
     m.end("p", "commit", 1)
     m.marker(K, "COMMIT")
 
 
-def own_value_after_the_commit(m: Made) -> None:
+def own_value_after_the_commit(m: HistoryBuilder) -> None:
     an_open_transaction(m, "x")
     m.end("p", "commit", 1)
     m.marker(K, "COMMIT")
     m.poll("r", K, (0, "x"), process="p")
 
 
-def another_ones_value(m: Made) -> None:
+def another_ones_value(m: HistoryBuilder) -> None:
     an_open_transaction(m, "x")
     m.poll("r", K, (0, "x"), process="r")
     m.end("p", "commit", 1)
 
 
-def three_plain(m: Made, removed: str = "", acknowledged: int = 3) -> None:
+def three_plain(m: HistoryBuilder, removed: str = "", acknowledged: int = 3) -> None:
     for seq, value in enumerate("abc"):
         m.send("p", K, value, seq=seq, type="ok" if seq < acknowledged else "info")
     if removed:
         log = m.rows["log"]
-        log[1] = type(log[1])(**{n: getattr(log[1], n) for n in log[1]._fields} | {"removed": removed})
+        log[1] = log[1]._replace(removed=removed)
 
 
-def passed_over(m: Made, **given: object) -> None:
+def passed_over(m: HistoryBuilder, **given: object) -> None:
     three_plain(m, **given)  # type: ignore[arg-type]
     m.poll("r", K, (0, "a"), (2, "c"), start=0, end=3, moved="assign")
 
 
-def read_by_another(m: Made) -> None:
+def read_by_another(m: HistoryBuilder) -> None:
     passed_over(m)
     m.poll("s", K, (1, "b"), start=1, end=2, moved="seek")
 
 
-def begun_behind(m: Made) -> None:
+def begun_behind(m: HistoryBuilder) -> None:
     three_plain(m)
     m.poll("r", K, (2, "c"), start=2, end=3, moved="seek")
 
 
-def never_so_far(m: Made) -> None:
+def never_so_far(m: HistoryBuilder) -> None:
     three_plain(m)
     m.poll("r", K, (0, "a"), start=0, end=1, moved="assign")
 
 
-def aborted_between(m: Made) -> None:
+def aborted_between(m: HistoryBuilder) -> None:
     m.send("p", K, "a", n=1)
     m.marker(K, "COMMIT")
     m.send("p", K, "b", n=2, seq=1)
@@ -145,7 +144,7 @@ def aborted_between(m: Made) -> None:
     m.poll("r", K, (0, "a"), (4, "c"), start=0, end=6, moved="assign")
 
 
-def committed_for_the_client(m: Made, told: str = "commit", type: str = "ok", control: str = "ABORT") -> None:
+def committed_for_the_client(m: HistoryBuilder, told: str = "commit", type: str = "ok", control: str = "ABORT") -> None:
     m.send("p", K, "a", n=1)
     m.end("p", told, 1, type)
     m.marker(K, control)
@@ -154,19 +153,21 @@ def committed_for_the_client(m: Made, told: str = "commit", type: str = "ok", co
     m.poll("r", K, *[(0, "a")] * (control == "COMMIT"), (2, "b"), start=0, end=4, moved="assign")
 
 
-def truncated_and_passed(m: Made) -> None:
+def truncated_and_passed(m: HistoryBuilder) -> None:
     m.send("p", K, "a")
     m.send("p", K, "b", seq=1, logged=False, offset=1)
     m.log(K, "other", 1, pid=2, epoch=0, seq=0)
     m.poll("r", K, (0, "a"), (1, "other"), start=0, end=2, moved="assign")
 
 
-def positions_not_known(m: Made) -> None:
+def positions_not_known(m: HistoryBuilder) -> None:
     three_plain(m)
     m.poll("r", K, (2, "c"), known=False)
 
 
-def two_polls(m: Made, first: tuple[int, ...], second: tuple[int, ...], moved: str = "", values: int = 6) -> None:
+def two_polls(
+    m: HistoryBuilder, first: tuple[int, ...], second: tuple[int, ...], moved: str = "", values: int = 6
+) -> None:
     for seq in range(values):
         m.send("p", K, f"v{seq}", seq=seq)
     m.poll("r", K, *((o, f"v{o}") for o in first), known=False)
@@ -176,19 +177,19 @@ def two_polls(m: Made, first: tuple[int, ...], second: tuple[int, ...], moved: s
         m.poll("r", K, *((o, f"v{o}") for o in second), known=False)
 
 
-def positions_over_a_committed_value(m: Made) -> None:
+def positions_over_a_committed_value(m: HistoryBuilder) -> None:
     three_plain(m)
     m.poll("r", K, (0, "a"), start=0, end=1, moved="assign")
     m.poll("r", K, start=1, end=3)
 
 
-def position_over_markers(m: Made) -> None:
+def position_over_markers(m: HistoryBuilder) -> None:
     committed_and_read(m)
     m.poll("q", K, (0, "x"), start=0, end=1, moved="assign")
     m.poll("q", K, start=1, end=2)
 
 
-CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
+CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("inconsistent-offsets", one_value_read_twice, OK),
     ("inconsistent-offsets", told_one_value_shown_another, VIOLATED),
     ("inconsistent-offsets", shown_two_values, VIOLATED),
@@ -247,23 +248,21 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
 
 
 @pytest.mark.parametrize(("name", "build", "expected"), CASES)
-def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
-    made = Made()
-    build(made)
-    assert verdict(made, name) == expected, made.check(name)
+def test_the_check_says(name: str, build: Build, expected: tuple[str, list[str]]) -> None:
+    assert verdict(build_history(build), name) == expected
 
 
 def test_a_finding_names_the_steps_and_keys_that_prove_it() -> None:
-    made = Made()
+    made = HistoryBuilder()
     aborted_and_read(made)
-    (finding,) = made.check("G1a").findings
+    (finding,) = BY_NAME["G1a"](made.history()).findings
     written, read, ended = made.rows["log"][0].step, made.rows["reads"][0].step, made.rows["log"][1].step
     assert (finding.steps, finding.keys, finding.offsets) == ((written, read, ended), (K,), (0,))
     assert finding.text == "r was given 'x' of out-0 at offset 0, which an ABORT marker ended"
 
 
 def test_the_report_is_a_table_with_every_finding_below() -> None:
-    made = Made()
+    made = HistoryBuilder()
     aborted_and_read(made)
     text = str(check_all(made.history()))
     assert [line.split()[0] for line in text.splitlines()[:3]] == ["anomaly", "inconsistent-offsets", "G1a"]

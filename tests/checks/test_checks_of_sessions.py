@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.checks.all import check_all
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash, Restart
 from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.storage import Compact
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
-from kafkalab.history.schema import FrameRow, Label, Operation
+from kafkalab.history.schema import FrameRow, Operation
 from kafkalab.log.producer_state.state import EXPIRATION_MS
 from kafkalab.programs.steps import add, commit, init, produce, sleep
 from kafkalab.protocol.rules import LAST_BATCH_STAYS, OLD_BATCHES
+from kafkalab.protocol.transaction_metadata import TWO_PHASE_TIMEOUT_MS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict
+from tests.checks.verdicts import OK, UNKNOWN, VIOLATED, Build, build_history, verdict
 
 K, OFFSETS = "out-0", "__consumer_offsets-1"
 DAY = EXPIRATION_MS
 
 
-def join(m: Made, decisions: int, control: str = "COMMIT", client: str = "b") -> None:
+def join(m: HistoryBuilder, decisions: int, control: str = "COMMIT", client: str = "b") -> None:
     """Two transactions of one producer id, ended by one decision or by one each."""
     m.send("a", K, "x", n=1)
     if decisions > 1:
@@ -41,32 +41,30 @@ def join(m: Made, decisions: int, control: str = "COMMIT", client: str = "b") ->
     m.marker(K, control)
 
 
-def without_a_timeout(m: Made, end_ms: int) -> None:
+def without_a_timeout(m: HistoryBuilder, end_ms: int) -> None:
     m.entry("Ongoing", K, timeout_ms=TWO_PHASE_TIMEOUT_MS)
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=True)
-    m.ends_at(end_ms)
+    m.label("end_ms", end_ms)
 
 
-def first_of_its_transaction(m: Made, sequence: int, version: int = 12, offset: int = 0) -> None:
+def first_of_its_transaction(m: HistoryBuilder, sequence: int, version: int = 12, offset: int = 0) -> None:
     """The client sent it with this version of Produce; the log begins at the offset."""
     m.send("p", K, "x", seq=sequence, n=1, offset=offset)
     row = next(o for o in m.rows["operations"] if o.function == "send")
-    m.rows.setdefault("frames", []).append(
-        FrameRow(id="Produce#1", name="Produce", kind="request", sender="p", version=version, sent_step=row.step)
-    )
+    m.add(FrameRow(id="Produce#1", name="Produce", kind="request", sender="p", version=version, sent_step=row.step))
 
 
-def after_a_pause(m: Made, pause_ms: int, config: str = "", open_transaction: bool = False) -> None:
+def after_a_pause(m: HistoryBuilder, pause_ms: int, config: str = "", open_transaction: bool = False) -> None:
     m.log(K, "x", pid=1, epoch=0, seq=0, txn=open_transaction)
     first = m.rows["log"][-1]
     m.log(K, "z", pid=1, epoch=0, seq=5, txn=open_transaction)
     late = m.rows["log"].pop()
     m.rows["log"].append(late._replace(at_ms=first.at_ms + pause_ms))
     if config:
-        m.rows.setdefault("labels", []).append(Label(name="config", value=config))
+        m.label("config", config)
 
 
-def vouched_for(m: Made, logged: bool = False, read: int = 1, pid: int = 1) -> None:
+def vouched_for(m: HistoryBuilder, logged: bool = False, read: int = 1, pid: int = 1) -> None:
     """A send that was acknowledged without an offset, between two that have one."""
     m.send("p", K, "w", pid=pid, seq=0)
     m.send("p", K, "x", pid=pid, seq=1, logged=logged, told=False)
@@ -74,7 +72,7 @@ def vouched_for(m: Made, logged: bool = False, read: int = 1, pid: int = 1) -> N
     m.poll("r", K, *[(r.offset, r.value) for r in m.rows["log"][: read + 1]], start=0, end=read + 1, moved="assign")
 
 
-CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
+CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("torn transaction", lambda m: join(m, 1), VIOLATED),
     ("torn transaction", lambda m: join(m, 2), OK),
     ("torn transaction", lambda m: join(m, 1, "ABORT"), OK),
@@ -98,18 +96,16 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
 
 
 @pytest.mark.parametrize(("name", "build", "expected"), CASES)
-def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
-    made = Made()
-    build(made)
-    assert verdict(made, name) == expected, made.check(name)
+def test_the_check_says(name: str, build: Build, expected: tuple[str, list[str]]) -> None:
+    assert verdict(build_history(build), name) == expected
 
 
 def test_a_plain_offset_is_of_no_transaction_whatever_else_says_the_same() -> None:
-    made = Made()
+    made = HistoryBuilder()
     made.log(OFFSETS, "2", record_key="g/in-0")
     given: dict[str, Any] = {"client": "p", "process": "p", "transaction": 1, "key": "in-0", "value": "g"}
     made.rows["operations"] = [Operation(index=0, type="invoke", function="offsets", offset=2, step=2, **given)]
-    assert verdict(made, "torn transaction") == UNKNOWN
+    assert verdict(made.history(), "torn transaction") == UNKNOWN
 
 
 # what a run leaves in its history

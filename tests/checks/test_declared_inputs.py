@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from kafkalab import made_from
 from kafkalab.checks.all import check_all
 from kafkalab.checks.exactly_once import effects
 from kafkalab.checks.view import view_of
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.export import history_of
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
-from tests.checks.made import Made
 from tests.checks.test_exactly_once import IN, OFFSETS, OUT, inputs
+from tests.checks.verdicts import Build, build_history
 
 
-def send(m: Made, name: str, value: str, *, n: int, seq: int = 0, pid: int = 1, type: str = "ok", logged: bool = True,
-         topic: str = "out", at: int = 0) -> None:  # fmt: skip
+def send(
+    m: HistoryBuilder, name: str, value: str, *, n: int, seq: int = 0, pid: int = 1, type: str = "ok",
+    logged: bool = True, topic: str = "out", at: int = 0,
+) -> None:  # fmt: skip
     headers = (f"kafkalab-source={IN}@{at}",)
     m.send(name, f"{topic}-0", value, pid=pid, seq=seq, n=n, type=type, logged=logged, headers=headers)
 
 
-def two_outputs_of_one_value(m: Made) -> None:
+def two_outputs_of_one_value(m: HistoryBuilder) -> None:
     """One transaction writes the same value twice for one input: both are its effect."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
@@ -34,7 +35,7 @@ def two_outputs_of_one_value(m: Made) -> None:
     m.marker(OUT, "COMMIT")
 
 
-def another_value_the_second_time(m: Made) -> None:
+def another_value_the_second_time(m: HistoryBuilder) -> None:
     """The first attempt aborts; the second one makes another value of the same input."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
@@ -46,7 +47,7 @@ def another_value_the_second_time(m: Made) -> None:
     m.marker(OFFSETS, "COMMIT")
 
 
-def refused_and_sent_again(m: Made) -> None:
+def refused_and_sent_again(m: HistoryBuilder) -> None:
     """A send is refused and another one of the same transaction, for the same input, accepted."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
@@ -56,7 +57,7 @@ def refused_and_sent_again(m: Made) -> None:
     m.marker(OUT, "COMMIT")
 
 
-def stored_twice(m: Made) -> None:
+def stored_twice(m: HistoryBuilder) -> None:
     """One send of a committed transaction lies in the log twice."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
@@ -66,13 +67,11 @@ def stored_twice(m: Made) -> None:
     m.marker(OUT, "COMMIT")
 
 
-def for_two_groups(m: Made, second: str = "done") -> None:
+def for_two_groups(m: HistoryBuilder, second: str = "done") -> None:
     """Two groups make something of the same input; the second may not be done yet."""
     inputs(m, "10")
     for pid, (name, topic) in enumerate((("a", "charges"), ("b", "parcels")), 1):
-        m.poll(f"{name}/c", IN, (0, "10"), process=name)
-        polled = m.rows["polls"].pop()
-        m.rows["polls"].append(polled._replace(group=f"group {name}"))
+        m.poll(f"{name}/c", IN, (0, "10"), process=name, group=f"group {name}")
         send(m, name, "ten", n=1, pid=pid, topic=topic)
         done = name == "a" or second == "done"
         m.end(name, "commit" if done else "abort", 1)
@@ -82,7 +81,7 @@ def for_two_groups(m: Made, second: str = "done") -> None:
             m.marker(OFFSETS, "COMMIT", pid=pid)
 
 
-def with_an_onlooker(m: Made) -> None:
+def with_an_onlooker(m: HistoryBuilder) -> None:
     """A group that only reads has committed an offset behind an input that the processor has not done yet."""
     for_two_groups(m, second="not yet")
     m.log(OFFSETS, "1", record_key=f"onlookers/{IN}", pid=-1)
@@ -100,10 +99,8 @@ def with_an_onlooker(m: Made) -> None:
         (with_an_onlooker, ["in flight"]),
     ],
 )
-def test_attempts_and_groups_are_told_apart(build: Callable[[Made], None], verdicts: list[str]) -> None:
-    made = Made()
-    build(made)
-    rows = effects(view_of(made.history()))
+def test_attempts_and_groups_are_told_apart(build: Build, verdicts: list[str]) -> None:
+    rows = effects(view_of(build_history(build)))
     assert [r.verdict for r in rows] == verdicts, rows
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, effects
 from kafkalab.checks.view import view_of
-from tests.checks.made import OK, UNKNOWN, VIOLATED, Made, verdict
+from kafkalab.history.builder import HistoryBuilder
+from tests.checks.verdicts import OK, UNKNOWN, VIOLATED, Build, build_history, verdict
 
 IN, OUT, OFFSETS = "in-0", "out-0", "__consumer_offsets-1"
 TWICE = ("violated", ["forbidden", "forbidden"])
 
 
-def inputs(m: Made, *values: str) -> None:
+def inputs(m: HistoryBuilder, *values: str) -> None:
     for value in values:
         m.log(IN, value)
 
 
 def process(
-    m: Made, name: str, reads: tuple[int, ...], upto: int, pid: int, ending: str = "COMMIT",
+    m: HistoryBuilder, name: str, reads: tuple[int, ...], upto: int, pid: int, ending: str = "COMMIT",
     offsets_ending: str = "", transactional: bool = True, known: bool = True,
     polled: tuple[int, ...] | None = None, number: int = 1, declared: bool = True,
 ) -> None:  # fmt: skip
@@ -40,9 +40,6 @@ def process(
             "offsets", client=name, process=name, producer_id=pid, producer_epoch=0, transaction=number, key=IN,
             value="g", offset=upto,
         )  # fmt: skip
-        m.rows["operations"][-2] = type(m.rows["operations"][-2])(
-            **{k: getattr(m.rows["operations"][-2], k) for k in m.rows["operations"][-2]._fields} | {"offset": upto}
-        )
         m.log(OFFSETS, str(upto), record_key=f"g/{IN}", pid=pid, epoch=0, seq=0, txn=True)
         m.end(name, "commit", number)
         if ending:
@@ -52,23 +49,23 @@ def process(
         m.log(OFFSETS, str(upto), record_key=f"g/{IN}")
 
 
-def once(m: Made) -> None:
+def once(m: HistoryBuilder) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0, 1), 2, pid=1)
 
 
-def both_instances(m: Made) -> None:
+def both_instances(m: HistoryBuilder) -> None:
     once(m)
     process(m, "b", (0, 1), 2, pid=2)
 
 
-def first_aborted(m: Made) -> None:
+def first_aborted(m: HistoryBuilder) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0, 1), 2, pid=1, ending="ABORT")
     process(m, "b", (0, 1), 2, pid=2)
 
 
-def first_aborted_then_by_one_without_polls(m: Made) -> None:
+def first_aborted_then_by_one_without_polls(m: HistoryBuilder) -> None:
     """Make a second maker without polls and offsets: it counts as a member of the first's group."""
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, ending="ABORT")
@@ -78,87 +75,87 @@ def first_aborted_then_by_one_without_polls(m: Made) -> None:
     m.log(OFFSETS, "1", record_key=f"g/{IN}")
 
 
-def one_after_the_other(m: Made) -> None:
+def one_after_the_other(m: HistoryBuilder) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0,), 1, pid=1)
     process(m, "b", (1,), 2, pid=2)
 
 
-def one_poll_two_transactions(m: Made) -> None:
+def one_poll_two_transactions(m: HistoryBuilder) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0,), 1, pid=1, polled=(0, 1))
     process(m, "a", (1,), 2, pid=1, polled=(), number=2)
 
 
-def the_rest_of_a_poll_done_by_another(m: Made) -> None:
+def the_rest_of_a_poll_done_by_another(m: HistoryBuilder) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0,), 1, pid=1, polled=(0, 1))
     process(m, "b", (1,), 2, pid=2)
 
 
-def the_rest_of_a_poll_done_by_both(m: Made) -> None:
+def the_rest_of_a_poll_done_by_both(m: HistoryBuilder) -> None:
     the_rest_of_a_poll_done_by_another(m)
     process(m, "a", (1,), 2, pid=1, polled=(), number=2)
 
 
-def an_input_left_out(m: Made) -> None:
+def an_input_left_out(m: HistoryBuilder) -> None:
     inputs(m, "10", "25", "30")
     process(m, "a", (0, 2), 3, pid=1)
 
 
-def offsets_without_output(m: Made) -> None:
+def offsets_without_output(m: HistoryBuilder) -> None:
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, ending="ABORT", offsets_ending="COMMIT")
 
 
-def leave_undecided(m: Made) -> None:
+def leave_undecided(m: HistoryBuilder) -> None:
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, ending="")
 
 
-def not_yet_read(m: Made) -> None:
+def not_yet_read(m: HistoryBuilder) -> None:
     once(m)
     inputs(m, "30")
 
 
-def polls_not_known(m: Made) -> None:
+def polls_not_known(m: HistoryBuilder) -> None:
     inputs(m, "10", "25")
     process(m, "a", (0, 1), 2, pid=1, known=False)
 
 
-def with_tombstones(m: Made) -> None:
+def with_tombstones(m: HistoryBuilder) -> None:
     once(m)
     m.send("a", OUT, None, pid=1, seq=2)  # type: ignore[arg-type]
 
 
-def remove_outputs(m: Made, how: str = "deleted") -> None:
+def remove_outputs(m: HistoryBuilder, how: str = "deleted") -> None:
     """Every output has been deleted by retention, or compacted away."""
     m.rows["log"] = [r._replace(removed=how) if r.key == OUT and not r.control else r for r in m.rows["log"]]
 
 
-def once_and_deleted(m: Made) -> None:
+def once_and_deleted(m: HistoryBuilder) -> None:
     once(m)
     remove_outputs(m)
 
 
-def both_instances_compacted(m: Made) -> None:
+def both_instances_compacted(m: HistoryBuilder) -> None:
     both_instances(m)
     remove_outputs(m, "compacted")
 
 
-def twice_without_transactions(m: Made) -> None:
+def twice_without_transactions(m: HistoryBuilder) -> None:
     inputs(m, "10")
     process(m, "a", (0,), 1, pid=1, transactional=False)
     process(m, "b", (0,), 1, pid=2, transactional=False)
 
 
-def twice_in_one_transaction(m: Made) -> None:
+def twice_in_one_transaction(m: HistoryBuilder) -> None:
     """The application sends each output twice; both are committed."""
     inputs(m, "10")
     process(m, "a", (0, 0), 1, pid=1)
 
 
-def several_values_in_one_transaction(m: Made) -> None:
+def several_values_in_one_transaction(m: HistoryBuilder) -> None:
     """A debit and a credit are made of one input: two values, one effect."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
@@ -169,7 +166,7 @@ def several_values_in_one_transaction(m: Made) -> None:
     m.log(OFFSETS, "1", record_key=f"g/{IN}")
 
 
-def only_one_of_two_values(m: Made, lost: str) -> None:
+def only_one_of_two_values(m: HistoryBuilder, lost: str) -> None:
     """A debit and a credit are made of one input: the credit has another end than the debit, or is in no log."""
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
@@ -183,10 +180,10 @@ def only_one_of_two_values(m: Made, lost: str) -> None:
     m.marker(OFFSETS, "COMMIT")
 
 
-def expect(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], None]:
+def expect(build: Build, *numbers: str) -> Build:
     """Return what `build` makes, with labels that say how many effects there should be."""
 
-    def act(m: Made) -> None:
+    def act(m: HistoryBuilder) -> None:
         build(m)
         for number in numbers:
             m.label(EFFECTS, number)
@@ -194,7 +191,7 @@ def expect(build: Callable[[Made], None], *numbers: str) -> Callable[[Made], Non
     return act
 
 
-def positions_elsewhere(m: Made, *positions: str) -> None:
+def positions_elsewhere(m: HistoryBuilder, *positions: str) -> None:
     """A sink keeps its positions outside Kafka; the second of three inputs has no output."""
     inputs(m, "10", "25", "30")
     m.poll("a/c", IN, (0, "10"), (1, "25"), (2, "30"), process="a")
@@ -204,13 +201,13 @@ def positions_elsewhere(m: Made, *positions: str) -> None:
         m.label(POSITION, position)
 
 
-def nothing_done_yet(m: Made) -> None:
+def nothing_done_yet(m: HistoryBuilder) -> None:
     """Nobody has made an output or committed an offset."""
     inputs(m, "10")
     m.label(INPUT, "in")
 
 
-CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
+CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("offset/output split", once, OK),
     ("offset/output split", both_instances, TWICE),
     ("offset/output split", first_aborted, OK),
@@ -258,10 +255,8 @@ CASES: list[tuple[str, Callable[[Made], None], tuple[str, list[str]]]] = [
 
 
 @pytest.mark.parametrize(("name", "build", "expected"), CASES)
-def test_the_check_says(name: str, build: Callable[[Made], None], expected: tuple[str, list[str]]) -> None:
-    made = Made()
-    build(made)
-    assert verdict(made, name) == expected, made.check(name)
+def test_the_check_says(name: str, build: Build, expected: tuple[str, list[str]]) -> None:
+    assert verdict(build_history(build), name) == expected
 
 
 @pytest.mark.parametrize(
@@ -277,25 +272,21 @@ def test_the_check_says(name: str, build: Callable[[Made], None], expected: tupl
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_every_input_has_so_many_effects(
-    build: Callable[[Made], None], expected: list[tuple[str, str, int, int]]
-) -> None:
-    made = Made()
-    build(made)
-    rows = effects(view_of(made.history()))
+def test_every_input_has_so_many_effects(build: Build, expected: list[tuple[str, str, int, int]]) -> None:
+    rows = effects(view_of(build_history(build)))
     assert [(r.value, r.verdict, r.read_committed, r.read_uncommitted) for r in rows] == expected
 
 
 def test_outputs_that_declare_no_input_are_unknown_and_never_lost() -> None:
-    made = Made()
+    made = HistoryBuilder()
     inputs(made, "10", "25")
     process(made, "a", (0,), 2, pid=1, declared=False)
     assert effects(view_of(made.history())) == []
-    assert verdict(made, "exactly-once") == UNKNOWN
+    assert verdict(made.history(), "exactly-once") == UNKNOWN
 
 
 def test_an_input_is_in_flight_whatever_a_group_that_makes_no_output_has_committed() -> None:
-    m = Made()
+    m = HistoryBuilder()
     inputs(m, "10", "25")
     m.poll("a/c", IN, process="a", group="g")
     process(m, "a", (0,), 1, pid=1, transactional=False)
@@ -305,12 +296,12 @@ def test_an_input_is_in_flight_whatever_a_group_that_makes_no_output_has_committ
 
 
 def test_an_output_that_has_a_key_is_no_committed_offset() -> None:
-    m = Made()
+    m = HistoryBuilder()
     inputs(m, "10")
     m.poll("a/c", IN, (0, "10"), process="a")
     m.log(OUT, "+10", record_key="account-7", pid=1, txn=True)
     m.log(OFFSETS, "1", record_key=f"g/{IN}", pid=1, txn=True)
     m.marker(OUT, "ABORT", pid=1)
     m.marker(OFFSETS, "COMMIT", pid=1)
-    (found,) = m.check("offset/output split").findings
+    (found,) = BY_NAME["offset/output split"](m.history()).findings
     assert "its offsets committed, its output aborted" in found.text

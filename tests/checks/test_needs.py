@@ -10,7 +10,6 @@ import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
 from kafkalab.checks.check import OK, UNKNOWN
-from kafkalab.checks.needs import NEEDS
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
 from tests.checks import equal_records
@@ -40,7 +39,7 @@ def find_changes() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_check_needs_the_tables_that_change_what_it_says_and_no_other(name: str) -> None:
-    assert set(NEEDS[name]) == find_changes()[name]
+    assert set(BY_NAME[name].needs) == find_changes()[name]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -49,7 +48,7 @@ def test_without_a_table_that_it_needs_a_check_says_unknown_and_names_it(table: 
         whole, report = check_all(history), check_all(without(history, table))
         for name in BY_NAME:
             one = report[name]
-            if table in NEEDS[name]:
+            if table in BY_NAME[name].needs:
                 assert (one.verdict, one.missing, one.findings) == (UNKNOWN, (table,), ())
             else:
                 assert (one.verdict, one.missing) == (whole[name].verdict, ())

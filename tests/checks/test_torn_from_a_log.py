@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
+from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import UNKNOWN, VIOLATED
-from kafkalab.checks.needs import LACKS
-from tests.checks.made import Made
+from kafkalab.checks.view import LACKS
+from kafkalab.history.builder import HistoryBuilder
 
 K, L = "k-0", "l-0"
 
 
-def begin(keys: tuple[str, ...] = (K, L), pid: int = 1) -> Made:
+def begin(keys: tuple[str, ...] = (K, L), pid: int = 1) -> HistoryBuilder:
     """A transaction that wrote to these keys, in a history without operations."""
-    m = Made()
+    m = HistoryBuilder()
     m.label(LACKS, "operations")
     m.entry("Ongoing", *keys, pid=pid)
     for key in keys:
@@ -23,7 +24,7 @@ def begin(keys: tuple[str, ...] = (K, L), pid: int = 1) -> Made:
     return m
 
 
-def aborted_by_hand() -> Made:
+def aborted_by_hand() -> HistoryBuilder:
     m = begin()
     m.marker(K, "ABORT")
     m.entry("PrepareCommit", K, L)
@@ -32,7 +33,7 @@ def aborted_by_hand() -> Made:
     return m
 
 
-def aborted_while_it_is_committed() -> Made:
+def aborted_while_it_is_committed() -> HistoryBuilder:
     m = begin()
     m.entry("PrepareCommit", K, L)
     m.marker(K, "ABORT")
@@ -40,7 +41,7 @@ def aborted_while_it_is_committed() -> Made:
     return m
 
 
-def aborted_by_hand_under_version_2() -> Made:
+def aborted_by_hand_under_version_2() -> HistoryBuilder:
     """The decision raises the epoch."""
     m = begin()
     m.marker(K, "ABORT")
@@ -50,7 +51,7 @@ def aborted_by_hand_under_version_2() -> Made:
     return m
 
 
-def committed_by_hand() -> Made:
+def committed_by_hand() -> HistoryBuilder:
     m = begin()
     m.marker(L, "COMMIT")
     m.entry("PrepareAbort", K, L)
@@ -58,7 +59,7 @@ def committed_by_hand() -> Made:
     return m
 
 
-def marker_that_came_twice() -> Made:
+def marker_that_came_twice() -> HistoryBuilder:
     """The COMMIT marker of the first transaction comes again and ends a part of the second."""
     m = begin((L,))
     m.log(K, "v", pid=1, epoch=0, txn=True)
@@ -74,7 +75,7 @@ def marker_that_came_twice() -> Made:
     return m
 
 
-def of_no_coordinator() -> Made:
+def of_no_coordinator() -> HistoryBuilder:
     m = begin()
     m.rows["transactions"].clear()
     m.marker(K, "ABORT")
@@ -82,7 +83,7 @@ def of_no_coordinator() -> Made:
     return m
 
 
-def of_a_key_that_was_not_added() -> Made:
+def of_a_key_that_was_not_added() -> HistoryBuilder:
     m = begin((K, L))
     m.rows["transactions"].clear()
     m.entry("Ongoing", L)
@@ -92,7 +93,7 @@ def of_a_key_that_was_not_added() -> Made:
     return m
 
 
-def nothing_of_it_committed() -> Made:
+def nothing_of_it_committed() -> HistoryBuilder:
     m = begin((K,))
     m.marker(K, "ABORT")
     m.entry("PrepareCommit", K)
@@ -100,7 +101,7 @@ def nothing_of_it_committed() -> Made:
     return m
 
 
-def decided_so() -> Made:
+def decided_so() -> HistoryBuilder:
     m = begin()
     m.entry("PrepareAbort", K, L)
     m.marker(K, "ABORT")
@@ -108,7 +109,7 @@ def decided_so() -> Made:
     return m
 
 
-def late_marker_in_the_next_transaction() -> Made:
+def late_marker_in_the_next_transaction() -> HistoryBuilder:
     """The clock of K's leader is ahead: its COMMIT seems to come while the next transaction is under way."""
     m = begin()
     m.entry("PrepareCommit", K, L)
@@ -124,9 +125,9 @@ def late_marker_in_the_next_transaction() -> Made:
     return m
 
 
-def left_over_of_another_epoch() -> Made:
+def left_over_of_another_epoch() -> HistoryBuilder:
     """An administrator ends what hangs of an older epoch, while the transaction of the newer one is under way."""
-    m = Made()
+    m = HistoryBuilder()
     m.label(LACKS, "operations")
     m.log(K, "old", pid=1, epoch=0, txn=True)
     m.entry("Ongoing", K, L, epoch=1)
@@ -139,8 +140,8 @@ def left_over_of_another_epoch() -> Made:
     return m
 
 
-def before_it_began() -> Made:
-    m = Made()
+def before_it_began() -> HistoryBuilder:
+    m = HistoryBuilder()
     m.label(LACKS, "operations")
     m.log(K, "hangs", pid=1, epoch=0, txn=True)
     m.entry("CompleteCommit")
@@ -165,9 +166,9 @@ def before_it_began() -> Made:
     ],
 )
 def test_a_marker_against_its_decision_is_found(
-    made: Callable[[], Made], key: str, offsets: tuple[int, ...]
+    made: Callable[[], HistoryBuilder], key: str, offsets: tuple[int, ...]
 ) -> None:
-    result = made().check("torn transaction")
+    result = BY_NAME["torn transaction"](made().history())
     assert (result.verdict, result.missing) == (VIOLATED, ("operations",))
     (found,) = result.findings
     assert (found.keys, found.offsets) == ((key,), offsets)
@@ -181,6 +182,6 @@ def test_a_marker_against_its_decision_is_found(
         before_it_began, of_a_key_that_was_not_added, of_no_coordinator,
     ],
 )  # fmt: skip
-def test_what_is_explained_is_no_tear_but_it_stays_unknown(made: Callable[[], Made]) -> None:
-    result = made().check("torn transaction")
+def test_what_is_explained_is_no_tear_but_it_stays_unknown(made: Callable[[], HistoryBuilder]) -> None:
+    result = BY_NAME["torn transaction"](made().history())
     assert (result.verdict, result.findings, result.examined) == (UNKNOWN, (), 0)

@@ -17,8 +17,8 @@ from typing import Any
 
 from kafkalab.broker.services import Context
 from kafkalab.broker.transaction_coordinator.expiration import abort_timed_out
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transaction_metadata import Txn
 from tests.conformance.coordinator_world import EPOCH, PID, CoordinatorWorld, make_txn
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")

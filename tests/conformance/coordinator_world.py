@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.broker.state import TxnPartition
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
@@ -17,6 +16,7 @@ from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.conformance.one_broker import HOLD, OneBroker
 
 __all__ = ["EPOCH", "HOLD", "ID", "PID", "CoordinatorWorld", "make_txn"]

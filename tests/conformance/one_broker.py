@@ -11,7 +11,6 @@ from kafkalab.broker.broker import WAITS, Broker
 from kafkalab.broker.effects import Append, AppendResult, Effects
 from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerConfig, BrokerState, TxnPartition
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
@@ -19,6 +18,7 @@ from kafkalab.protocol.messages.registry import BY_REQUEST
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, transaction_partition
 from kafkalab.protocol.profiles import Rules
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from kafkalab.sim.kernel.schedule import Schedule
 from kafkalab.trace import Frame
 

@@ -19,11 +19,11 @@ from kafkalab.client.exceptions import (
     TransactionalIdAuthorizationError,
 )
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnResponse
 from kafkalab.protocol.messages.end_txn import EndTxnResponse
 from kafkalab.protocol.records import sequence_after
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from tests.conformance.scripted_port import EPOCH, HOLD, PID, ScriptedPort, begin, error_of
 
 GROUP = GroupMetadata("g", 1, "m")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.table_outcomes import Refuse
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome, edges
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse
+from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go, Outcome, edges
 from tests.cells import watching
 from tests.conformance.coordinator_answers import STATES, Cell, cells, differences
 

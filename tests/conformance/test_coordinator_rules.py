@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import (
@@ -23,6 +22,7 @@ from kafkalab.protocol.rules import (
     TIMEOUT_MAXIMUM,
     Rule,
 )
+from kafkalab.protocol.transaction_metadata import TxnState
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PID, CoordinatorWorld, make_txn
 
 E = Error

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafkalab.broker.table_outcomes import Refuse, Same
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go, Outcome
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
+from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go, Outcome
 from tests.conformance.coordinator_answers import cells, differences
 
 pytestmark = pytest.mark.campaign

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transaction_metadata import TxnState
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, make_txn
 
 NONE, WAIT = Error.NONE, Error.CONCURRENT_TRANSACTIONS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, Move
 from kafkalab.faults.node import Pause, Resume
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry
@@ -13,6 +12,7 @@ from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
 from kafkalab.protocol.messages.sync_group import SyncGroup
 from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupState, Move
 from tests.conformance.group_driver import RANGE, G, Groups, wait
 
 NONE = Error.NONE

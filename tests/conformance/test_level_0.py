@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.transaction_metadata import TxnState
 from tests.conformance.coordinator_world import EPOCH, ID, PID, CoordinatorWorld, make_txn
 
 E = Error

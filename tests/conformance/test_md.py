@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState, check_transition
 from kafkalab.protocol.errors import Error, IllegalArgumentError, InvariantError
+from kafkalab.protocol.transaction_metadata import Txn, TxnState, check_transition
 from tests.conformance.coordinator_world import PID, make_txn
 
 EMPTY, ONGOING, P_COMMIT, P_ABORT, C_COMMIT, C_ABORT, DEAD, FENCE = TxnState

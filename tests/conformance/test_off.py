@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
 from kafkalab.faults.node import Restart
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.delete_groups import DeleteGroups
 from kafkalab.protocol.messages.heartbeat import Heartbeat

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
@@ -16,6 +15,7 @@ from kafkalab.protocol.messages.api_versions import ApiVersions
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers
 from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.transaction_metadata import TxnState
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PARTITION, PID, CoordinatorWorld, make_txn
 
 E = Error

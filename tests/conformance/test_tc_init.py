@@ -10,8 +10,8 @@ import pytest
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.services import Context
 from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.conformance.coordinator_world import EPOCH, HOLD, ID, PID, CoordinatorWorld, make_txn
 
 E = Error

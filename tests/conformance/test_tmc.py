@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.describe_transactions import DescribeTransactions
 from kafkalab.protocol.messages.end_txn import EndTxn
@@ -14,6 +13,7 @@ from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import COMPLETE_REWRITTEN, LEADER_AWAITED, MARKERS_BY_EPOCH, PREPARE_FIRST, REDRIVE_PREPARE
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.conformance.one_broker import HOLD, LOST, OneBroker, Sent
 
 EPOCH = 4

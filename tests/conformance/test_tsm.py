@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.end_txn import EndTxn
@@ -15,6 +14,7 @@ from kafkalab.protocol.messages.write_txn_markers import WriteTxnMarkers
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import ROTATION_LOGGED
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.conformance.one_broker import HOLD, OneBroker
 
 PID, EPOCH = 7, 3

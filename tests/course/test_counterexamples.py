@@ -123,8 +123,8 @@ def test_the_table_of_a_job_adds_up_to_what_the_topic_holds() -> None:
 
 @pytest.mark.parametrize("row", range(1, 11))
 def test_the_table_of_a_finding_opens_at_the_step_that_proves_it(row: int) -> None:
-    name, _, tale, _ = lab12_e4.ROWS[row - 1]
-    table = lab12_e4.show_tale(tale, name)
-    (finding,) = BY_NAME[name](tale.history()).findings
+    name, _, builder, _ = lab12_e4.ROWS[row - 1]
+    table = lab12_e4.show_history(builder.history(), name)
+    (finding,) = BY_NAME[name](builder.history()).findings
     assert table.rows[table.at][0] == max(finding.steps)
     assert [step for step, *_ in table.rows] == sorted({step for step, *_ in table.rows})

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab.course.lab07.runs_in_time import timeline
 from kafkalab.course.lab07.scenario import cut_off, idle_for, lab07, ninety_seconds, shelf
-from kafkalab.course.lab07.timeline import Bar, Lane, Part, Timeline, seconds
+from kafkalab.course.lab07.timeline import ROLE, Bar, Lane, Part, Timeline, seconds
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.widgets.views.sequence import Sequence
 
@@ -60,10 +60,11 @@ def test_the_text_and_the_drawing_say_how_each_row_ended() -> None:
 
 
 def test_what_is_late_is_not_filled() -> None:
+    colour = ROLE["coordinator"]
     late = Bar(start_ms=0, end_ms=10_000, limit_ms=5_000, says="struck", struck=True)
-    (filled,) = widths(Timeline(parts=(Part(title="", lanes=(Lane("a", "coordinator", (late,)),)),)), "#b3257e")
+    (filled,) = widths(Timeline(parts=(Part(title="", lanes=(Lane("a", "coordinator", (late,)),)),)), colour)
     (whole,) = widths(
-        Timeline(parts=(Part(title="", lanes=(Lane("a", "coordinator", (replace(late, limit_ms=0),)),)),)), "#b3257e"
+        Timeline(parts=(Part(title="", lanes=(Lane("a", "coordinator", (replace(late, limit_ms=0),)),)),)), colour
     )
     assert filled == pytest.approx(whole / 2)
 

@@ -19,7 +19,7 @@ from kafkalab.reference.bug import Bug
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.rule_matrix import EXPECTED, scenario_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.sim.scenario import Scenario
 
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
@@ -37,9 +37,9 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def untrue(sentence: Sentence, cluster: Cluster) -> list[str]:
+def untrue(sentence: Sentence, run: Run) -> list[str]:
     """Return what the sentence says that the trace does not."""
-    text, frames, events = sentence.text, cluster.trace.frames, cluster.trace.events
+    text, frames, events = sentence.text, run.trace.frames, run.trace.events
     wrong = [name for name in FRAME.findall(text) if name not in frames]
     for answer, sender, request in ANSWER.findall(text):
         if frames[answer].of != request or sender not in ("", frames[answer].sender):
@@ -73,16 +73,16 @@ def untrue(sentence: Sentence, cluster: Cluster) -> list[str]:
     return wrong
 
 
-def check_sentences(scenario: Scenario, rule: Rule, finding: Finding, cluster: Cluster) -> str:
+def check_sentences(scenario: Scenario, rule: Rule, finding: Finding, run: Run) -> str:
     """Check each sentence; return the paragraph."""
-    sentences = sentences_of(cluster, finding, (rule.name,))
+    sentences = sentences_of(run, finding, (rule.name,))
     off = tuple(name for name in scenario.rules_off if name != rule.name)
     other = run_to_end(replace(scenario, rules_off=off))[0]
     for sentence in sentences[:-1]:
-        assert untrue(sentence, cluster) == [], sentence.text
+        assert untrue(sentence, run) == [], sentence.text
     with_rule, _, without = sentences[-1].text.partition(", where without it ")
     assert untrue(Sentence(with_rule, ()), other) == [], with_rule
-    assert untrue(Sentence(without, ()), cluster) == [], without
+    assert untrue(Sentence(without, ()), run) == [], without
     assert f'"{rule.name}" ({rule.source})' in sentences[-1].text
     assert len(sentences) >= 2
     return " ".join(sentence.text for sentence in sentences)
@@ -92,9 +92,9 @@ def check_sentences(scenario: Scenario, rule: Rule, finding: Finding, cluster: C
 def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
     scenario = scenario_of(rule, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
-    cluster, _ = run_to_end(scenario)
-    finding = findings_of(cluster, (EXPECTED[rule],))[0]
-    paragraph = check_sentences(scenario, rule, finding, cluster)
+    run, _ = run_to_end(scenario)
+    finding = findings_of(run, (EXPECTED[rule],))[0]
+    paragraph = check_sentences(scenario, rule, finding, run)
     assert finding.text in paragraph
 
 
@@ -102,19 +102,19 @@ def test_the_explanation_of_a_rule_is_true(rule: Rule, root: Path) -> None:
 def test_the_explanation_of_a_bug_is_true(bug: Bug, root: Path) -> None:
     scenario = bug_scenario(bug, root)
     scenario = replace(scenario, rules_off=(*scenario.rules_off, bug.rule.name))
-    cluster, _ = run_to_end(scenario)
+    run, _ = run_to_end(scenario)
     names = (bug.anomaly,) if bug.anomaly else tuple(name for name in MEANINGS if name != STUCK)
-    found = findings_of(cluster, names)
+    found = findings_of(run, names)
     shown = found[0] if found else Finding(anomaly="", policy="", text="the sign of the bug shows", steps=())
-    check_sentences(scenario, bug.rule, shown, cluster)
+    check_sentences(scenario, bug.rule, shown, run)
 
 
 @pytest.mark.parametrize("lost", [("Produce#1",), ("ProduceResponse#1",), ("Produce#2",), ("Produce#1", "Produce#2")])
 def test_the_explanation_names_the_request_that_is_sent_again(lost: tuple[str, ...]) -> None:
     scenario = replace(idempotent_produce(), faults=tuple(map(Drop, lost)))
-    cluster, _ = run_to_end(scenario)
-    text = explain_finding(cluster, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
-    frames, again = cluster.trace.frames, []
+    run, _ = run_to_end(scenario)
+    text = explain_finding(run, Finding(anomaly="", policy="", text="a request is lost", steps=()), ())
+    frames, again = run.trace.frames, []
     for name in lost:
         request = frames[frames[name].of or name]
         later = [f for f in frames.values() if f.body == request.body and f.sent_step > request.sent_step]
@@ -123,10 +123,10 @@ def test_the_explanation_names_the_request_that_is_sent_again(lost: tuple[str, .
 
 
 def test_an_untrue_sentence_is_found(root: Path) -> None:
-    cluster, _ = run_to_end(scenario_of(next(iter(EXPECTED)), root))
+    run, _ = run_to_end(scenario_of(next(iter(EXPECTED)), root))
     for text in (
         "b1 appends 'x' to out-0 at offset 7 (producer id 0, epoch 0)",
         "b1 crashes at 17 ms",
         "FetchResponse#99 arrives at p",
     ):
-        assert untrue(Sentence(text, ()), cluster) != [], text
+        assert untrue(Sentence(text, ()), run) != [], text

@@ -12,7 +12,7 @@ from kafkalab.explore.anomalies import parse_names
 from kafkalab.explore.experiment import Job, run_to_end
 from kafkalab.explore.fault_sequence import KINDS, FaultSequence, faults_of
 from kafkalab.explore.programs import two_partition_transactions
-from kafkalab.explore.sampling import Run, anything
+from kafkalab.explore.sampling import Targets, anything
 from kafkalab.explore.search import explore
 from kafkalab.explore.small_programs import transaction_in_small
 from kafkalab.faults.durations import LEAST_MS, MOST_MS
@@ -25,7 +25,7 @@ COUNT = 1_000
 
 def draw(scenario: Scenario, most: int = 1, seed: int = 1) -> list[tuple[FaultSequence, ...]]:
     """The first sets that a search of the scenario draws."""
-    run = Run.of(run_to_end(scenario)[0])
+    run = Targets.of(run_to_end(scenario)[0])
     job = Job(scenario=scenario, find=parse_names(()), kinds=KINDS)
     return [each.sequences for each in islice(anything(job, run, most, Random(seed)), COUNT)]
 

@@ -137,9 +137,9 @@ def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafkalab.broker.table_outcomes import Same
-    from kafkalab.broker.transaction_coordinator.metadata import TxnState
-    from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask
+    from kafkalab.protocol.transaction_metadata import TxnState
+    from kafkalab.protocol.transition_tables.outcomes import Same
+    from kafkalab.protocol.transition_tables.transaction import TABLES, Ask
 
     monkeypatch.setitem(TABLES["TV1"][TxnState.EMPTY], Ask.COMMIT, Same())
     assert "EndTxn(COMMIT) in Empty" in catch_text("L3.E2", E2)
@@ -300,7 +300,7 @@ def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
     for answer in (partition_for, names["f"], hide):
         with pytest.raises(WrongType, match=r"L2\.E1: \w+ is kafkalab's own\. Write the function in this notebook"):
             check("L2.E1", answer)
-    with pytest.raises(WrongType, match=r"filtered is kafkalab's own"):
+    with pytest.raises(WrongType, match=r"filter_values is kafkalab's own"):
         check("L5.E2", filter_values)
 
 

@@ -8,12 +8,11 @@ from kafkalab.faults.node import Crash
 from kafkalab.faults.storage import Compact, DeleteSegment
 from kafkalab.history.export import history_of
 from kafkalab.history.schema import Label, Poll, TxnEntry
-from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.group_record import GroupEntry, MemberEntry
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import CLEAN_ELECTION
+from kafkalab.run.run import Cast, Run
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import KnownState, Recording
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Frame
 from tests.history.traces import Traced
@@ -248,6 +247,6 @@ def test_a_recording_has_the_history_of_its_trace() -> None:
     logs = Logs()
     logs.trace.title = "recorded"
     logs.append(0, 0, "b1")
-    recording = Recording(logs.trace, KnownState(ClusterMetadata(), ("p",), ("b1",), "4.x/TV2"))
+    recording = Run(trace=logs.trace, cast=Cast(nodes=("p", "b1"), brokers=("b1",)))
     assert history_of(recording) == history_of(logs.trace)
     assert history_of(recording).labels == (Label("title", "recorded"),)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab.live.cluster import LiveCluster
-from kafkalab.live.journey import NOT_UNDONE
+from kafkalab.live.cluster import NOT_UNDONE, LiveCluster
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.views.cluster_map import ClusterMap

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kafkalab.live import growing
-from kafkalab.live.cluster import LiveCluster
-from kafkalab.live.journey import NOT_UNDONE, NOTHING_WAITS, LiveJourney
+from kafkalab.live.cluster import NOT_UNDONE, LiveCluster
+from kafkalab.live.journey import NOTHING_WAITS, LiveJourney
 from kafkalab.protocol.errors import Error
 from kafkalab.widgets.payload.growing import GrowingPayload
 from kafkalab.widgets.payload.payload import payload_of
@@ -23,6 +23,7 @@ from kafkalab.widgets.views.client_view import ClientView
 from kafkalab.widgets.views.cluster_map import ClusterMap
 from kafkalab.widgets.views.log_tape import LogTape
 from kafkalab.widgets.views.sequence import Sequence
+from kafkalab.widgets.views.share import Share
 from kafkalab.widgets.views.state_chart import StateChart
 from kafkalab.widgets.views.verdict import Verdict
 from tests.live.conftest import CALL_S, Client
@@ -43,21 +44,21 @@ def soon(true: Callable[[], bool]) -> None:
 
 
 def test_a_payload_that_has_grown_is_that_of_the_whole_run(live: LiveCluster, client: Client) -> None:
-    grown_payload = live.do(lambda: GrowingPayload(live.cluster, live.began_ms, "live"))
+    grown_payload = live.do(lambda: GrowingPayload(live.run, live.began_ms))
     parts = [grown_payload.since(0)]
     for call in (client.init, lambda: client.send("a"), client.end, lambda: client.send("b"), client.end):
         assert client.now(call) is Error.NONE
-        parts.append(live.do(grown_payload.more))
+        parts.append(live.do(lambda: grown_payload.more(live.run)))
     live.hold("Produce")
     asked = client.later(lambda: client.send("c"))
     for name in ("Produce#3", "ProduceResponse#3"):
         live.wait_for(name)
-        parts.append(live.do(grown_payload.more))
+        parts.append(live.do(lambda: grown_payload.more(live.run)))
         live.let_go(name)
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
-    parts.append(live.do(grown_payload.more))
-    newest, whole = live.do(lambda: (grown_payload.more(), payload_of(live.cluster)))
+    parts.append(live.do(lambda: grown_payload.more(live.run)))
+    newest, whole = live.do(lambda: (grown_payload.more(live.run), payload_of(live.cluster)))
     parts.append(newest)
     assert list(grown_payload.whole["frames"]) == list(whole["frames"])
     assert drop_times(grown_payload.whole["frames"].values()) == drop_times(whole["frames"].values())
@@ -187,6 +188,7 @@ def test_presses_strike_frames_that_wait_and_brokers(live: LiveCluster, client: 
         "drop": "", "delay": "", "duplicate": "", "hold": "",
     }  # fmt: skip
     assert journey.possible("reorder", first) == NOT_UNDONE
+    assert f"cannot be shared: {NOT_UNDONE}" in Share(live).text()
     journey.press("hold", first)
     assert journey.payload["events"][journey.step]["name"] == "Hold"
     journey.press("release", first)

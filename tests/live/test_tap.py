@@ -9,8 +9,7 @@ import pytest
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.live.tap import Tap
 from kafkalab.protocol.errors import Error
-from kafkalab.sim.recording import Recording
-from kafkalab.widgets.model.futures import Run, payload_with_actions
+from kafkalab.widgets.model.futures import payload_with_actions
 from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.sequence import Sequence
 from tests.live.conftest import CALL_S, Client
@@ -42,7 +41,7 @@ def test_a_view_grows_as_a_recording_of_the_whole_would_be(tap: Tap, app: Client
         assert app.now(call) is Error.NONE
     soon(lambda: "EndTxnResponse#2" in view.payload["frames"])
     soon(lambda: view.payload["events"][view.step]["text"] == "app receives EndTxnResponse#2.")
-    whole = payload_with_actions(Run(cluster=tap.recording()))
+    whole = payload_with_actions(tap.recording())
     assert view.payload["frames"] == whole["frames"]
     last = len(whole["events"]) - 1
     assert replay(view.payload, last) == replay(whole, last)
@@ -80,4 +79,6 @@ def test_what_was_recorded_stays_after_the_end(tap: Tap, app: Client) -> None:
     view = Sequence(tap)
     tap.close()
     assert "InitProducerIdResponse#1" in view.text()
-    assert isinstance(view.cluster, Recording)
+    assert view.journey.run.scenario is None
+    with pytest.raises(ValueError, match="recorded before a running Kafka"):
+        assert view.cluster

@@ -3,8 +3,8 @@ LOG-13)."""
 
 from __future__ import annotations
 
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets, OffsetCommit
-from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.log.aborted_filter import deliver
+from kafkalab.log.group_offsets import GroupOffsets, OffsetCommit
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
 

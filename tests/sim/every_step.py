@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkalab import lab03
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop, Duplicate
 from kafkalab.faults.node import Crash
 from kafkalab.programs.transfers import GROUP, TRANSACTIONAL_ID, committed_offsets, read_all
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, transaction_partition
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Frame
 from kafkalab.widgets.payload.payload import payload_of

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault, TimedFault
@@ -21,6 +20,7 @@ from kafkalab.faults.registry import TYPES, fault_from_json, fault_to_json
 from kafkalab.faults.storage import Compact, DeleteSegment, Roll
 from kafkalab.protocol.cluster_metadata import PartitionInfo
 from kafkalab.protocol.rules import CLEAN_ELECTION
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario, program

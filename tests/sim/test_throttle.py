@@ -10,6 +10,7 @@ from kafkalab import Cluster, Heal, Journey, Throttle, lab03
 from kafkalab.explore.event_words import describe_event
 from kafkalab.explore.fault_sequence import KINDS, kinds_named
 from kafkalab.faults.registry import fault_from_json, fault_to_json
+from kafkalab.run.source import run_of
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.live import fault_of
@@ -64,7 +65,7 @@ def test_an_explanation_tells_of_it() -> None:
     cluster = slow_down(1_700)
     (event,) = (event for event in cluster.trace.events if event.name == "Throttle")
     words = f"from 1 ms on one frame in 1,700 ms passes between {CLIENT} and b1 and {CLIENT} and b2 and {CLIENT} and b3"
-    assert describe_event(event, cluster) == words
+    assert describe_event(event, run_of(cluster)) == words
 
 
 def test_a_search_tries_it_where_it_is_asked_to() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kafkalab.spark.audits.audit import audit
 from kafkalab.spark.session.session import spark_session
-from kafkalab.spark.storage.frames import Histories
+from kafkalab.spark.simulation.frames import simulate_histories
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,7 @@ ALL_WORK = "all work"
 def main(master: str, scenario: str, seeds: str, by_frames: str = "") -> None:
     """The line "begins" comes before anything is computed."""
     spark = spark_session(memory="512m", master=master, brief=True, **json.loads(os.environ.get("SETTINGS", "{}")))
-    histories = Histories.simulated(spark, seeds, scenario=scenario)
+    histories = simulate_histories(spark, seeds, scenario=scenario)
     print("begins", flush=True)
     if "EXECUTORS" in os.environ:
         threading.Thread(target=tell, args=(spark, int(os.environ["EXECUTORS"])), daemon=True).start()

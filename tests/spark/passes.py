@@ -22,9 +22,10 @@ from kafkalab.spark.client_pass.client_pass import (
 )
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in
 from kafkalab.spark.client_pass.split import Split
+from kafkalab.spark.per_key_audits.bucket import ONE_KEY
 from kafkalab.spark.per_key_audits.files import FEW_TEXTS, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover
-from kafkalab.spark.per_key_audits.key_pass import ONE_KEY, bucket_rows
+from kafkalab.spark.per_key_audits.key_pass import bucket_rows
 from kafkalab.spark.per_key_audits.splits import NAMED, join_links, links_in
 from kafkalab.spark.storage.bucket_writer import parts_by_key
 from kafkalab.spark.storage.history_files import BY_KEY

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafkalab.history.history import History
+from kafkalab.spark.simulation.frames import simulate_histories
 from kafkalab.spark.simulation.runs import Runs, history_of_seed
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.rows import ORDER
@@ -59,17 +60,17 @@ def test_no_histories_are_tables_without_rows(spark: SparkSession) -> None:
 
 
 def test_simulated_histories_are_those_of_the_simulator(spark: SparkSession, runs: list[tuple[int, History]]) -> None:
-    found = Histories.simulated(spark, "1-3").collect()
+    found = simulate_histories(spark, "1-3").collect()
     assert found == {run: in_order(history) for run, history in runs}
 
 
 def test_what_cannot_be_simulated_is_refused_at_once(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match='seeds are like "7" or "1-1000", not \'x\''):
-        Histories.simulated(spark, "x")
+        simulate_histories(spark, "x")
     with pytest.raises(ValueError, match=r"no profile '9.9'"):
-        Histories.simulated(spark, profile="9.9")
+        simulate_histories(spark, profile="9.9")
     with pytest.raises(FileNotFoundError, match=r"nowhere.klab"):
-        Histories.simulated(spark, scenario="nowhere.klab")
+        simulate_histories(spark, scenario="nowhere.klab")
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
@@ -77,7 +78,7 @@ def test_a_campaign_with_a_rule_off_is_the_same_on_any_number_of_tasks(spark: Sp
     rules = "a partition is verified before a transactional append; an abort by timeout raises the epoch"
     given: dict[str, Any] = {"profile": "4.x/TV1", "rules_off": rules}
     runs = Runs.of("11-14", **given)
-    found = Histories.simulated(spark, "11-14", **given, partitions=partitions).collect()
+    found = simulate_histories(spark, "11-14", **given, partitions=partitions).collect()
     assert found == {seed: in_order(history_of_seed(runs, seed)) for seed in runs.seeds}
     assert any(history.label("fault") for history in found.values())
     assert all(len(history.label("rule off")) == 2 for history in found.values())
@@ -85,5 +86,5 @@ def test_a_campaign_with_a_rule_off_is_the_same_on_any_number_of_tasks(spark: Sp
 
 def test_every_seed_may_run_one_scenario(spark: SparkSession, root: Path) -> None:
     scenario = str(root / "data" / "hanging_transaction.klab")
-    found = Histories.simulated(spark, "1-2", scenario=scenario).collect()
+    found = simulate_histories(spark, "1-2", scenario=scenario).collect()
     assert found == {seed: in_order(history_of_seed(Runs.of(scenario=scenario), seed)) for seed in (1, 2)}

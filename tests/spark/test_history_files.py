@@ -342,12 +342,12 @@ def test_a_label_names_inputs_from_which_no_output_was_made(spark: SparkSession,
     """`kafka_lab.pipeline` declares them; without the label nothing is known of these inputs."""
     from kafkalab.checks.all import BY_NAME
     from kafkalab.checks.exactly_once import INPUT
+    from kafkalab.history.builder import HistoryBuilder
     from kafkalab.history.schema import Label
     from kafkalab.spark.audits.audit import audit
-    from tests.checks.made import Made
     from tests.checks.test_exactly_once import inputs, process
 
-    made = Made()
+    made = HistoryBuilder()
     inputs(made, "10", "25")
     process(made, "a", (0,), 2, pid=1, declared=False)
     without = made.history()

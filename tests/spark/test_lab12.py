@@ -46,10 +46,10 @@ def right_fates() -> Callable[..., DataFrame]:
 
 @pytest.mark.spark
 def test_executors_make_the_tables_that_the_grader_makes(spark: SparkSession) -> None:
-    from kafkalab.spark.storage.frames import Histories
+    from kafkalab.spark.simulation.frames import simulate_histories
 
     options: dict[str, dict[str, Any]] = {**CONFIGURATIONS}
-    workloads = {name: Histories.simulated(spark, "2-4", **some) for name, some in options.items()}
+    workloads = {name: simulate_histories(spark, "2-4", **some) for name, some in options.items()}
     graded: tuple[Any, ...] = simulate_copies("2-4")
     for frame, rows in zip(tables_of(workloads), graded, strict=True):
         assert sorted(tuple(row) for row in frame.select(*rows[0]._fields).collect()) == sorted(map(tuple, rows))

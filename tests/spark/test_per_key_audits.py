@@ -14,13 +14,14 @@ import pytest
 
 from kafkalab.checks.all import check_all
 from kafkalab.checks.view import view_of
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.history import History
 from kafkalab.spark.per_key_audits import key_pass as module
 from kafkalab.spark.per_key_audits.arrays import groups
-from kafkalab.spark.per_key_audits.bucket import one_of
+from kafkalab.spark.per_key_audits.bucket import ONE_KEY, one_of
 from kafkalab.spark.per_key_audits.files import COLUMNS, Tables, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover
-from kafkalab.spark.per_key_audits.key_pass import ONE_KEY, bucket_rows, layout_of
+from kafkalab.spark.per_key_audits.key_pass import bucket_rows, layout_of
 from kafkalab.spark.per_key_audits.records import ORDINAL, RECORDS, SEEN, read
 from kafkalab.spark.per_key_audits.splits import NAMED, Splits, links_in
 from kafkalab.spark.storage.history_files import File
@@ -28,8 +29,8 @@ from kafkalab.spark.storage.schemas import arrow_batch
 from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
 from tests.checks import equal_records
-from tests.checks.made import Made
 from tests.checks.test_checks_of_reads import CASES
+from tests.checks.verdicts import build_history
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, simulate_stored
 from tests.spark.whole import history_of
@@ -44,10 +45,7 @@ def made() -> list[History]:
 
 def by_hand() -> list[History]:
     """Return what the checks of reads are tested with."""
-    found = [Made() for _ in CASES]
-    for history, (_, build, _) in zip(found, CASES, strict=True):
-        build(history)
-    return [history.history() for history in found]
+    return [build_history(build) for _, build, _ in CASES]
 
 
 def rows(
@@ -94,7 +92,7 @@ def test_one_walk_finds_what_the_checks_find(made: list[History]) -> None:
 
 
 def test_a_sequence_after_one_that_is_not_known_is_judged_by_the_check() -> None:
-    made = Made()
+    made = HistoryBuilder()
     for sequence in (-1, 0):
         made.log("t-0", f"v{sequence}", pid=1, epoch=0, seq=sequence)
     wanted = [f.text for f in check_all(made.history())["sequence gap"].findings]

@@ -1,4 +1,4 @@
-"""The colours of live pictures as a browser mixes them: those that a style sheet declares, in a theme of JupyterLab."""
+"""The colours of live pictures as a browser mixes them: those that a style sheet declares, in a theme."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import re
 DECLARED = re.compile(r"^\t--([a-z0-9-]+): (.+);$", re.MULTILINE)
 GIVEN = re.compile(r"--([\w-]+):([^;]+)")
 VARIABLE = re.compile(r"var\(--([\w-]+)(?:, ([^()]*))?\)")
+SCHEMES = re.compile(r"light-dark\(([^,()]+), ([^()]+)\)")
 MIX = re.compile(r"color-mix\(in (srgb|srgb-linear), (#\w+) (\d+)%, (#\w+)\)")
 
 
 def colours_of(sheet: str, theme: str) -> dict[str, str]:
-    """Return, by name, each colour that a style sheet declares; `theme` declares JupyterLab's variables."""
+    """Return, by name, each colour that a style sheet declares.
+
+    `theme` declares JupyterLab's variables; without them it may begin with "color-scheme: dark".
+    """
+    sheet = SCHEMES.sub(r"\2" if theme.startswith("color-scheme: dark") else r"\1", sheet)
     variables = dict(DECLARED.findall(sheet)) | dict(GIVEN.findall(theme))
     found = {name: _colour_of(text, variables) for name, text in DECLARED.findall(sheet)}
     return {name: colour for name, colour in found.items() if colour.startswith("#")}

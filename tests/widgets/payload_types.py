@@ -1,6 +1,6 @@
-"""Write the types of a payload and the words of faults in TypeScript: `python -m tests.widgets.payload_types`.
+"""Write what pictures have of Python: `python -m tests.widgets.payload_types`.
 
-They stand in pictures/src/payload.ts and fault_words.ts.
+The types of a payload, the words of faults and the colours: payload.ts, fault_words.ts and palette.css of pictures/src.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from pathlib import Path
 
 from kafkalab.faults.node import of_brokers_only
 from kafkalab.faults.registry import FAULTS
+from kafkalab.palette import declare_variables
 from kafkalab.widgets.payload import types
 
 TARGET = Path(__file__).parents[2] / "pictures" / "src" / "payload.ts"
 FAULTS_TARGET = TARGET.with_name("fault_words.ts")
+PALETTE_TARGET = TARGET.with_name("palette.css")
+PALETTE_HEAD = "/* The colours of live pictures: those of kafkalab/palette.py, written by payload_types.py. */"
 FAULTS_HEAD = "// The buttons of the faults and their words: those of kafkalab/faults, written by payload_types.py."
 NAMES = {"int": "number", "str": "string", "bool": "boolean"}
 HEAD = "// The types of a payload, unpacked: those of kafkalab/widgets/payload/types.py, written by payload_types.py."
@@ -93,6 +96,12 @@ def faults_in_typescript() -> str:
     return f"{FAULTS_HEAD}\n// biome-ignore-all format: it is written as JSON\nexport const FAULT_WORDS = {text};\n"
 
 
+def palette_in_css() -> str:
+    """Return the colours as variables of CSS."""
+    return f"{PALETTE_HEAD}\n{declare_variables('.klab')}"
+
+
 if __name__ == "__main__":
     TARGET.write_text(typescript(), encoding="utf-8")
     FAULTS_TARGET.write_text(faults_in_typescript(), encoding="utf-8")
+    PALETTE_TARGET.write_text(palette_in_css(), encoding="utf-8")

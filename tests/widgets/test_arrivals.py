@@ -9,7 +9,7 @@ import pytest
 from kafkalab import lab00, lab03
 from kafkalab.faults.frame import Delay, Drop, Hold, Release, Reorder
 from kafkalab.faults.node import Crash
-from kafkalab.widgets.model.futures import run_of
+from kafkalab.run.again import run_scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 
@@ -48,7 +48,7 @@ def test_each_frame_in_flight_can_be_the_next_to_arrive(lab: Any, every: int) ->
             journey.press("next", frame)
             assert min(flying, key=lambda one: arrival(journey, one)) == frame
             assert journey.step == arrival(journey, frame)
-            assert run_of(journey.scenario).cluster.trace.digest() == journey.cluster.trace.digest()
+            assert run_scenario(journey.scenario).trace.digest() == journey.cluster.trace.digest()
             journey.press("undo")
             assert (journey.place, journey.scenario.faults) == (0, ())
             journey.step, tried = step, tried + 1

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from kafkalab import lab03, lab13
 from kafkalab.faults.frame import Drop
 from kafkalab.history.costs import COLUMNS
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Frame
 from kafkalab.widgets.views.cost_meter import CostMeter, format_cost
 from kafkalab.widgets.views.sequence import Sequence
@@ -31,7 +31,7 @@ def compare(page: Page, meter: CostMeter) -> None:
 @pytest.mark.smoke
 @pytest.mark.parametrize("size_of", [frame_bytes, None])
 def test_the_screen_says_what_the_text_says_at_every_stop(
-    page: Page, console_errors: list[str], size_of: Callable[[Cluster, Frame], int] | None
+    page: Page, console_errors: list[str], size_of: Callable[[Run, Frame], int] | None
 ) -> None:
     for scenario in (lab13(partitions=4), lab03().with_faults(Drop("EndTxnResponse#1"))):
         meter = CostMeter(scenario, size_of=size_of)

@@ -13,10 +13,10 @@ from kafkalab import lab00, lab01, lab06
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash
 from kafkalab.protocol.rules import DEDUPLICATION
+from kafkalab.run.again import run_scenario
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import UNBROKEN, lines_at, report_of
 from kafkalab.widgets.model.findings_in_logs import missing_since
-from kafkalab.widgets.model.futures import run_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.sequence import Sequence
 from tests.widgets.live import Live
@@ -61,7 +61,7 @@ def test_a_report_is_made_once_a_run_and_travels_with_it() -> None:
     ],
 )
 def test_a_run_that_is_spent_has_the_report_of_one_that_is_kept(scenario: Scenario) -> None:
-    kept, spent = run_of(scenario).cluster, run_of(scenario).cluster
+    kept, spent = run_scenario(scenario), run_scenario(scenario)
     before = kept.trace.steps
     assert report_of(kept) == report_of(spent, spend=True)
     assert kept.trace.steps == before < spent.trace.steps

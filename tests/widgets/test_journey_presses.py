@@ -10,9 +10,9 @@ from kafkalab import lab03
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.run.again import agreement
 from kafkalab.widgets.model import futures
 from kafkalab.widgets.model import journey as journey_module
-from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 
 
@@ -200,7 +200,7 @@ def test_a_press_of_the_browser_is_done_at_its_step_and_acknowledged(
     handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "sent": False, "step": 60})
     assert isinstance(journey.scenario.faults[1], Crash)
     with pytest.raises(
-        ValueError, match=r"^a press has no 'colour'; there are delay_ms, after, ms, broker, unclean, sent$"
+        ValueError, match=r"^a press has no 'colour'; there are delay_ms, after, sent, frame_ms, ms, broker, unclean$"
     ):
         handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "colour": "red"})
     states: list[Any] = []

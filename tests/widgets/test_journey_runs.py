@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.run.run import Cast, Run
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import KnownState, Recording
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.trace import Trace
 from kafkalab.widgets.model import journey as journey_module
@@ -67,10 +67,10 @@ def test_undo_and_redo_lead_where_there_is_a_run(journey: Journey) -> None:
 
 def test_a_run_of_the_tree_is_found_by_its_number(journey: Journey) -> None:
     journey.press("drop", "EndTxn#1")
-    payload, cluster = journey.run_at(0)
-    assert (payload["faults"], cluster.scenario) == ([], lab03())
-    payload, cluster = journey.run_at(1)
-    assert (payload, cluster) == (journey.payload, journey.cluster)
+    payload, run = journey.run_at(0)
+    assert (payload["faults"], run.scenario) == ([], lab03())
+    payload, run = journey.run_at(1)
+    assert (payload, run) == (journey.payload, journey.run)
     for place in (-1, 2):
         with pytest.raises(ValueError, match=f"^no run {place} in this journey; there are 0 to 1$"):
             journey.run_at(place)
@@ -114,7 +114,7 @@ def test_a_journey_needs_a_run_with_events() -> None:
 def test_a_journey_shows_what_was_recorded_once_a_frame_has_passed() -> None:
     cluster = Cluster(lab03())
     cluster.run()
-    known = KnownState(cluster.controller.metadata, ("app",), ("b1", "b2", "b3"), "4.x/TV2")
+    cast = Cast(nodes=("app", "b1", "b2", "b3"), brokers=("b1", "b2", "b3"), metadata=cluster.controller.metadata)
 
     class Tap:
         """A tap that gives a recording of the frames by now."""
@@ -122,8 +122,8 @@ def test_a_journey_shows_what_was_recorded_once_a_frame_has_passed() -> None:
         def __init__(self, trace: Trace) -> None:
             self.trace = trace
 
-        def recording(self) -> Recording:
-            return Recording(self.trace, known)
+        def recording(self) -> Run:
+            return Run(trace=self.trace, cast=cast, why="it was recorded")
 
     for source in (Tap(cluster.trace), Tap(cluster.trace).recording()):
         assert len(Journey(source).payload["events"]) == len(cluster.trace.events)

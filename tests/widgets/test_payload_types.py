@@ -11,9 +11,16 @@ import pytest
 
 from kafkalab import lab00, lab03
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.model.futures import payload_with_actions, run_of
+from kafkalab.widgets.model.futures import payload_with_actions, run_watched
 from kafkalab.widgets.payload.types import Op, Payload
-from tests.widgets.payload_types import FAULTS_TARGET, TARGET, faults_in_typescript, typescript
+from tests.widgets.payload_types import (
+    FAULTS_TARGET,
+    PALETTE_TARGET,
+    TARGET,
+    faults_in_typescript,
+    palette_in_css,
+    typescript,
+)
 
 DATA = Path(__file__).parents[2] / "data"
 SIXTH = sorted(DATA.glob("*/*.klab"))[::6]
@@ -58,7 +65,7 @@ def faults(value: Any, kind: Any, place: str = "") -> Iterator[str]:
 def payloads() -> Iterator[Any]:
     """Payloads of runs that differ in what they have."""
     for scenario in (lab00(), lab03(), *map(Scenario.load, SIXTH)):
-        yield payload_with_actions(run_of(scenario))
+        yield payload_with_actions(run_watched(scenario))
 
 
 def test_real_payloads_have_the_types_and_every_change_of_the_picture_is_among_them() -> None:
@@ -86,7 +93,8 @@ def test_a_value_of_another_type_is_told(value: Any, kind: Any, told: str) -> No
     assert [fault[: len(told)] for fault in faults(value, kind)] == [told]
 
 
-def test_the_typescript_is_that_of_the_types() -> None:
+def test_what_pictures_have_of_python_is_current() -> None:
     hint = "python -m tests.widgets.payload_types writes it anew"
     assert TARGET.read_text(encoding="utf-8") == typescript(), hint
     assert FAULTS_TARGET.read_text(encoding="utf-8") == faults_in_typescript(), hint
+    assert PALETTE_TARGET.read_text(encoding="utf-8") == palette_in_css(), hint

@@ -18,10 +18,10 @@ from kafkalab.programs.groups import two_members
 from kafkalab.programs.raw_requests import raw_requests
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.rules import CLEAN_ELECTION, DEDUPLICATION, EPOCH_PER_TRANSACTION, REGISTRY
+from kafkalab.run.again import agreement, run_scenario
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model import presses
-from kafkalab.widgets.model.futures import agreement, run_of
 from kafkalab.widgets.model.journey import Journey
 from tests.widgets.every_press import presses as presses_of
 
@@ -169,7 +169,7 @@ def test_a_program_that_waits_for_ever_is_shown_as_far_as_anything_happens() -> 
     journey.step += 30
     journey.press("resume", "app")
     assert journey.payload["ending"] == ""
-    assert run_of(journey.scenario).cluster.trace.digest() == journey.cluster.trace.digest()
+    assert run_scenario(journey.scenario).trace.digest() == journey.cluster.trace.digest()
 
 
 def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agree() -> None:
@@ -183,7 +183,7 @@ def test_a_rule_switched_off_makes_a_new_run_with_the_cursor_as_far_as_both_agre
     assert 0 < journey.step == at < last
     journey.press("rule_on", "EPOCH_PER_TRANSACTION")
     assert list(journey.scenario.rules_off) == []
-    assert journey.cluster.trace.digest() == run_of(lab03()).cluster.trace.digest()
+    assert journey.cluster.trace.digest() == run_scenario(lab03()).trace.digest()
     with pytest.raises(ValueError, match="no rule is called 'dedup'"):
         journey.press("rule_off", "dedup")
 

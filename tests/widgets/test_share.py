@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.run.run import Run
+from kafkalab.run.source import run_of
+from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.widgets.views.sequence import Sequence
 from kafkalab.widgets.views.share import Share
 
 
@@ -114,6 +118,19 @@ def test_a_run_whose_program_cannot_be_saved_says_so() -> None:
     assert "This run cannot be shared: program 'mine' cannot be saved" in share.text()
     with pytest.raises(ValueError, match="register it with @program first"):
         assert share.code
+
+
+def test_a_run_that_was_only_recorded_says_that_it_cannot_be_made_again(tmp_path: Path) -> None:
+    whole = run_of(ran(lab03()))
+    recorded = Run(trace=whole.trace, cast=whole.cast, why="nobody knows what its clients will do")
+    share = Share(recorded)
+    assert share.text().endswith("This run cannot be shared: nobody knows what its clients will do.")
+    for asked in (lambda: share.code, lambda: share.save(tmp_path / "x.klab"), lambda: share.journey.scenarios):
+        with pytest.raises(ValueError, match=r"^nobody knows what its clients will do$"):
+            asked()
+    share.page(tmp_path / "x.html")
+    assert "looked at only: nobody knows what its clients will do." in (tmp_path / "x.html").read_text()
+    assert set(Sequence(share).rules().values()) == {recorded.why}
 
 
 def test_a_binary_file_is_told(share: Share, tmp_path: Path) -> None:

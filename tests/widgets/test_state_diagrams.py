@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES
+from kafkalab.protocol.transition_tables.transaction import TABLES
 from kafkalab.widgets.payload.state_diagrams import read_diagram, source
 from kafkalab.widgets.payload.state_machines import machine
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, Move
-from kafkalab.broker.table_outcomes import Refuse
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Go, edges
-from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, SenderEvent
+from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupState, Move
+from kafkalab.protocol.transition_tables.outcomes import Refuse
+from kafkalab.protocol.transition_tables.producer import Call, ProducerState, SenderEvent
+from kafkalab.protocol.transition_tables.transaction import TABLES, Go, edges
 from kafkalab.widgets.payload.state_diagrams import NAMES, draw, ids, machine_of, read_diagram
 from kafkalab.widgets.payload.state_machines import ANY, STATES, machine
 

@@ -7,9 +7,9 @@ import tempfile
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.records import Batch, CleanedBatch, ControlType, Record, marker
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.wire.batches import ClientBatch, read_batch
 from kafkalab.wire.live import RealTime, scenario_of
 from kafkalab.wire.spill_file import TemporarySpillFile

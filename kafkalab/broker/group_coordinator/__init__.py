@@ -1,4 +1,4 @@
 """The group coordinator: classic groups, rebalance, and committed offsets.
 
-Start at `guards.py`, then `transition_table.py`, then `rebalance.py`.
+Start at `guards.py`, then `../../protocol/transition_tables/group.py`, then `rebalance.py`.
 """

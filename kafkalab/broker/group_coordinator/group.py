@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupOutcome, GroupState, Move
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry, MemberEntry
 from kafkalab.protocol.messages.join_group import Subscriptions
+from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupOutcome, GroupState, Move
 
 
 @dataclass(slots=True, kw_only=True)

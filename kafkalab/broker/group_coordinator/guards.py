@@ -37,9 +37,7 @@ from __future__ import annotations
 
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.log import find_group
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.protocol.acls import GROUP, READ
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -48,6 +46,8 @@ from kafkalab.protocol.messages.join_group import JoinGroup
 from kafkalab.protocol.messages.leave_group import LeaveGroup, LeavingMember
 from kafkalab.protocol.messages.sync_group import SyncGroup
 from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.transition_tables.group import GroupAsk, GroupState
+from kafkalab.protocol.transition_tables.outcomes import Refuse
 
 
 def group_error(broker: BrokerState, group: str, may_be_empty: bool = False) -> Error:

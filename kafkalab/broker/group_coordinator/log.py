@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from kafkalab.broker.effects import Append, AppendResult, Effects, Note
 from kafkalab.broker.group_coordinator.group import ClassicGroup
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets, group_key, offset_key
-from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
+from kafkalab.log.group_offsets import GroupOffsets, group_key, offset_key
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import GROUP_LOG_WAITS
+from kafkalab.protocol.transition_tables.group import GroupState
 
 
 def offsets_of(broker: BrokerState, group: str) -> GroupOffsets:

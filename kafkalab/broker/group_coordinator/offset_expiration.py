@@ -5,10 +5,10 @@ from __future__ import annotations
 from kafkalab.broker.effects import Effects, Note, Spawn
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.log import append_tombstones, declare_dead, find_group
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets, StoredOffset
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move
 from kafkalab.broker.state import BrokerState
+from kafkalab.log.group_offsets import GroupOffsets, StoredOffset
 from kafkalab.protocol.partitions import offsets_partition, topic_of
+from kafkalab.protocol.transition_tables.group import GroupAsk, GroupState, Move
 
 MINUTE_MS = 60_000
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit, offset_key
 from kafkalab.broker.state import BrokerState
+from kafkalab.log.group_offsets import OffsetCommit, offset_key
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Batch, Record
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from kafkalab.broker.effects import Effects, Respond, Resume, Sleep, Spawn, Suspend, Suspension
 from kafkalab.broker.group_coordinator.group import ClassicGroup, Member
 from kafkalab.broker.group_coordinator.log import append_group, group_note, write_group
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.join_group import JoinedMember, JoinGroupResponse
 from kafkalab.protocol.messages.sync_group import SyncGroupResponse
+from kafkalab.protocol.transition_tables.group import GroupAsk, GroupState, Move
 
 # requests that wait for the group
 

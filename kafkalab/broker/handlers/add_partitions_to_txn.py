@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kafkalab.broker.effects import Effects, all_of
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.guards import (
     check_add,
     check_batch,
@@ -13,12 +12,13 @@ from kafkalab.broker.transaction_coordinator.guards import (
     translate_error,
 )
 from kafkalab.broker.transaction_coordinator.log import append_txn
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import Ask, table_of
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
+from kafkalab.protocol.transition_tables.transaction import Ask, table_of
 
 
 def handle(broker: BrokerState, request: AddPartitionsToTxn, header: Header) -> Effects[AddPartitionsToTxnResponse]:

@@ -6,12 +6,12 @@ from kafkalab.broker.effects import Effects, all_of
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import append_tombstones, declare_dead, find_group, newest_offsets_of
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DELETE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.delete_groups import DeleteGroups, DeleteGroupsResponse
+from kafkalab.protocol.transition_tables.group import GroupAsk, GroupState, Move
 
 
 def handle(broker: BrokerState, request: DeleteGroups, header: Header) -> Effects[DeleteGroupsResponse]:

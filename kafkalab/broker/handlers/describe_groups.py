@@ -5,12 +5,12 @@ from __future__ import annotations
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import find_group
-from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DESCRIBE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_groups import DescribedGroup, DescribeGroups, DescribeGroupsResponse
+from kafkalab.protocol.transition_tables.group import GroupState
 
 
 def handle(broker: BrokerState, request: DescribeGroups, header: Header) -> DescribeGroupsResponse:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.state import BrokerState, TxnPartition
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -13,6 +12,7 @@ from kafkalab.protocol.messages.describe_transactions import (
     DescribeTransactions,
     DescribeTransactionsResponse,
 )
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 
 
 def handle(broker: BrokerState, request: DescribeTransactions, header: Header) -> DescribeTransactionsResponse:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from kafkalab.broker.effects import Effects, Respond
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.decision import decide
 from kafkalab.broker.transaction_coordinator.guards import check_decided, check_end, end_version, translate_error
 from kafkalab.broker.transaction_coordinator.markers import complete
-from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.broker.transaction_coordinator.transition_table import table_of
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn, EndTxnResponse
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
+from kafkalab.protocol.transition_tables.transaction import table_of
 
 
 def handle(broker: BrokerState, request: EndTxn, header: Header) -> Effects[EndTxnResponse | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kafkalab.broker.effects import Effects, Respond
 from kafkalab.broker.group_coordinator.guards import check_heartbeat
 from kafkalab.broker.group_coordinator.rebalance import renew_session
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.heartbeat import Heartbeat, HeartbeatResponse
+from kafkalab.protocol.transition_tables.group import GroupAsk
+from kafkalab.protocol.transition_tables.outcomes import Refuse
 
 
 def handle(broker: BrokerState, request: Heartbeat, header: Header) -> Effects[HeartbeatResponse | None]:

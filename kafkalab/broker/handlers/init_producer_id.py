@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from kafkalab.broker.effects import Effects, Respond
 from kafkalab.broker.state import BrokerState, TxnPartition
-from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
 from kafkalab.broker.transaction_coordinator.guards import (
     check_init,
@@ -17,13 +16,14 @@ from kafkalab.broker.transaction_coordinator.guards import (
 )
 from kafkalab.broker.transaction_coordinator.log import append_txn
 from kafkalab.broker.transaction_coordinator.markers import complete
-from kafkalab.broker.transaction_coordinator.metadata import TWO_PHASE_TIMEOUT_MS, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.producer_ids import next_producer_id
-from kafkalab.broker.transaction_coordinator.transition_table import Ask, table_of
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
 from kafkalab.protocol.rules import ABORT_ON_INIT, BUMP_ON_INIT
+from kafkalab.protocol.transaction_metadata import TWO_PHASE_TIMEOUT_MS, Txn, TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
+from kafkalab.protocol.transition_tables.transaction import Ask, table_of
 
 FENCED_SINCE = 4
 

@@ -16,13 +16,13 @@ from kafkalab.broker.group_coordinator.rebalance import (
     renew_session,
     watch_pending,
 )
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk, GroupState, Move, Wait
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.join_group import JoinGroup, JoinGroupResponse
 from kafkalab.protocol.messages.sync_group import SyncGroupResponse
+from kafkalab.protocol.transition_tables.group import GroupAsk, GroupState, Move, Wait
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
 
 MEMBER_ID_FIRST, SKIPS_ASSIGNMENT = 4, 9
 

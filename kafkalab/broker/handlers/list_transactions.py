@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.extras import import_from_extra
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_transactions import ListedTransaction, ListTransactions, ListTransactionsResponse
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 
 
 def handle(broker: BrokerState, request: ListTransactions, header: Header) -> ListTransactionsResponse:

@@ -9,12 +9,12 @@ from kafkalab.broker.group_coordinator.guards import commit_error, group_error
 from kafkalab.broker.group_coordinator.log import append_batch, find_group
 from kafkalab.broker.group_coordinator.offset_records import offsets_batch, too_large, unknown_partitions
 from kafkalab.broker.group_coordinator.rebalance import renew_session
-from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import GROUP, READ
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_commit import OffsetCommit, OffsetCommitResponse
+from kafkalab.protocol.transition_tables.group import GroupState
 
 GROUP_NOT_FOUND = 9
 

@@ -6,13 +6,13 @@ from kafkalab.broker.authorization import unreadable
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import append_tombstones, find_group, newest_offsets_of
-from kafkalab.broker.group_coordinator.transition_table import GroupState
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DELETE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_delete import OffsetDelete, OffsetDeleteResponse
 from kafkalab.protocol.partitions import topic_of
+from kafkalab.protocol.transition_tables.group import GroupState
 
 
 def handle(broker: BrokerState, request: OffsetDelete, header: Header) -> Effects[OffsetDeleteResponse]:

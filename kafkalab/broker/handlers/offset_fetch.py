@@ -6,8 +6,8 @@ from kafkalab.broker.authorization import refused_partitions
 from kafkalab.broker.effects import AppendResult, AwaitDurable, Effects
 from kafkalab.broker.group_coordinator.guards import group_error
 from kafkalab.broker.group_coordinator.log import newest_offsets_of, offsets_of
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.broker.state import BrokerState
+from kafkalab.log.group_offsets import GroupOffsets
 from kafkalab.protocol.acls import DESCRIBE, GROUP
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kafkalab.broker.effects import Effects, Respond, Spawn
 from kafkalab.broker.group_coordinator.guards import check_sync
 from kafkalab.broker.group_coordinator.rebalance import SYNC, assign, hold, renew_session, synced_response
-from kafkalab.broker.group_coordinator.transition_table import GroupAsk
 from kafkalab.broker.state import BrokerState
-from kafkalab.broker.table_outcomes import Same
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.sync_group import SyncGroup, SyncGroupResponse
+from kafkalab.protocol.transition_tables.group import GroupAsk
+from kafkalab.protocol.transition_tables.outcomes import Same
 
 
 def handle(broker: BrokerState, request: SyncGroup, header: Header) -> Effects[SyncGroupResponse | None]:

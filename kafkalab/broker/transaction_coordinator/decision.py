@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.state import BrokerState, TxnPartition
-from kafkalab.broker.table_outcomes import Refuse
 from kafkalab.broker.transaction_coordinator.guards import check_fence
 from kafkalab.broker.transaction_coordinator.log import append_txn
 from kafkalab.broker.transaction_coordinator.markers import send_before_the_decision
-from kafkalab.broker.transaction_coordinator.metadata import FENCE, Txn, TxnState
 from kafkalab.broker.transaction_coordinator.producer_ids import next_producer_id
-from kafkalab.broker.transaction_coordinator.transition_table import Ask, Go, table_of
 from kafkalab.protocol.errors import Error, IllegalArgumentError, InvariantError
 from kafkalab.protocol.rules import EPOCH_PER_TRANSACTION, FENCE_BUMPS_ONCE, FENCE_ROTATES, PREPARE_FIRST
+from kafkalab.protocol.transaction_metadata import FENCE, Txn, TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse
+from kafkalab.protocol.transition_tables.transaction import Ask, Go, table_of
 
 
 def decide(

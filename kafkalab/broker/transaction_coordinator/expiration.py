@@ -7,11 +7,11 @@ from kafkalab.broker.effects import Append, AppendResult, Effects, Note, Spawn
 from kafkalab.broker.state import BrokerState, TxnPartition
 from kafkalab.broker.transaction_coordinator.decision import abort_fenced, fence
 from kafkalab.broker.transaction_coordinator.markers import complete
-from kafkalab.broker.transaction_coordinator.metadata import AT_REST, TWO_PHASE_TIMEOUT_MS, Txn, TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import TIMEOUT_ABORT, TIMEOUT_BUMPS
+from kafkalab.protocol.transaction_metadata import AT_REST, TWO_PHASE_TIMEOUT_MS, Txn, TxnState
+from kafkalab.protocol.transition_tables.transaction import Ask, goes_to
 
 TOMBSTONE_OVERHEAD_BYTES = 16
 

@@ -7,7 +7,7 @@ Theory of operation
 partition coordinates the id. The truth is the partition's log: the last record of an id is its state, a `Txn`. The
 leader keeps a cache of it in a `TxnPartition`, filled from the log when it is elected and dropped when it resigns. A
 request is therefore answered in three steps: a guard finds the cache entry and refuses whoever may not ask
-(this module), the total table says what the question means in that state (`transition_table`), and the record of the
+(this module), the total table says what the question means in that state (`transition_tables`), and the record of the
 new state is appended (`log`). The cache changes only after the record is replicated, so a successor never knows less
 than a client was told.
 
@@ -51,15 +51,6 @@ from __future__ import annotations
 
 from kafkalab.broker.authorization import may_not_be_idempotent, refused_partitions
 from kafkalab.broker.state import BrokerState, TxnPartition
-from kafkalab.broker.transaction_coordinator.metadata import (
-    FENCE,
-    PREPARED,
-    PRODUCER_EPOCH_MAX,
-    TWO_PHASE_TIMEOUT_MS,
-    Txn,
-    TxnState,
-)
-from kafkalab.broker.transaction_coordinator.transition_table import Ask
 from kafkalab.protocol.acls import CLUSTER, CLUSTER_ACTION, GROUP, READ, TRANSACTIONAL_ID, TWO_PHASE_COMMIT, WRITE
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -78,6 +69,15 @@ from kafkalab.protocol.rules import (
     TIMEOUT_MAXIMUM,
     VERIFIED_AT_ONCE,
 )
+from kafkalab.protocol.transaction_metadata import (
+    FENCE,
+    PREPARED,
+    PRODUCER_EPOCH_MAX,
+    TWO_PHASE_TIMEOUT_MS,
+    Txn,
+    TxnState,
+)
+from kafkalab.protocol.transition_tables.transaction import Ask
 
 CLIENTS_UP_TO = 3
 """The last version of AddPartitionsToTxn that clients speak; brokers speak later ones among themselves."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 from kafkalab.broker.effects import Effects, Note, Spawn
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.transaction_coordinator.markers import complete
-from kafkalab.broker.transaction_coordinator.metadata import Txn
-from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
 from kafkalab.protocol.records import Record
 from kafkalab.protocol.rules import REDRIVE_PREPARE, ROTATION_LOGGED
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.protocol.transition_tables.transaction import Ask, goes_to
 
 
 def load_transactions(broker: BrokerState, partition: str, epoch: int) -> Effects[None]:

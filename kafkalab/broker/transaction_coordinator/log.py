@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from kafkalab.broker.effects import Append, AppendResult, Effects, Note
 from kafkalab.broker.state import BrokerState, TxnPartition
-from kafkalab.broker.transaction_coordinator.metadata import Txn, check_transition
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.rules import ABORT_ON_INIT
+from kafkalab.protocol.transaction_metadata import Txn, check_transition
 
 TRANSLATED = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from kafkalab.broker.effects import Effects, Send, Sleep, Spawn
 from kafkalab.broker.state import BrokerState, MarkerProgress, QueuedMarkers, TxnPartition
 from kafkalab.broker.transaction_coordinator.log import append_txn, note
-from kafkalab.broker.transaction_coordinator.metadata import PREPARED, Txn, TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import Ask, goes_to
 from kafkalab.protocol.errors import Error, InvariantError
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers, WriteTxnMarkersResponse
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.rules import COMPLETE_REWRITTEN, LEADER_AWAITED, MARKERS_BY_EPOCH
+from kafkalab.protocol.transaction_metadata import PREPARED, Txn, TxnState
+from kafkalab.protocol.transition_tables.transaction import Ask, goes_to
 
 RETRY_MS = 50
 UNKNOWN_BROKER = ""

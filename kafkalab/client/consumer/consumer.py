@@ -8,7 +8,6 @@ from typing import Any
 
 from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.connection import ClientPort, Connection
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord
 from kafkalab.client.consumer.fetcher import Fetcher
 from kafkalab.client.consumer.group_member import GroupMember
 from kafkalab.client.consumer.membership import Membership
@@ -18,6 +17,7 @@ from kafkalab.client.consumer.subscription_state import SubscriptionState
 from kafkalab.client.exceptions import IllegalStateError, KafkaError, KafkaTimeoutError, exception_for
 from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
+from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST
 

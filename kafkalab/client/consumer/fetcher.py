@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kafkalab.client.config.config import ConsumerConfig
 from kafkalab.client.connection import RETRY_BACKOFF_MS, Connection
-from kafkalab.client.consumer.aborted_filter import ConsumerRecord, deliver
 from kafkalab.client.consumer.offset_commits import OffsetCommits
 from kafkalab.client.consumer.subscription_state import SubscriptionState
 from kafkalab.client.exceptions import (
@@ -15,6 +14,7 @@ from kafkalab.client.exceptions import (
     TopicAuthorizationError,
 )
 from kafkalab.client.promise import Promise
+from kafkalab.log.aborted_filter import ConsumerRecord, deliver
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import Fetch, FetchResponse, PartitionFetched
 from kafkalab.protocol.messages.list_offsets import EARLIEST, LATEST, ListOffsets, ListOffsetsResponse

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkalab.client.config.config import ProducerConfig, delivery_timeout_ms
 from kafkalab.client.exceptions import BufferExhaustedError, RecordTooLargeError
-from kafkalab.client.producer.batch import ProducerBatch, largest_size_of, size_of
+from kafkalab.client.producer_batch import ProducerBatch, largest_size_of, size_of
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.sequences import Sequences
 from kafkalab.protocol.records import Record

@@ -13,7 +13,7 @@ from kafkalab.client.exceptions import (
     exception_for,
 )
 from kafkalab.client.producer.accumulator import Accumulator
-from kafkalab.client.producer.batch import ProducerBatch
+from kafkalab.client.producer_batch import ProducerBatch
 from kafkalab.client.transaction_manager.error_reactions import Reaction, reaction
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
 from kafkalab.protocol.errors import Error

@@ -10,7 +10,7 @@ from kafkalab.client.connection import Connection
 from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
-from kafkalab.client.transaction_manager.transition_table import REPEATED, Action, Call, Cell
+from kafkalab.protocol.transition_tables.producer import REPEATED, Action, Call, Cell
 
 METHODS: dict[Call, tuple[str, str]] = {
     Call.INIT: (

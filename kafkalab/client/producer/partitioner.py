@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.client.producer.batch import size_of
+from kafkalab.client.producer_batch import size_of
 from kafkalab.protocol.records import Record
 
 SEED, MULTIPLIER, SHIFT = 0x9747B28C, 0x5BD1E995, 24

@@ -21,10 +21,10 @@ from kafkalab.client.promise import Promise
 from kafkalab.client.results import GroupMetadata, Offsets, RecordMetadata
 from kafkalab.client.transaction_manager.coordinator_requests import CoordinatorRequests
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
-from kafkalab.client.transaction_manager.transition_table import Action, Call, ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.records import Headers, Record
+from kafkalab.protocol.transition_tables.producer import Action, Call, ProducerState
 
 NO_TRANSACTIONS = "Transactional method invoked on a non-transactional producer."
 NO_TRANSACTION_MANAGER = (

@@ -8,14 +8,14 @@ from typing import Any
 from kafkalab.client.connection import Connection
 from kafkalab.client.exceptions import KafkaError, TransactionAbortedError
 from kafkalab.client.producer.accumulator import Accumulator
-from kafkalab.client.producer.batch import ProducerBatch
 from kafkalab.client.producer.batch_responses import BatchResponses
+from kafkalab.client.producer_batch import ProducerBatch
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.coordinator_requests import CoordinatorRequests
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, Produce, ProduceResponse
+from kafkalab.protocol.transition_tables.producer import ProducerState
 
 REFRESH = (
     Error.NOT_LEADER_OR_FOLLOWER, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.LEADER_NOT_AVAILABLE,

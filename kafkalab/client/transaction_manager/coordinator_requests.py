@@ -19,7 +19,6 @@ from kafkalab.client.results import GroupMetadata, Offsets, offset_fields
 from kafkalab.client.transaction_manager.coordinator_errors import coordinator_error, partitions_error
 from kafkalab.client.transaction_manager.error_reactions import Reaction, reaction
 from kafkalab.client.transaction_manager.transaction_manager import TransactionManager
-from kafkalab.client.transaction_manager.transition_table import ProducerState, SenderEvent
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
@@ -27,6 +26,7 @@ from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.find_coordinator import GROUP, TRANSACTION
 from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
+from kafkalab.protocol.transition_tables.producer import ProducerState, SenderEvent
 
 FIRST_PARTITION_BACKOFF_MS = 20
 NO_TIMEOUT_MS = 2**31 - 1

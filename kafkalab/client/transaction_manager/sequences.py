@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalab.client.producer.batch import ProducerBatch
+from kafkalab.client.producer_batch import ProducerBatch
 from kafkalab.protocol.records import sequence_after
 
 

@@ -21,7 +21,8 @@ from kafkalab.client.exceptions import (
 from kafkalab.client.transaction_manager.coordinator_errors import stored_error
 from kafkalab.client.transaction_manager.error_reactions import Reaction, reaction
 from kafkalab.client.transaction_manager.sequences import Sequences
-from kafkalab.client.transaction_manager.transition_table import (
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transition_tables.producer import (
     ERRORS,
     Action,
     Call,
@@ -31,7 +32,6 @@ from kafkalab.client.transaction_manager.transition_table import (
     decide,
     follow,
 )
-from kafkalab.protocol.errors import Error
 
 S, A = ProducerState, Action
 EPOCH_MAX = 32767

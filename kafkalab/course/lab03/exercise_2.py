@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kafkalab.broker.table_outcomes import Refuse
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
 from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
 from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.steps import abort, add, commit, init, sleep
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse
+from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program, Scenario
 

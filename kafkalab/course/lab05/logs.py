@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.log.aborted_filter import deliver
 from kafkalab.log.producer_state.state import ProducerStates
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.records import Batch, ControlType, Record

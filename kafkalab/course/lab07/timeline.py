@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kafkalab.widgets.views import palette
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, RULE, Canvas, fit
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, HUES, PALE, RED, RULE, WHITE
+from kafkalab.widgets.views.canvas import BOLD, MARGIN, Canvas, fit, standalone
 
-ROLE = {"client": palette.CLIENT, "coordinator": "#b3257e"}
-"""As in docs/visual-language.md: --client and --txn-coordinator."""
+ROLE = {"client": HUES["client"], "coordinator": HUES["txn-coordinator"]}
 WIDTH, LEFT, RIGHT, LANE, BAR = 830.0, 186.0, 580.0, 30.0, 14.0
 """As wide as a cell at 1280x800 with the file browser open."""
 STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3_600, 21_600, 86_400, 604_800)
@@ -95,7 +94,7 @@ class Timeline:
         for part in self.parts:
             self._part(canvas, part)
         self._axis(canvas)
-        return palette.standalone(canvas, str(self), WIDTH)
+        return standalone(canvas, str(self), WIDTH)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"image/svg+xml": self.svg(), "text/plain": str(self)}
@@ -122,7 +121,7 @@ class Timeline:
             canvas.text(RIGHT + 24, canvas.y + 19, fit(lane.says, WIDTH - RIGHT - 36), RED if bad else GREEN)
             canvas.y += LANE
         for start, end in (map(self._x, jump) for jump in part.jumps):
-            veil = ' fill="#ffffff" fill-opacity="0.75" stroke-dasharray="2 3"'
+            veil = f' fill="{WHITE}" fill-opacity="0.75" stroke-dasharray="2 3"'
             canvas.box(start, top, end - start, high, AMBER, veil)
             canvas.text((start + end) / 2, top + high / 2 + 4, "all clocks jump", AMBER, "middle", BOLD)
         for x, y in ends:
@@ -132,18 +131,18 @@ class Timeline:
     def _bar(self, canvas: Canvas, bar: Bar, colour: str) -> None:
         top, start = canvas.y + (LANE - BAR) / 2, self._x(bar.start_ms)
         if bar.asleep:
-            look = f' fill="{palette.PALE}" stroke-dasharray="4 3"'
+            look = f' fill="{PALE}" stroke-dasharray="4 3"'
             canvas.box(start, top, self._x(bar.end_ms) - start, BAR, DIM, look)
             canvas.text((start + self._x(bar.end_ms)) / 2, top + 11, bar.says, DIM, "middle")
             return
         canvas.box(start, top, max(self._x(bar.due_ms) - start, 3), BAR, colour, f' fill="{colour}"')
         if bar.due_ms < bar.end_ms:
             late = self._x(bar.due_ms)
-            canvas.box(late, top, self._x(bar.end_ms) - late, BAR, AMBER, ' fill="#ffffff" stroke-dasharray="4 3"')
+            canvas.box(late, top, self._x(bar.end_ms) - late, BAR, AMBER, f' fill="{WHITE}" stroke-dasharray="4 3"')
         if 0 < bar.limit_ms <= bar.end_ms - bar.start_ms:
             limit = self._x(bar.start_ms + bar.limit_ms)
             canvas.path(f"M{limit:g},{top - 6:g}v{BAR + 12:g}", DARK, 2)
-            canvas.text(limit - 5, top + 11, f"{bar.limit_ms // 1_000} s", "#ffffff", "end", BOLD)
+            canvas.text(limit - 5, top + 11, f"{bar.limit_ms // 1_000} s", WHITE, "end", BOLD)
 
     def _looks(self) -> Iterator[int]:
         if self.look_ms and self.end_ms // self.look_ms <= MOST_LOOKS:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
-from kafkalab.broker.group_coordinator.offsets import GroupOffsets
 from kafkalab.client.exceptions import KafkaError
 from kafkalab.client.results import GroupMetadata
 from kafkalab.faults.fault import Fault
@@ -16,6 +15,7 @@ from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import BlankAnswer, Exercise
 from kafkalab.grading.schedules import LEARNER, AuditFinding, over_schedules, with_program
 from kafkalab.grading.seeds import random_for, seed
+from kafkalab.log.group_offsets import GroupOffsets
 from kafkalab.programs.packing import ORDERS, PACKERS, PARCELS
 from kafkalab.protocol.partitions import offsets_partition
 from kafkalab.protocol.source_header import made_from

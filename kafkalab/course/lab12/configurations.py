@@ -29,7 +29,7 @@ CONFIGURATIONS: dict[str, dict[str, str]] = {
     "old client": {"clients": TRANSACTIONS, "profile": "4.x/TV1"},
     "one rule off": {"clients": TRANSACTIONS, "rules_off": RULE_OFF},
 }
-"""The arguments of `Histories.simulated` for each: a client of protocol 1 is an old one, on a cluster of level 2."""
+"""The arguments of `simulate_histories` for each: a client of protocol 1 is an old one, on a cluster of level 2."""
 LEVELS = ("read_committed", "read_uncommitted")
 FATES = ("lost", "once", "more", "unfinished")
 READER = "final-"
@@ -85,7 +85,7 @@ class CopyTables(NamedTuple):
 
 
 def runs_of(configuration: str, seeds: str) -> Runs:
-    """Return the simulations of a configuration, as `Histories.simulated` takes it."""
+    """Return the simulations of a configuration, as `simulate_histories` takes it."""
     return Runs.of(seeds, **CONFIGURATIONS[configuration])
 
 

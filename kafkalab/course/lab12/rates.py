@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.course.lab12.configurations import CONFIGURATIONS, FATES, LEVELS
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, RED, RULE, Canvas, standalone
+from kafkalab.palette import AMBER, DARK, DIM, RED, RULE
+from kafkalab.widgets.views.canvas import BOLD, Canvas, standalone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

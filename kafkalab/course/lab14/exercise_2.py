@@ -7,7 +7,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import Any
 
-from kafkalab.alternatives.presses import MOMENTS, WHO, Press, Run, run
+from kafkalab.alternatives.presses import MOMENTS, WHO, Press, Transfer, run
 from kafkalab.course.lab14.tables import table_of
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe
 from kafkalab.grading.seeds import random_for, seed
@@ -23,7 +23,7 @@ def question(of_seed: int) -> dict[str, Any]:
     return {"participants": random.randint(2, 4), "not at": random.choice(("prepared", "decided"))}
 
 
-def both(presses: Sequence[Press], of_seed: int) -> tuple[Run, Run]:
+def both(presses: Sequence[Press], of_seed: int) -> tuple[Transfer, Transfer]:
     """The runs of two-phase commit and of Kafka with these crashes."""
     parts = question(of_seed)["participants"]
     return (
@@ -32,7 +32,7 @@ def both(presses: Sequence[Press], of_seed: int) -> tuple[Run, Run]:
     )
 
 
-def is_reached(one: Run, kafka: Run) -> bool:
+def is_reached(one: Transfer, kafka: Transfer) -> bool:
     """Return True if a part of two-phase commit waits for ever, and every part in Kafka is decided."""
     return bool(one.waiting) and set(kafka.parts.values()) <= {"committed", "aborted"}
 
@@ -91,7 +91,7 @@ def check(answer: object) -> str:
     raise WrongAnswer(says, run=table_of(shown, last, f"{shown.model} under your crashes"), miss=miss)
 
 
-def _why(presses: Sequence[Press], one: Run) -> tuple[str, str]:
+def _why(presses: Sequence[Press], one: Transfer) -> tuple[str, str]:
     ends = ", ".join(f"{name} {state}" for name, state in one.parts.items())
     said = f"Nobody waits in two-phase commit: {ends}. "
     moments = [moment for who, moment in presses if who == "coordinator"]

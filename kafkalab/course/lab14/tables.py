@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kafkalab.alternatives.presses import Run
+from kafkalab.alternatives.presses import Transfer
 from kafkalab.grading.tables import Table
 from kafkalab.widgets.payload.alternatives import rows_of
 
 AROUND = 6
 
 
-def table_of(run: Run, step: int, title: str) -> Table:
+def table_of(run: Transfer, step: int, title: str) -> Table:
     """The rows around `step`, the last one up to it marked."""
     rows = rows_of(run)
     at = max((i for i, row in enumerate(rows) if row["step"] <= step), default=0)

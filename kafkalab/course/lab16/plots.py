@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kafkalab.widgets.views.palette import BLUE, DARK, DIM, MARGIN, RED, RULE, Canvas, standalone
+from kafkalab.palette import BLUE, DARK, DIM, RED, RULE
+from kafkalab.widgets.views.canvas import MARGIN, Canvas, standalone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

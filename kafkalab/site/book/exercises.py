@@ -21,6 +21,7 @@ from pathlib import Path
 from kafkalab.grading.builder import Cell, is_check
 from kafkalab.grading.check import find
 from kafkalab.grading.landing import CELL_ID
+from kafkalab.markup import Markup, each, element, join
 from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
 from kafkalab.site.book.recorder import Kept
 from kafkalab.site.lite import notebook_address
@@ -32,14 +33,6 @@ FOLDER = Path("_static", "exercises")
 ROUNDS, LABEL_BYTES = 1_000, 12
 CODE = re.compile(r"`([^`]*)`")
 EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
-FORM_ELEMENT = """<kafka-exercise name="{name}" src="{data}">
-<ol>{asked}</ol>
-</kafka-exercise>
-"""
-BOX = """<div class="exercise">
-{form}<p><a class="as-notebook" href="../{address}">Open this exercise as a notebook</a>{note}</p>
-{hints}</div>
-"""
 
 
 def with_boxes(
@@ -65,33 +58,33 @@ def with_boxes(
         yield {"cell_type": "markdown", "id": f"{asked}-box", "metadata": {}, "source": box}
 
 
-def box_of(exercise_id: str, notebook: str, cell: str, form: str = "") -> str:
+def box_of(exercise_id: str, notebook: str, cell: str, form: str = "") -> Markup:
     """Return the box of an exercise: its form, if it has one, the way to its cell, and its hints."""
     address = f"{notebook_address(f'labs/{notebook}.ipynb')}#{CELL_ID}{cell}"
     need = NEEDS_MORE.get(notebook)
     note = _inline(f" The notebook needs {need}, which no browser has: {WHERE}.") if need else ""
-    return BOX.format(form=form, address=escape(address), note=note, hints=hints_of(find(exercise_id).hints))
+    link = element("a", "Open this exercise as a notebook", class_="as-notebook", href=f"../{address}")
+    return element("div", form, element("p", link, note), hints_of(find(exercise_id).hints), class_="exercise")
 
 
-def hints_of(hints: Sequence[str]) -> str:
+def hints_of(hints: Sequence[str]) -> Markup:
     """Return hints as folded text, each inside the one before; none of an exercise's hints is its answer."""
-    inner = ""
+    inner = Markup()
     for number, hint in reversed(list(enumerate(hints, 1))):
-        inner = f"<details><summary>Hint {number} of {len(hints)}</summary>{as_html(hint)}{inner}</details>\n"
+        inner = element("details", element("summary", f"Hint {number} of {len(hints)}"), as_html(hint), inner)
     return inner
 
 
-def _inline(text: str) -> str:
+def _inline(text: str) -> Markup:
     """Return one line of text as HTML."""
-    return CODE.sub(r"<code>\1</code>", escape(text, quote=False))
+    return Markup(CODE.sub(r"<code>\1</code>", escape(text)))
 
 
-def as_html(text: str) -> str:
+def as_html(text: str) -> Markup:
     """Return a text that a notebook shows as HTML without an empty line; what is indented is code."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return "".join(
-        f"<pre>{escape(line.strip(), quote=False)}</pre>" if line.startswith("    ") else f"<p>{_inline(line)}</p>"
-        for line in lines
+    return join(
+        element("pre", line.strip()) if line.startswith("    ") else element("p", _inline(line)) for line in lines
     )
 
 
@@ -113,7 +106,7 @@ def stretch(part: str, salt: str) -> tuple[bytes, bytes]:
     return made[:LABEL_BYTES], made[LABEL_BYTES:]
 
 
-def write_form(site: Path, described: Described, write_run: Callable[[Kept], str]) -> str:
+def write_form(site: Path, described: Described, write_run: Callable[[Kept], str]) -> Markup:
     """Write the file of a form; return its element. `write_run` writes a run's picture and returns its element."""
     name, texts = described["id"], {}
     runs = {run: data.get("text/html") or write_run(data) for run, data in described.pop("runs").items()}
@@ -126,5 +119,5 @@ def write_form(site: Path, described: Described, write_run: Callable[[Kept], str
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(canonical(form), encoding="utf-8")
     asked = form.get("names") or [row["says"] for row in form["rows"]]
-    listed = "".join(f"<li>{escape(says, quote=False)}</li>" for says in asked)
-    return FORM_ELEMENT.format(name=name, data=Path("..", FOLDER, place.name).as_posix(), asked=listed)
+    data = Path("..", FOLDER, place.name).as_posix()
+    return element("kafka-exercise", element("ol", each("li", asked)), name=name, src=data)

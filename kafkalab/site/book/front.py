@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from html import escape
 from pathlib import Path
 
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
 from kafkalab.grading.builder import LABS, read
+from kafkalab.markup import Markup, element
 from kafkalab.site.book.links import START, Links
 
 NAVIGATION = {
@@ -59,9 +59,9 @@ def write_front(root: Path, folder: Path, picture: str, documents: Iterable[str]
     (folder / "index.md").write_text(text, encoding="utf-8")
 
 
-def _card(lab: CourseLab) -> str:
-    title = f"<b>{lab.number}</b> <strong>{escape(lab.title)}</strong>"
-    return f'<li><a href="{LABS.as_posix()}/{lab.name}.html">{title}<span>{escape(lab.know)}</span></a></li>'
+def _card(lab: CourseLab) -> Markup:
+    words = (element("b", lab.number), " ", element("strong", lab.title), element("span", lab.know))
+    return element("li", element("a", *words, href=f"{LABS.as_posix()}/{lab.name}.html"))
 
 
 def _navigation(labs: Set[str], documents: Iterable[str]) -> Iterator[str]:

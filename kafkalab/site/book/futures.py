@@ -16,13 +16,14 @@ from IPython.display import display
 
 from kafkalab.faults.fault import Fault, FrameFault
 from kafkalab.faults.node import NodeFault
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.again import ENDLESS
+from kafkalab.run.run import Run
 from kafkalab.sim.codec import code_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.book.recorder import SHOWN, Kept
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Fork
-from kafkalab.widgets.model.futures import ENDLESS, Run, payload_with_actions, strike
+from kafkalab.widgets.model.futures import payload_with_actions, strike
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.presses import fault_of
 from kafkalab.widgets.payload.packing import pack
@@ -85,16 +86,16 @@ def futures_of(shown: Kept, talked: Sequence[str], beside: Sequence[Scenario]) -
         return {}
     difference = Difference(values["payload"])
 
-    def future(payload: Payload, cluster: Cluster, spend: bool = False) -> Future:
-        shared = shared_of(cluster, 0) if "share" in parts else {"code": code_of(cluster.scenario)}
+    def future(payload: Payload, run: Run, spend: bool = False) -> Future:
+        shared = shared_of(run, 0) if "share" in parts else {"code": code_of(run.scenario_or_why())}
         delta = difference.of(pack(payload))
-        return {"payload": delta, "verdict": report_of(cluster, spend=spend), "shared": shared}
+        return {"payload": delta, "verdict": report_of(run, spend=spend), "shared": shared}
 
     found: dict[str, Future] = {}
     for press in presses_on(journey, talked, beside):
         if press.key not in found and (struck := _strike(journey, press)):
             run, row = struck
-            future_of = future(payload_with_actions(run), run.cluster, spend=not run.ending)
+            future_of = future(payload_with_actions(run), run, spend=not run.ending)
             found[press.key] = {**future_of, "step": row["landed"], "row": row}
     for place in range(len(codes)):
         if place != values["place"]:

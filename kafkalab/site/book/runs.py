@@ -21,13 +21,13 @@ from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING, entry_of
 from kafkalab.reference.found_scenarios import found_scenario, slug
 from kafkalab.reference.rule_matrix import EXPECTED
+from kafkalab.run.again import agreement
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
 from kafkalab.site.book.futures import futures_of
 from kafkalab.site.book.notebooks import FOLDER, write_picture
 from kafkalab.site.book.recorder import describe_picture
 from kafkalab.widgets.model.findings import forbidden
-from kafkalab.widgets.model.futures import agreement
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.sequence import Sequence
@@ -76,7 +76,7 @@ def find_decision(good: Scenario) -> Place:
 
     def place(journey: Journey) -> int:
         broken = [int(f["step"]) for f in forbidden(journey.report()["results"])]
-        return min(broken) if broken else agreement(ran(good).trace, journey.cluster.trace)
+        return min(broken) if broken else agreement(ran(good).trace, journey.run.trace)
 
     return place
 
@@ -86,10 +86,10 @@ def find_sending(frame: str) -> Place:
     return lambda journey: int(journey.payload["frames"][frame]["sent"])
 
 
-def open_recorded(recorded: BookRun) -> Journey:
+def open_recorded(shown: BookRun) -> Journey:
     """Return the run, at the first stop from its place on."""
-    journey = Journey(recorded.scenario)
-    place, stops = recorded.place(journey), journey.stops()
+    journey = Journey(shown.scenario)
+    place, stops = shown.place(journey), journey.stops()
     journey.step = next((stop for stop in stops if stop >= place), stops[-1])
     return journey
 

@@ -21,8 +21,7 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
 from kafkalab.checks.check import UNKNOWN, Check, verdict_of
 from kafkalab.checks.lost_write import lost_write
-from kafkalab.checks.needs import LACKS, NEEDS
-from kafkalab.spark.audits.check import FIELDS
+from kafkalab.checks.view import LACKS
 from kafkalab.spark.audits.check_tasks import check_runs
 from kafkalab.spark.audits.memory import bucket_mb, local_workers, require_memory, split_mb
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
@@ -32,6 +31,7 @@ from kafkalab.spark.per_key_audits.handover import Handover
 from kafkalab.spark.per_key_audits.key_pass import Layout, key_pass, labels_by_run, layout_of
 from kafkalab.spark.per_key_audits.log import Labels
 from kafkalab.spark.per_key_audits.splits import splits_of
+from kafkalab.spark.storage.findings import FIELDS
 from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.history_files import VERSION, write_histories
 from kafkalab.spark.storage.parquet_frames import read_frame, write_frame
@@ -160,7 +160,7 @@ def chosen_checks(only: Iterable[str] | str | None) -> list[Check]:
 def _without_unknown(every: DataFrame, lacks: Labels) -> DataFrame:
     """Leave out what audits say of runs that lack a table that they need: it is unknown."""
     tables = {run: {label.value for label in of_run} for run, of_run in lacks.items()}
-    unknown = [(run, name) for run, some in tables.items() for name in NEEDS if some.intersection(NEEDS[name])]
+    unknown = [(run, name) for run, some in tables.items() for name in BY_NAME if BY_NAME[name].missing_tables(some)]
     frame = every.sparkSession.createDataFrame(unknown, "run bigint, anomaly string")
     return every.join(F.broadcast(frame), ["run", "anomaly"], "left_anti").select(every.columns)
 
@@ -175,7 +175,7 @@ def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[Au
             examined[anomaly] = int(seen or 0)
         else:
             found[anomaly][policy] = rows
-    missing = {check.name: tuple(table for table in NEEDS[check.name] if table in lacks) for check in checks}
+    missing = {check.name: check.missing_tables(lacks) for check in checks}
     return [
         AuditRow(
             anomaly=name,

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.view import view_of
 from kafkalab.history.history import History
-from kafkalab.spark.audits.check import COUNTED, rows_of
 from kafkalab.spark.per_key_audits.arrays import longs
 from kafkalab.spark.per_key_audits.key_pass import Layout, rows_where
+from kafkalab.spark.storage.findings import COUNTED, rows_of
 from kafkalab.spark.storage.rows import histories_from
 from kafkalab.spark.storage.schemas import TABLES, arrow_schema
 from kafkalab.spark.storage.tasks import in_tasks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, OK, REPORTED, UNKNOWN, VIOLATED
+from kafkalab.palette import AMBER, BLUE, DARK, DIM, GREEN, RED, RULE, WHITE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,9 +21,8 @@ WAYS = {
 }
 """The ways to audit, in words."""
 
-INK, DIM, RULE, PAPER = "#1f2328", "#57606a", "#d0d7de", "#ffffff"
-LOOK = {OK: ("#1a7f37", "✓"), VIOLATED: ("#cf222e", "✗"), UNKNOWN: ("#6e7781", "?")}
-BAR = {FORBIDDEN: "#cf222e", ALLOWED: "#9a6700", REPORTED: "#0969da", UNKNOWN: "#6e7781"}
+LOOK = {OK: (GREEN, "✓"), VIOLATED: (RED, "✗"), UNKNOWN: (DIM, "?")}
+BAR = {FORBIDDEN: RED, ALLOWED: AMBER, REPORTED: BLUE, UNKNOWN: DIM}
 LINE, LEFT, WIDTH, TOP = 22, 16, 760, 44
 VERDICT, LETTERS = 238, 108
 """The column where the verdicts begin; the letters of a line that is as wide as the picture."""
@@ -50,8 +50,8 @@ class AuditRow:
 class Summary:
     """The audits' answer. Two Spark DataFrames are there as long as this is.
 
-    `findings` has the columns of `audits.check.FIELDS`; `examined` says for each run and anomaly how many things were
-    looked at: run, anomaly, examined. `way` says how that was done, in a word of WAYS.
+    `findings` has the columns of `storage.findings.FIELDS`; `examined` says for each run and anomaly how many things
+    were looked at: run, anomaly, examined. `way` says how that was done, in a word of WAYS.
     """
 
     rows: list[AuditRow]
@@ -108,7 +108,7 @@ class Summary:
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
             f'font-family="{FAMILY}" font-size="13">',
             f"<title>Audit summary</title><desc>{escape(self.words)}</desc>",
-            f'<rect width="{WIDTH}" height="{height}" rx="8" fill="{PAPER}" stroke="{RULE}"/>',
+            f'<rect width="{WIDTH}" height="{height}" rx="8" fill="{WHITE}" stroke="{RULE}"/>',
             _text(LEFT, 26, "anomaly", DIM),
             _text(VERDICT, 26, "verdict", DIM),
             _text(430, 26, "examined", DIM, anchor="end"),
@@ -131,7 +131,7 @@ def _line(row: AuditRow, y: int, most: int) -> list[str]:
     colour, sign = LOOK[row.verdict]
     parts = [
         f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y - 8}" y2="{y - 8}" stroke="{RULE}" stroke-width="0.6"/>',
-        _text(LEFT, y + 8, row.anomaly, INK),
+        _text(LEFT, y + 8, row.anomaly, DARK),
         _text(VERDICT, y + 8, f"{sign} {row.verdict}", colour, bold=row.verdict == VIOLATED),
         _text(430, y + 8, f"{row.examined:,}", DIM, anchor="end"),
     ]
@@ -139,7 +139,7 @@ def _line(row: AuditRow, y: int, most: int) -> list[str]:
     for policy, number in row.findings:
         width = 3 + 90 * number.bit_length() / max(most.bit_length(), 1)
         parts.append(f'<rect x="{x:g}" y="{y - 3}" width="{width:.1f}" height="13" rx="2" fill="{BAR[policy]}"/>')
-        parts.append(_text(x + width + 4, y + 8, f"{number:,}", INK))
+        parts.append(_text(x + width + 4, y + 8, f"{number:,}", DARK))
         x += width + 14 + 8 * len(f"{number:,}")
     return parts
 

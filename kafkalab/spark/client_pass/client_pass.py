@@ -19,7 +19,6 @@ from kafkalab.checks.g1c import g1c
 from kafkalab.checks.offset_output_split import offset_output_split
 from kafkalab.checks.view import END_MS
 from kafkalab.history.schema import TOO_FEW_IN_SYNC
-from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
 from kafkalab.spark.client_pass.early_reads import judge_precommitted, partly_visible, told_aborted
 from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
@@ -30,6 +29,7 @@ from kafkalab.spark.client_pass.split import Labels, Split
 from kafkalab.spark.per_key_audits.handover import TABLES, Handover
 from kafkalab.spark.per_key_audits.key_pass import Files, labels_by_run, rows_where
 from kafkalab.spark.per_key_audits.records import gather, read
+from kafkalab.spark.storage.findings import COUNTED, counts, rows_of
 from kafkalab.spark.storage.places import Place, place_of
 from kafkalab.spark.storage.tasks import in_tasks
 

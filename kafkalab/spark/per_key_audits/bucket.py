@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkalab.checks.all import BY_NAME
 from kafkalab.history.history import History
 from kafkalab.spark.per_key_audits import acknowledgements as told
 from kafkalab.spark.per_key_audits import log as logs
@@ -74,25 +75,7 @@ class Bucket:
             self.tables.free("operations", "watermarks")
         give_back()
 
-    def families(self, labels: Labels) -> dict[tuple[str, ...], Callable[[], Suspected]]:
-        """The audits by their names, those together that suspect the same."""
-        log = self.log
-        return {
-            ("duplicate",): lambda: logs.duplicates(log, lambda: self.tables["operations"]),
-            ("sequence gap",): lambda: logs.sequence_gaps(log, self._sent_with, labels),
-            ("G1a",): lambda: logs.aborted_reads(log, self.reads),
-            ("unseen",): lambda: logs.unseen(log, self.reads),
-            ("LSO regression",): lambda: logs.lso_regressions(self.tables["watermarks"], self.names),
-            POLLS: lambda: polls.jumps(log, self.walk),
-            ("int-send-skip",): lambda: told.skips_inside(log, self.owners),
-            SENDS: lambda: told.nonmonotonic_sends(self.sends),
-            ("inconsistent-offsets",): lambda: told.inconsistent_offsets(self.sends, self.reads, self.told),
-            ("lost-write",): lambda: told.lost_writes(
-                log, self.sends, self.told, told.passages_of(self.walk, self.reads), lambda: self.load("operations")
-            ),
-        }
-
-    def _sent_with(self, rows: Longs) -> tuple[dict[int, History], dict[int, list[int]]]:
+    def sent_with(self, rows: Longs) -> tuple[dict[int, History], dict[int, list[int]]]:
         """The steps of the sends in transactions that led to each row, and by run the frames that left at these."""
         sends, sent = self.sends, dict[int, list[int]]()
         by = np.flatnonzero(np.isin(sends.link_row, rows) & sends.transactional[sends.link_send])
@@ -124,3 +107,22 @@ class Bucket:
         value = pc.cast(asked.column("offset"), pa.string())
         asked = asked.drop_columns(["key", "value", "offset"])
         return asked.append_column("record_key", what).append_column("value", value)
+
+
+FAMILIES: dict[tuple[str, ...], Callable[[Bucket, Labels], Suspected]] = {
+    ("duplicate",): lambda b, _: logs.duplicates(b.log, lambda: b.tables["operations"]),
+    ("sequence gap",): lambda b, labels: logs.sequence_gaps(b.log, b.sent_with, labels),
+    ("G1a",): lambda b, _: logs.aborted_reads(b.log, b.reads),
+    ("unseen",): lambda b, _: logs.unseen(b.log, b.reads),
+    ("LSO regression",): lambda b, _: logs.lso_regressions(b.tables["watermarks"], b.names),
+    POLLS: lambda b, _: polls.jumps(b.log, b.walk),
+    ("int-send-skip",): lambda b, _: told.skips_inside(b.log, b.owners),
+    SENDS: lambda b, _: told.nonmonotonic_sends(b.sends),
+    ("inconsistent-offsets",): lambda b, _: told.inconsistent_offsets(b.sends, b.reads, b.told),
+    ("lost-write",): lambda b, _: told.lost_writes(
+        b.log, b.sends, b.told, told.passages_of(b.walk, b.reads), lambda: b.load("operations")
+    ),
+}
+"""The anomalies that one key's own rows show, those together that suspect the same, and who selects the suspects."""
+ONE_KEY = tuple(name for name in BY_NAME if any(name in family for family in FAMILIES))
+"""The names of these anomalies, in the order of the checks."""

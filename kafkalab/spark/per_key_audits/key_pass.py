@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.history.schema import Label
-from kafkalab.spark.audits.check import COUNTED, counts, rows_of
 from kafkalab.spark.per_key_audits.arrays import per_run
-from kafkalab.spark.per_key_audits.bucket import Bucket
+from kafkalab.spark.per_key_audits.bucket import FAMILIES, ONE_KEY, Bucket
 from kafkalab.spark.per_key_audits.files import Tables, columns_for
 from kafkalab.spark.per_key_audits.handover import Handover, paths_of
 from kafkalab.spark.per_key_audits.log import Labels
 from kafkalab.spark.per_key_audits.splits import KEPT
+from kafkalab.spark.storage.findings import COUNTED, counts, rows_of
 from kafkalab.spark.storage.history_files import BY_KEY, read_list
 from kafkalab.spark.storage.places import Where, place_of
 from kafkalab.spark.storage.schemas import arrow_schema
@@ -32,24 +32,6 @@ from kafkalab.spark.storage.tasks import in_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-ONE_KEY = (
-    "inconsistent-offsets",
-    "G1a",
-    "lost-write",
-    "unseen",
-    "duplicate",
-    "poll-skip",
-    "int-poll-skip",
-    "nonmonotonic-poll",
-    "int-nonmonotonic-poll",
-    "nonmonotonic-send",
-    "int-nonmonotonic-send",
-    "int-send-skip",
-    "sequence gap",
-    "LSO regression",
-)
-"""The anomalies that one key's own rows show: those that the pass finds."""
 
 ROWS_OF_SMALL_BUCKETS = 600_000
 """Buckets are taken together up to this many rows: a worker holds as much of many a single key."""
@@ -157,9 +139,9 @@ def bucket_rows(
     """Yield findings and counts of one bucket, rows of COUNTED."""
     read_kept = into.read_kept if into is not None else lambda table: elsewhere(table, *KEPT[table])
     bucket, rows = Bucket(tables, elsewhere, read_kept), []
-    for family, suspect in bucket.families(labels).items():
+    for family, suspect in FAMILIES.items():
         if mine := [name for name in family if name in names]:
-            found, examined = suspect()
+            found, examined = suspect(bucket, labels)
             for run, view in found:
                 rows += [row for name in mine for row in rows_of(run, BY_NAME[name](view).findings)]
             rows += [row for name in mine for row in counts(name, per_run(examined[name]))]

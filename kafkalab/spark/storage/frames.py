@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from kafkalab.history.history import History
-from kafkalab.sim.scenario import Scenario
-from kafkalab.spark.simulation.bundle import BUNDLE, table_of
-from kafkalab.spark.simulation.runs import Runs
-from kafkalab.spark.simulation.source import ARGUMENTS, register
 from kafkalab.spark.storage.bucket_writer import Work
 from kafkalab.spark.storage.rows import histories_from
 from kafkalab.spark.storage.schemas import TABLES, arrow_batch, columns, spark_schema
@@ -57,23 +52,6 @@ class Histories:
             raise ValueError(f"every history needs a number of its own, but {twice[0]} is there twice")
         made = {name: pa.Table.from_batches([arrow_batch(name, given)]) for name in TABLES}
         return cls(**{name: spark.createDataFrame(rows, spark_schema(name)) for name, rows in made.items()})
-
-    @classmethod
-    def simulated(cls, spark: SparkSession, seeds: str = "1", *, partitions: int = 0, **given: Any) -> Histories:
-        """The runs of these seeds ("1-1000"), simulated by the executors when the first table is used, then kept.
-
-        `given` is profile, rules_off (names with semicolons between), and what all seeds run: `scenario`, a .klab file;
-        or two members of a group that copy records in the configuration `clients` (such as "acks=1", "idempotent",
-        "transactions"), at this `cluster_level`, under one to `faults` drawn faults; without both, each seed draws
-        its own scenario. ValueError for what no simulation can be.
-        """
-        if Runs.of(seeds, **given).scenario:
-            Scenario.load(given["scenario"])
-        register(spark)
-        options = {option: given[name] for option, name in ARGUMENTS.items() if given.get(name, -1) != -1}
-        reader = spark.read.format("kafkalab").options(**options, seeds=seeds, partitions=partitions)
-        bundle = reader.option("table", BUNDLE).load().persist()
-        return cls(**{name: table_of(bundle, name) for name in TABLES})
 
     def collect(self) -> dict[int, History]:
         """The histories as pure Python knows them, by the numbers of their runs; for small ones.

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NamedTuple
 
-from kafkalab.checks.needs import LACKS
-from kafkalab.checks.view import END_MS, PREPARED
+from kafkalab.checks.view import END_MS, LACKS, PREPARED
 from kafkalab.history.history import History
 from kafkalab.history.schema import (
     Flag,

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from kafkalab.checks.from_a_log import LACKING
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.saved_data import CAPTURE, CAPTURED, json_file

@@ -1,24 +1,20 @@
-"""Arrivals as a DataFrame: made of the tables of histories, read as they are simulated, or from a folder that grows."""
+"""Arrivals as a DataFrame: made of the tables of histories, or read from a folder that grows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from kafkalab.checks.needs import LACKS
-from kafkalab.spark.simulation.source import register
+from kafkalab.checks.view import LACKS
+from kafkalab.spark.storage.frames import Histories
 from kafkalab.spark.storage.rows import rows_of_table
-from kafkalab.spark.streaming.arrivals import ARRIVALS, ORDER, arrival_of
+from kafkalab.spark.streaming.arrivals import ORDER, arrival_of
 from kafkalab.spark.streaming.schema import SCHEMA, arrow_arrivals
-
-if TYPE_CHECKING:
-    from kafkalab.spark.storage.frames import Histories
 
 
 def arrivals(histories: Histories) -> DataFrame:
@@ -49,10 +45,3 @@ def read_arrivals(spark: SparkSession, path: str | Path) -> DataFrame:
         raise FileNotFoundError(f"there is no folder {path} to read arrivals from")
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     return reader.parquet(str(path))
-
-
-def stream_of_simulations(spark: SparkSession, seeds: str = "1-1000", seeds_at_once: int = 10) -> DataFrame:
-    """The arrivals of these seeds' simulations, `seeds_at_once` whole runs in each micro-batch."""
-    register(spark)
-    reader = spark.readStream.format("kafkalab").option("table", ARRIVALS).option("seeds", seeds)
-    return reader.option("seedsPerBatch", str(seeds_at_once)).load()

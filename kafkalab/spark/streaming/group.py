@@ -10,7 +10,6 @@ from typing import Any
 
 from kafkalab.checks.check import UNKNOWN, Finding
 from kafkalab.checks.duplicate import duplicate
-from kafkalab.checks.needs import NEEDS as NEEDS_OF_CHECKS
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.spark.streaming import waiting
@@ -39,7 +38,7 @@ NAMES = tuple(name for watches in WATCHES.values() for name in watches)
 NEEDS = {
     waiting.OPEN_TOO_LONG: ("log",),
     waiting.LSO_STUCK: ("watermarks",),
-    **{name: NEEDS_OF_CHECKS[name] for name in (duplicate.name, torn_transaction.name)},
+    **{check.name: check.needs for check in (duplicate, torn_transaction)},
 }
 """The tables that each of them needs."""
 

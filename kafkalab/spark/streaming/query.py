@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StringType, StructField, StructType
 
-from kafkalab.spark.audits.check import ARROW, rows_of
+from kafkalab.spark.storage.findings import ARROW, rows_of
 from kafkalab.spark.streaming.group import VALUE, Group, parts_of
 from kafkalab.spark.streaming.sink import FindingsFolder
 from kafkalab.spark.streaming.watch import Limits

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.source_header import SOURCE
+from kafkalab.protocol.transaction_metadata import TxnState
 
 Ints = npt.NDArray[np.int64]
 SHIFT = 44

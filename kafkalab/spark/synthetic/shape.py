@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 
-from kafkalab.checks.needs import NEEDS
+from kafkalab.checks.all import BY_NAME
 from kafkalab.protocol.profiles import Rules
 from kafkalab.spark.synthetic.windows import MOST_ROLES, MOST_VALUES, Window
 
@@ -59,8 +59,8 @@ class Shape:
             raise ValueError(f"a seed is 0 or more, not {self.seed}")
         Rules(self.profile)
         for name, rate in self.inject:
-            if name not in NEEDS:
-                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(NEEDS)}")
+            if name not in BY_NAME:
+                raise ValueError(f"no anomaly {name!r} can be injected; there are {', '.join(BY_NAME)}")
             if not 0 <= rate <= 1:
                 raise ValueError(f"the rate of {name!r} is between 0 and 1, not {rate}")
         object.__setattr__(self, "kinds", self._kinds())

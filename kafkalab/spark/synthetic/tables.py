@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafkalab.protocol.partitions import transaction_partition
-from kafkalab.spark.audits.check import ARROW
+from kafkalab.spark.storage.findings import ARROW
 from kafkalab.spark.storage.schemas import arrow_schema
 from kafkalab.spark.synthetic import names
 from kafkalab.spark.synthetic.block import WINDOW, Block

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
-from kafkalab.broker.controller import Controller
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault, why_no_fault
 from kafkalab.faults.frame import Release
 from kafkalab.faults.link import LinkFault
@@ -15,7 +14,7 @@ from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.registry import FAULTS, faults_on, possible_faults_on
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Notes, Run, Simulator
 from kafkalab.widgets.model.producer_memory import ProducerMemory
 
 EnabledActions = dict[str, Any]
@@ -28,6 +27,7 @@ nothing is noted. {} in a reason stands for the button's target. `reason_at` say
 """
 
 FAULT_KINDS = ("fault", "crash", "recover")
+LINK_FAULTS = [kind for kind in faults_on("link") if issubclass(kind, LinkFault)]
 FRAME_FAULTS = [kind for kind in faults_on("frame") if issubclass(kind, FrameFault)]
 LONG_MS = 60_000
 """After this time a segment may have become old enough to be deleted, though no event says so."""
@@ -59,7 +59,7 @@ class Watch:
         self._noted_ms = 0
         self.memory = ProducerMemory()
 
-    def __call__(self, cluster: Cluster) -> None:
+    def __call__(self, cluster: Simulator) -> None:
         """Note what has changed with the last event."""
         step = cluster.trace.steps - 1
         if self._image is None:
@@ -70,9 +70,10 @@ class Watch:
         self._note_nodes(cluster, step, planned)
         self._note_leaders(cluster, step, planned)
         self._note_storage(cluster, step, planned)
-        self.memory.note(cluster)
+        if broker := cluster.brokers.get(cluster.trace.events[-1].node):
+            self.memory.note(cluster.trace.events[-1], broker.state.logs)
 
-    def _begin(self, cluster: Cluster) -> None:
+    def _begin(self, cluster: Simulator) -> None:
         for fault in cluster.scenario.faults:
             if isinstance(fault, TimedFault) and fault.at_step >= 0:
                 self._planned.setdefault(max(fault.at_step, cluster.start), []).append(fault)
@@ -92,7 +93,7 @@ class Watch:
         for fault, reason in found.items():
             self._note(step, fault.key, reason)
 
-    def _note_nodes(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
+    def _note_nodes(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note who can crash, what can be cut or released: after a fault, and when a client or a held frame is new."""
         kept = cluster.network.links.all_held
         seen = len(cluster.nodes), kept
@@ -101,24 +102,24 @@ class Watch:
         self._seen = seen
         for node in dict.fromkeys([*cluster.nodes, *cluster.scenario.nodes]):
             kinds = [k for k in faults_on("node") if node in cluster.nodes or of_brokers_only(k)]
-            if node != Controller.name:
+            if node != "controller":
                 self._note_all(step, {f: f.why_not(cluster) for f in (k.of_press(node, {}, ()) for k in kinds)})
         self._note_connections(cluster, step)
         for frame in dict.fromkeys([*self._kept, *kept]):
             self._note(step, f"release {frame}", Release(frame).why_not(cluster).replace(frame, "{}"))
         self._kept = kept
 
-    def _is_struck(self, cluster: Cluster) -> bool:
+    def _is_struck(self, cluster: Simulator) -> bool:
         """Return True if the last event or the one before it is a fault's: what a fault does may follow its event."""
         return self._struck or cluster.trace.events[-1].kind in FAULT_KINDS
 
-    def _note_connections(self, cluster: Cluster, step: int) -> None:
+    def _note_connections(self, cluster: Simulator, step: int) -> None:
         """Every pair, every node against all others, and the sides of a fault that is planned for this step."""
         nodes = cluster.scenario.nodes
-        for kind in faults_on("link"):
+        for kind in LINK_FAULTS:
             for a, b in combinations(sorted(nodes), 2):
-                both = (kind.of_press(pair, {}, nodes).why_not(cluster) for pair in (f"{a}|{b}", f"{b}|{a}"))
-                self._note(step, f"{kind.press} {a}|{b}", next(filter(None, both), ""))
+                reason = kind.between(a, b).why_not(cluster) or kind.between(b, a).why_not(cluster)
+                self._note(step, f"{kind.press} {a}|{b}", reason)
             for a in nodes:
                 self._note(step, f"{kind.press} {a}", kind.of_press(a, {}, nodes).why_not(cluster))
         for at in (step - 1, step):
@@ -126,7 +127,7 @@ class Watch:
                 if isinstance(fault, LinkFault) and not (isinstance(fault.a, str) and isinstance(fault.b, str)):
                     self._note(step, fault.key, fault.why_not(cluster) if at == step else None)
 
-    def _note_leaders(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
+    def _note_leaders(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note the partitions whose replicas have changed. Of a topic's partitions with equal replicas one is asked."""
         image, old = cluster.controller.metadata, self._image
         elected = list(dict.fromkeys(f.partition for f in planned if isinstance(f, ElectLeader)))
@@ -143,7 +144,7 @@ class Watch:
         self._note_all(step, possible_faults_on(cluster, "leader", elected))
         self._image = image
 
-    def _note_storage(self, cluster: Cluster, step: int, planned: Sequence[TimedFault]) -> None:
+    def _note_storage(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note the partition that this event changed; all after a fault, an election or a long time."""
         event = cluster.trace.events[-1]
         concerned = [event.name] if event.kind in ("append", "truncate") else []
@@ -155,21 +156,27 @@ class Watch:
         self._struck, self._noted_ms = event.kind in FAULT_KINDS, cluster.now
         self._note_all(step, possible_faults_on(cluster, "log", dict.fromkeys(concerned)))
 
-    def actions(self, cluster: Cluster, partitions: Iterable[str]) -> EnabledActions:
-        """Return what was noted, of partitions only for these, and the reasons of frames; the run has ended."""
-        others = set(cluster.controller.metadata.partitions) - set(partitions)
-        shown = {key: changes for key, changes in self._reasons.items() if f"{key} ".split(" ")[1] not in others}
+    def notes(self, cluster: Simulator) -> Notes:
+        """Return what was noted, and the reasons of frames; the run has ended."""
         fixed = {key: [[0, reason]] for key, reason in {**DEFAULTS, **_frame_reasons(cluster)}.items()}
-        return {"start": cluster.start, "fixed": "", "limits": LIMITS, "reasons": {**shown, **fixed}}
+        return Notes(reasons={**self._reasons, **fixed}, memory=self.memory.changes)
 
 
-def _list_written(cluster: Cluster) -> list[str]:
+def actions_of(run: Run, partitions: Iterable[str]) -> EnabledActions:
+    """Return what was noted of a run, of partitions only for these."""
+    others = set(run.cast.metadata.partitions) - set(partitions)
+    reasons = run.notes.reasons if run.notes else {}
+    shown = {key: changes for key, changes in reasons.items() if f"{key} ".split(" ")[1] not in others}
+    return {"start": run.start, "fixed": "", "limits": LIMITS, "reasons": shown}
+
+
+def _list_written(cluster: Simulator) -> list[str]:
     """Return the partitions that have records on any broker, in an order that no hash seed changes."""
     logs = [item for broker in cluster.brokers.values() for item in broker.state.logs.items()]
     return list(dict.fromkeys(partition for partition, log in logs if log.log_end_offset))
 
 
-def _frame_reasons(cluster: Cluster) -> dict[str, str]:
+def _frame_reasons(cluster: Simulator) -> dict[str, str]:
     """By button: why a fault on a frame would change nothing; only where there is a reason, at whatever step."""
     found: dict[str, str] = {}
     frames = cluster.trace.frames

@@ -15,13 +15,10 @@ from kafkalab.checks.from_a_log import OF_FRAMES
 from kafkalab.checks.view import view_of
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
-from kafkalab.programs.transfers import read_to_the_end
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import Recording
-from kafkalab.sim.run_errors import RunawayError, StuckError
+from kafkalab.run.again import read_again
+from kafkalab.run.source import Source, run_of
 from kafkalab.trace import Trace
 from kafkalab.widgets.model.findings_in_logs import DUPLICATE, LOST, missing_since, places_of, value_of
-from kafkalab.widgets.model.futures import agreement
 
 EXACTLY_ONCE = "exactly-once"
 NOT_PROMISED = "not promised"
@@ -31,20 +28,20 @@ ALL_KEPT = "No promise is broken."
 ORDER = {VIOLATED: 0, OK: 1, UNKNOWN: 2}
 
 
-def report_of(cluster: Cluster, whole: bool = True, spend: bool = False) -> dict[str, Any]:
+def report_of(source: Source, whole: bool = True, spend: bool = False) -> dict[str, Any]:
     """Plain data: "verdict", "once", "sentence", and "results" of all checks, the worst first.
 
     "once" is the verdict of exactly-once; "not promised" where inputs lack exactly one effect and Kafka allows it.
 
     The topics are read to their end in a second run of the same scenario, so the one shown stays as it is; its steps
     are those of the findings. A finding that only this reading shows stands at the last step, with "afterwards".
-    Without `whole` the run is judged as far as it has come, and nothing is read. `spend` reads the topics in the run
-    itself, which must have ended and be of no more use: that spares the second run.
+    Without `whole` the run is judged as far as it has come, and nothing is read. For `spend` see `read_again`.
     """
-    shown = replace(cluster.trace, events=list(cluster.trace.events))
-    history = _history(cluster, spend) if whole else history_of(cluster)
+    run = run_of(source)
+    shown = replace(run.trace, events=list(run.trace.events))
+    history = history_of(read_again(run, spend) if whole else run)
     report = check_all(history)
-    if isinstance(cluster, Recording):
+    if run.logs is None:
         report = Report(tuple(_unknown(r) if r.name in OF_FRAMES else r for r in report.results))
     sent_again = any(f.policy == ALLOWED for f in report[DUPLICATE].findings)
     outcomes = view_of(history).outcomes if sent_again else {}
@@ -91,23 +88,6 @@ def in_short(report: dict[str, Any]) -> str:
     """Return the forbidden anomalies of a whole run with their counts, "✕ lost-write ×2"; "✓ no promise is broken"."""
     counts = Counter(r["name"] for r in report["results"] for f in r["findings"] if f["policy"] == FORBIDDEN)
     return ", ".join(f"✕ {name}" + f" ×{n}" * (n > 1) for name, n in counts.items()) or f"✓ {KEPT}"
-
-
-def _history(cluster: Cluster, spend: bool) -> History:
-    if isinstance(cluster, Recording):
-        return history_of(cluster)
-    try:
-        copy = cluster if spend else Cluster(cluster.scenario)
-        copy.run()
-        if spend or agreement(copy.trace, cluster.trace) == cluster.trace.steps:
-            read_to_the_end(copy)
-            return history_of(copy)
-    except (StuckError, RunawayError, ValueError):
-        pass  # a run without an end cannot be read to its end: what was read in it must do
-    if spend:
-        cluster = Cluster(cluster.scenario)
-        cluster.run()
-    return history_of(cluster)
 
 
 def _unknown(result: Result) -> Result:

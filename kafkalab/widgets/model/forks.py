@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafkalab.limits import NAME, quote, whole_number
-from kafkalab.widgets.model.futures import Run
+from kafkalab.run.run import Run
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Fork:
     outcome: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.outcome = self.run.cluster.outcome().verdict
+        self.outcome = self.run.outcome().verdict
 
     def row(self) -> dict[str, Any]:
         """Plain data: all but the run itself."""

@@ -1,104 +1,58 @@
-"""Runs made of another run by one change: a fault more, or a rule less; and how far two runs are the same."""
+"""Runs made of another run by one change: a fault more, or a rule less."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import replace
 from typing import Any
 
 from kafkalab.faults.fault import Fault, FrameFault
-from kafkalab.programs.raw_requests import StepError
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.kernel.kernel import IDLE_MS, QUIET, few_collections
-from kafkalab.sim.recording import Recorded, Recording
-from kafkalab.sim.run_errors import RunawayError, StuckError
+from kafkalab.run.again import MOST, agreement, run_scenario
+from kafkalab.run.run import Run
+from kafkalab.run.source import Source, finish_run
+from kafkalab.sim.kernel.kernel import few_collections
 from kafkalab.sim.scenario import Scenario
-from kafkalab.trace import Event, Frame, Trace, plain
+from kafkalab.trace import Trace
 from kafkalab.widgets.model.arrivals import with_frame_fault
-from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, Watch, by_hand
+from kafkalab.widgets.model.enabled_actions import FAULT_KINDS, Watch, actions_of, by_hand
+from kafkalab.widgets.model.producer_memory import add_memory
 from kafkalab.widgets.payload.marks import with_marks
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.tour import with_walk
 
-SLICE, MOST = 250, 100_000
-ENDLESS = "the run goes on and on"
 NO_FRAME_YET = "no frame has passed yet: point a client at the tap's bootstrap_servers, then look again"
 RULES = {rule.name: rule for rule in REGISTRY}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A finished run: its cluster, `ending`, why it has no end, or "", and what was noted of it, if anything was."""
-
-    cluster: Cluster
-    ending: str = ""
-    watch: Watch | None = None
-
-
-def finish(run: Scenario | Cluster | Recorded) -> Run:
+def finish(source: Scenario | Source) -> Run:
     """Run a scenario in a new cluster, or a cluster to its end; take what was recorded as it is."""
-    if isinstance(run, Scenario):
-        return run_of(run)
-    if isinstance(run, Recorded):
-        run = run.recording()
-    if not isinstance(run, Cluster):
-        raise TypeError(f"a picture shows a Scenario or a Cluster, such as Sequence(lab03()), not {type(run).__name__}")
-    run.run()
-    if isinstance(run, Recording) and not run.trace.events:
-        raise ValueError(NO_FRAME_YET)
+    if isinstance(source, Scenario):
+        return run_watched(source)
+    run = finish_run(source)
     if not run.trace.events:
-        raise ValueError("this cluster kept no events; make it without keep=False")
-    return Run(cluster=run)
+        raise ValueError("this cluster kept no events; make it without keep=False" if run.cluster else NO_FRAME_YET)
+    return run
 
 
-def run_of(scenario: Scenario, most: int = MOST, watched: bool = True) -> Run:
-    """Run the scenario to its end, or as far as anything but repeated requests happens, or up to a limit.
-
-    Without `watched` nothing is noted of what could be pressed, which is faster.
-    """
-    watch = Watch() if watched else None
-    cluster = Cluster(scenario, watch=watch)
-    return Run(cluster=cluster, ending=_run(cluster, most), watch=watch)
-
-
-def _run(cluster: Cluster, most: int) -> str:
-    """Run the cluster; return why the run has no end, "" if it has one."""
-    changed_ms, looked = 0, 0
-    for _ in range(most // SLICE + 1):
-        try:
-            cluster.run(SLICE)
-            return ""
-        except StepError as error:
-            return f"a program by hand gives up: {error}"
-        except StuckError as error:
-            return str(error).partition(";")[0]
-        except RunawayError:
-            events = cluster.trace.events
-            changed_ms = max((e.at_ms for e in events[looked:] if e.kind not in QUIET), default=changed_ms)
-            looked = len(events)
-            ahead = cluster.schedule.last_foreground_ms - cluster.now
-            if cluster.now - changed_ms > IDLE_MS and ahead < IDLE_MS:
-                return "a program waits for ever"
-    return f"{ENDLESS}; shown are its first {cluster.trace.steps} events"
+def run_watched(scenario: Scenario, most: int = MOST) -> Run:
+    """Run the scenario as far as `run_scenario` does, and note what could be pressed."""
+    return run_scenario(scenario, most, Watch())
 
 
 @few_collections()
 def payload_with_actions(run: Run) -> dict[str, Any]:
     """Return the payload of a run with marks, with "actions", what can be pressed, and "ending", why it has no end."""
-    payload = with_walk(with_marks(payload_of(run.cluster)))
-    if isinstance(run.cluster, Recording):
-        return {**payload, "actions": {**by_hand(), "fixed": run.cluster.why}, "ending": ""}
-    if run.watch is None:
-        again = run_of(run.cluster.scenario)
-        steps = run.cluster.trace.steps
-        if not again.cluster.trace.steps == steps == agreement(again.cluster.trace, run.cluster.trace):
-            return {**payload, "actions": by_hand(), "ending": ""}
-        run = again
-    assert run.watch is not None
-    payload = run.watch.memory.added_to(payload)
-    return {**payload, "actions": run.watch.actions(run.cluster, payload["partitions"]), "ending": run.ending}
+    payload = with_walk(with_marks(payload_of(run)))
+    if run.scenario is None:
+        return {**payload, "actions": {**by_hand(), "fixed": run.why}, "ending": ""}
+    noted = run if run.notes else run_watched(run.scenario)
+    steps = run.trace.steps
+    if noted is not run and not noted.trace.steps == steps == agreement(noted.trace, run.trace):
+        return {**payload, "actions": by_hand(), "ending": ""}
+    assert noted.notes is not None
+    payload = add_memory(noted.notes.memory, payload)
+    return {**payload, "actions": actions_of(noted, payload["partitions"]), "ending": noted.ending}
 
 
 def with_fault(scenario: Scenario, fault: Fault, start: int, at: int) -> Scenario:
@@ -122,10 +76,10 @@ def _strikes_at(fault: Fault, start: int) -> int:
 def strike(scenario: Scenario, fault: Fault, start: int, at: int, most: int = MOST) -> tuple[Run, int]:
     """Return the run of the scenario with one fault more, and the step that shows the fault.
 
-    `start`, `at` and `most` are those of `with_fault` and `run_of`. ValueError if the fault would change nothing.
+    `start`, `at` and `most` are those of `with_fault` and `run_watched`. ValueError if the fault would change nothing.
     """
-    run = run_of(with_fault(scenario, fault, start, at), most)
-    landed = struck_at(run.cluster.trace, fault, at)
+    run = run_watched(with_fault(scenario, fault, start, at), most)
+    landed = struck_at(run.trace, fault, at)
     if landed < 0:
         raise ValueError(f"{fault!r} would change nothing")
     return run, landed
@@ -158,37 +112,16 @@ def with_rule(scenario: Scenario, rule: Rule, on: bool) -> Scenario:
     return replace(scenario, rules_off=rest if on else (*rest, rule.name))
 
 
-def agreement(a: Trace, b: Trace) -> int:
-    """Return how many events, from the first on, are the same in both."""
-    pairs = zip(a.events, b.events, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: _same(*pair), pairs))
-
-
-def _same(a: Event, b: Event) -> bool:
-    if a is b:
-        return True
-    if (a.kind, a.name, a.node, a.frame, a.at_ms, a.cause) != (b.kind, b.name, b.node, b.frame, b.at_ms, b.cause):
-        return False
-    return a.data is b.data or _drop_future(a.data) == _drop_future(b.data)
-
-
-def _drop_future(data: Any) -> Any:
-    """Return what an event says when it happens: of a frame all but its future."""
-    if isinstance(data, Frame):
-        return data.receiver, data.version, data.body
-    return data if isinstance(data, dict) else plain(data)
-
-
-def idle_rule(base: Cluster, rule: Rule, on: bool) -> str:
+def idle_rule(base: Run, rule: Rule, on: bool) -> str:
     """Return why switching the rule on or off would change nothing in this run; "" if it would."""
-    if isinstance(base, Recording):
-        return base.why
     scenario = base.scenario
+    if scenario is None:
+        return base.why
     if on != (rule.name in scenario.rules_off):
         return f"this rule is {'on' if on else 'off'} already"
     if not with_rule(scenario, rule, True).rules.on(rule):
         return f"profile {scenario.profile} does not have this rule yet"
-    other = run_of(with_rule(scenario, rule, on), most=4 * base.trace.steps + 5_000, watched=False).cluster.trace
+    other = run_scenario(with_rule(scenario, rule, on), 4 * base.trace.steps + 5_000).trace
     if other.steps == base.trace.steps == agreement(base.trace, other):
         return f"this run is the same with the rule {'on' if on else 'off'}"
     return ""

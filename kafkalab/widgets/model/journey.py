@@ -10,21 +10,20 @@ import traitlets
 
 from kafkalab.faults.fault import TimedFault
 from kafkalab.limits import OPENED, quote
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import Recorded
+from kafkalab.run.again import agreement
+from kafkalab.run.run import Run, Simulator
+from kafkalab.run.source import Source
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.arrivals import all_added, arrived_first, faults_for_first, in_flight, why_not_first
 from kafkalab.widgets.model.cursor import Cursor
 from kafkalab.widgets.model.findings import report_of
 from kafkalab.widgets.model.forks import Forks
 from kafkalab.widgets.model.futures import (
-    Run,
-    agreement,
     finish,
     idle_rule,
     payload_with_actions,
     rule_named,
-    run_of,
+    run_watched,
     strike,
     with_rule,
 )
@@ -72,7 +71,7 @@ class Journey(Cursor):
     size = traitlets.Enum(("", "laptop", "projector"), "").tag(sync=True)
 
     def __init__(
-        self, run: Scenario | Cluster | Recorded, groups: Iterable[str] = SHOWN, step: int | None = None
+        self, run: Scenario | Source, groups: Iterable[str] = SHOWN, step: int | None = None
     ) -> None:
         """The run to its end, with the cursor at `step`, or at the first stop.
 
@@ -99,7 +98,7 @@ class Journey(Cursor):
     def again(cls, scenarios: Sequence[Scenario], tree: Sequence[dict[str, Any]], place: int) -> Journey:
         """Return a journey with the runs of these scenarios, of which `tree` tells, and with the run `place` shown."""
         journey = cls(scenarios[place])
-        runs = [journey._forks.here.run if n == place else run_of(scenario) for n, scenario in enumerate(scenarios)]
+        runs = [journey.run if n == place else run_watched(scenario) for n, scenario in enumerate(scenarios)]
         journey._forks = Forks.again(runs, tree, place)
         journey._tell_tree()
         return journey
@@ -111,19 +110,24 @@ class Journey(Cursor):
         return thing if isinstance(thing, Journey) else cls(thing)
 
     @property
-    def cluster(self) -> Cluster:
-        """The cluster whose run is shown."""
-        return self._forks.here.run.cluster
+    def run(self) -> Run:
+        """The run that is shown."""
+        return self._forks.here.run
+
+    @property
+    def cluster(self) -> Simulator:
+        """The cluster whose run is shown. ValueError for a run of which only frames are known."""
+        return self.run.cluster_or_why()
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario of the run shown, with the faults that presses have added."""
-        return self.cluster.scenario
+        """The scenario of the run shown, with the faults that presses have added. ValueError if it has none."""
+        return self.run.scenario_or_why()
 
     @property
     def scenarios(self) -> list[Scenario]:
         """The scenarios of all runs, in the tree's order."""
-        return [fork.run.cluster.scenario for fork in self._forks.runs]
+        return [fork.run.scenario_or_why() for fork in self._forks.runs]
 
     def report(self) -> dict[str, Any]:
         """Return what all checks say of the run shown, with "place", its number: see `report_of`. Checked once a run.
@@ -131,7 +135,7 @@ class Journey(Cursor):
         It is `verdict` from then on, which the browser has; a browser asks for it when a run has been painted.
         """
         if self.place not in self._reports:
-            self._reports[self.place] = {"place": self.place, **report_of(self.cluster)}
+            self._reports[self.place] = {"place": self.place, **report_of(self.run)}
         self.verdict = self._reports[self.place]
         return self.verdict
 
@@ -140,12 +144,12 @@ class Journey(Cursor):
         checked_already = self.place in self._reports
         return self.report() if checked_already or len(self.payload["events"]) <= CHECKED_AT_ONCE else {}
 
-    def run_at(self, place: int) -> tuple[dict[str, Any], Cluster]:
-        """Return payload and cluster of a run of the tree, by its number. ValueError for a number that is none."""
+    def run_at(self, place: int) -> tuple[dict[str, Any], Run]:
+        """Return payload and run of an entry of the tree, by its number. ValueError for a number that is none."""
         if not 0 <= place < len(self._forks.runs):
             raise ValueError(f"no run {place} in this journey; there are 0 to {len(self._forks.runs) - 1}")
         run = self._forks.runs[place].run
-        return payload_with_actions(run), run.cluster
+        return payload_with_actions(run), run
 
     # what may be set
 
@@ -220,7 +224,7 @@ class Journey(Cursor):
                 self.aim(action, target)
                 return ""
             if action in RULE_PRESSES:
-                return idle_rule(self.cluster, rule_named(target), action == "rule_on")
+                return idle_rule(self.run, rule_named(target), action == "rule_on")
             if action in (*TRAVELS, "name"):
                 return self._forks.why(action, target)
             if is_frame_fault(action) and not target:
@@ -233,7 +237,7 @@ class Journey(Cursor):
     def visit(self, scenario: Scenario, label: str = "opened") -> None:
         """Run and show another scenario, as a tree of its own beside the present runs."""
         with self._lock:
-            opened = run_of(scenario, OPENED.most)
+            opened = run_watched(scenario, OPENED.most)
             payload = payload_with_actions(opened)
             self._forks.plant(opened, label)
             self._show(next(iter(stops(payload, tuple(self.groups))), 0))
@@ -249,11 +253,11 @@ class Journey(Cursor):
         flying, frames = self.in_flight(), self.payload["frames"]
         planned = faults_for_first(self.payload, self.step, target, flying)
         sent = {name: frames[name]["sent"] for name in flying}
-        forked = run_of(all_added(self.scenario, planned, sent))
+        forked = run_watched(all_added(self.scenario, planned, sent))
         others = [name for name in flying if name != target]
-        if not arrived_first(forked.cluster.trace, target, others):
+        if not arrived_first(forked.trace, target, others):
             raise ValueError(f"{target} does not arrive first, whatever happens to the other frames in flight")
-        landed = forked.cluster.trace.frames[target].received_step
+        landed = forked.trace.frames[target].received_step
         at = min(self.step if isinstance(fault, TimedFault) else sent[fault.frame] for fault in planned)
         self._forks.grow(forked, ", ".join(map(repr, planned)), at, landed)
         self._show(landed)
@@ -261,10 +265,10 @@ class Journey(Cursor):
     def _switch(self, name: str, on: bool) -> None:
         """Make a run from the start with the rule on or off, with the cursor as far as both runs agree."""
         rule = rule_named(name)
-        if reason := idle_rule(self.cluster, rule, on):
+        if reason := idle_rule(self.run, rule, on):
             raise ValueError(reason)
-        switched = run_of(with_rule(self.scenario, rule, on))
-        same = agreement(self.cluster.trace, switched.cluster.trace) - 1  # the first event is the same in every run
+        switched = run_watched(with_rule(self.scenario, rule, on))
+        same = agreement(self.run.trace, switched.trace) - 1  # the first event is the same in every run
         landed = min(self.step, same)
         self._forks.grow(switched, f"{'with' if on else 'without'}: {rule.name}", same, landed)
         self._show(landed)
@@ -276,7 +280,7 @@ class Journey(Cursor):
 
     def _show(self, step: int) -> None:
         """Show the present run of the tree, with the cursor at `step`."""
-        payload = payload_with_actions(self._forks.here.run)
+        payload = payload_with_actions(self.run)
         with self.hold_sync():
             self.payload = payload
             self.opened = []

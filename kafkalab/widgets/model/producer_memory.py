@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kafkalab.sim.cluster import Cluster
+from kafkalab.log.partition_log import PartitionLog
+from kafkalab.trace import Event
 
 CHANGES = ("append", "truncate", "crash", "recover")
 
@@ -20,15 +22,13 @@ class ProducerMemory:
         self.changes: dict[int, list[list[Any]]] = {}
         self._known: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def note(self, cluster: Cluster) -> None:
-        """Note what the last event changed."""
-        event = cluster.trace.events[-1]
-        broker = cluster.brokers.get(event.node)
-        if event.kind not in CHANGES or broker is None:
+    def note(self, event: Event, logs: Mapping[str, PartitionLog]) -> None:
+        """Note what the event has changed in the logs of its broker."""
+        if event.kind not in CHANGES:
             return
         named = event.kind in ("append", "truncate")
-        for partition in [event.name] if named else list(broker.state.logs):
-            log = broker.state.logs.get(partition)
+        for partition in [event.name] if named else list(logs):
+            log = logs.get(partition)
             if log is None or partition.startswith("__"):
                 continue
             now = {
@@ -42,10 +42,11 @@ class ProducerMemory:
                 self._known[event.node, partition] = now
                 self.changes.setdefault(event.step, []).append(["memory", event.node, partition, now])
 
-    def added_to(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the payload with these changes in its events; as it is where a coordinator keeps transactions."""
-        events = payload["events"]
-        if not self.changes or any(op[0] == "txn" for e in events for op in e["patch"]):
-            return payload
-        told = [{**e, "patch": e["patch"] + self.changes.get(e["step"], [])} for e in events]
-        return {**payload, "events": told}
+
+def add_memory(changes: Mapping[int, list[list[Any]]], payload: dict[str, Any]) -> dict[str, Any]:
+    """Return the payload with these changes in its events; as it is where a coordinator keeps transactions."""
+    events = payload["events"]
+    if not changes or any(op[0] == "txn" for e in events for op in e["patch"]):
+        return payload
+    told = [{**e, "patch": e["patch"] + changes.get(e["step"], [])} for e in events]
+    return {**payload, "events": told}

@@ -34,7 +34,7 @@ class TriedRules(MessageWidget):
         """
         journey = self.journey
         if self.reasons.get("place") != journey.place:
-            cluster, off = journey.cluster, journey.scenario.rules_off
-            found = {r.name: idle_rule(cluster, r, r.name in off) for r in REGISTRY}
+            run, off = journey.run, journey.run.cast.rules.off
+            found = {r.name: idle_rule(run, r, r.name in off) for r in REGISTRY}
             self.reasons = {"place": journey.place, "off": list(off), "why": found}
         return dict(self.reasons["why"])

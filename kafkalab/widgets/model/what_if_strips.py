@@ -91,7 +91,7 @@ class WhatIfStrips(MessageWidget):
                     asked.append(left(len(asked)))
                     return asked[-1]
 
-                found = what_if(self.journey.run_at(place)[1].scenario, stop)
+                found = what_if(self.journey.run_at(place)[1].scenario_or_why(), stop)
                 if asked and asked[-1]:
                     return []
                 self._known[place] = [row_of(kind, entries) for kind, entries in found.items()]

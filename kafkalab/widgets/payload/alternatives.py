@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kafkalab.alternatives.presses import MOMENTS, SHARED, Run, run_shared_press
+from kafkalab.alternatives.presses import MOMENTS, SHARED, Transfer, run_shared_press
 from kafkalab.alternatives.world import Entry
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
 from kafkalab.trace import Event
@@ -31,52 +31,52 @@ def panel_of(model: str, press: str, again: bool) -> Panel:
     A row has `step`, `at` (ms), `kind` (frame, append, state, crash, recover), `from`, `to`, `label`, `fate` and
     `text`, a sentence. `places` says for each of `PLACES` the step up to which it is shown, and whether it ever came.
     """
-    run = run_shared_press(model, press, again)
-    rows = rows_of(run)
-    nodes = [{"id": n, "role": _role(run, n)} for n in run.nodes]
-    ends = {name: f"{name} {state}" for name, state in run.parts.items()}
+    transfer = run_shared_press(model, press, again)
+    rows = rows_of(transfer)
+    nodes = [{"id": n, "role": _role(transfer, n)} for n in transfer.nodes]
+    ends = {name: f"{name} {state}" for name, state in transfer.parts.items()}
     return {
         "model": model,
         "nodes": nodes,
         "rows": rows,
-        "places": _places(run, rows),
-        "logs": {place: _logs(run, step) for place, (step, _) in _places(run, rows).items()},
-        "down": {place: _down(run, step) for place, (step, _) in _places(run, rows).items()},
-        "parts": [[ends[name], state] for name, state in run.parts.items()],
-        "told": f"the client: {run.told}",
+        "places": _places(transfer, rows),
+        "logs": {place: _logs(transfer, step) for place, (step, _) in _places(transfer, rows).items()},
+        "down": {place: _down(transfer, step) for place, (step, _) in _places(transfer, rows).items()},
+        "parts": [[ends[name], state] for name, state in transfer.parts.items()],
+        "told": f"the client: {transfer.told}",
     }
 
 
-def rows_of(run: Run) -> list[Row]:
+def rows_of(transfer: Transfer) -> list[Row]:
     """The run's events that are drawn, each as a row: see `panel_of`."""
-    return _kafka_rows(run) if run.cluster else [row for e in run.trace.events if (row := _row(e))]
+    return _kafka_rows(transfer) if transfer.cluster else [row for e in transfer.trace.events if (row := _row(e))]
 
 
-def _role(run: Run, node: str) -> str:
-    if run.world is not None:
-        return run.world.processes[node].role
+def _role(transfer: Transfer, node: str) -> str:
+    if transfer.world is not None:
+        return transfer.world.processes[node].role
     return "client" if node == "app" else {"b3": "coordinator", "b1": "leader", "b2": "leader"}[node]
 
 
-def _places(run: Run, rows: list[Row]) -> dict[str, tuple[int, bool]]:
+def _places(transfer: Transfer, rows: list[Row]) -> dict[str, tuple[int, bool]]:
     """The step that each place shows, crashes that follow at once included; a moment that never came shows the last."""
     found: dict[str, tuple[int, bool]] = {}
     step = 0
     for place in MOMENTS:
-        came = place in run.moments
+        came = place in transfer.moments
         if came:
-            step = max(step, run.moments[place])
-            while step + 1 < len(run.trace.events) and run.trace.events[step + 1].kind == "crash":
+            step = max(step, transfer.moments[place])
+            while step + 1 < len(transfer.trace.events) and transfer.trace.events[step + 1].kind == "crash":
                 step += 1
         found[place] = (step, came)
     found[END] = (rows[-1]["step"] if rows else 0, True)
     return found
 
 
-def _down(run: Run, step: int) -> list[str]:
+def _down(transfer: Transfer, step: int) -> list[str]:
     """Return the nodes that are down at a step."""
     down: dict[str, bool] = {}
-    for e in run.trace.events[: step + 1]:
+    for e in transfer.trace.events[: step + 1]:
         if e.kind in ("crash", "recover"):
             down[e.node] = e.kind == "crash"
     return [node for node, yes in down.items() if yes]
@@ -114,12 +114,11 @@ def _entry(entry: Entry) -> str:
     return entry.says if entry.kind in ("update", "epoch") or entry.txn else entry.kind
 
 
-def _kafka_rows(run: Run) -> list[Row]:
+def _kafka_rows(transfer: Transfer) -> list[Row]:
     """The same of a cluster: frames of data, of the decision and of markers, and what leaders append."""
-    assert run.cluster is not None
-    payload = payload_of(run.cluster)
+    payload = payload_of(transfer.run)
     rows: list[Row] = []
-    for e in payload["events"][run.cluster.start + 1 :]:
+    for e in payload["events"][transfer.run.start + 1 :]:
         row: Row = {"step": e["step"], "at": e["at"], "kind": e["kind"], "from": e["node"], "to": "", "fate": ""}
         row |= {"text": e["text"], "label": e["name"]}
         name = e["name"].removesuffix("Response")
@@ -130,9 +129,9 @@ def _kafka_rows(run: Run) -> list[Row]:
         elif e["kind"] == "append" and e["category"] == "transaction":
             if topic_of(e["name"]) not in ("accounts", TRANSACTION_TOPIC):
                 continue
-            row["label"] = _kafka_label(run.trace.events[e["step"]])
+            row["label"] = _kafka_label(transfer.trace.events[e["step"]])
         elif e["kind"] == "state" and e["name"] == "transaction" and e["stop"]:
-            row["label"] = f"{run.trace.events[e['step']].data['state']} is replicated"
+            row["label"] = f"{transfer.trace.events[e['step']].data['state']} is replicated"
         elif e["kind"] in ("crash", "recover"):
             row["label"] = "crashes" if e["kind"] == "crash" else "starts again"
         elif e["kind"] == "state" and e["name"] == "metadata" and e["node"] == "controller":
@@ -179,15 +178,15 @@ def _kafka_label(e: Event) -> str:
     return state or (str(value) if isinstance(value, str) else "removed")
 
 
-def _logs(run: Run, step: int) -> list[list[Any]]:
+def _logs(transfer: Transfer, step: int) -> list[list[Any]]:
     """Each log at a step: its name, and its entries with the kind of cell that they are. Of Kafka the leaders' logs.
 
     A record is "open" until its log has the decision, then "commit" or "abort"; an entry of another kind is "plain".
     """
-    if run.cluster is not None:
-        return _kafka_logs(run, step)
+    if transfer.cluster is not None:
+        return _kafka_logs(transfer, step)
     logs: dict[str, list[Cell]] = {}
-    for e in run.trace.events[: step + 1]:
+    for e in transfer.trace.events[: step + 1]:
         cells = logs.setdefault(e.node, []) if e.kind == "append" else logs.get(e.node, [])
         if e.kind == "append" and isinstance(e.data, Entry):
             _decide(cells, e.data.kind)
@@ -196,16 +195,16 @@ def _logs(run: Run, step: int) -> list[list[Any]]:
             del cells[e.data["offset"] :]
         elif e.kind == "state" and e.name == "delivered":
             _decide(cells, "commit")
-        elif e.kind == "recover" and run.model == "MVCC":
+        elif e.kind == "recover" and transfer.model == "MVCC":
             _decide(cells, "abort")
     return [[name, cells] for name, cells in sorted(logs.items())]
 
 
-def _kafka_logs(run: Run, step: int) -> list[list[Any]]:
+def _kafka_logs(transfer: Transfer, step: int) -> list[list[Any]]:
     """The leaders' logs by offset: what a new leader has of its predecessor's is there once."""
     logs: dict[str, dict[int, Cell]] = {}
     led: dict[str, str] = {}
-    for e in run.trace.events[: step + 1]:
+    for e in transfer.trace.events[: step + 1]:
         if e.kind == "state" and e.name == "metadata":
             led |= e.data["leaders"]
         elif e.kind == "append" and led.get(e.name) == e.node and topic_of(e.name) in ("accounts", TRANSACTION_TOPIC):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
 from kafkalab.protocol.records import Batch, CleanedBatch
 from kafkalab.protocol.source_header import header_texts
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.transaction_metadata import Txn
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame, plain
 from kafkalab.widgets.payload.fields import format_contents, text_of
 
@@ -81,12 +81,12 @@ def homes_of(events: Iterable[Event]) -> dict[str, dict[str, str]]:
 class InSync:
     """The replicas and in-sync sets of the partitions shown, as the controller's images say; only what is new."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        final = cluster.controller.metadata
+    def __init__(self, run: Run) -> None:
+        final = run.cast.metadata
         self.images: dict[int, ClusterMetadata] = {final.version: final}
         self.final = final
         self.known: dict[str, list[str]] = {}
-        self.learn(cluster.trace.frames.values())
+        self.learn(run.trace.frames.values())
         self.newest = min(self.images)
         self.let_in = self.newest
         """The version with which the controller last let a broker in."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit
-from kafkalab.broker.transaction_coordinator.metadata import Txn
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.field_versions import VERSIONS
@@ -16,6 +15,7 @@ from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.protocol.source_header import header_texts
+from kafkalab.protocol.transaction_metadata import Txn
 from kafkalab.trace import Frame, plain
 
 OF_GROUP = "group "

@@ -6,14 +6,13 @@ from itertools import takewhile
 from typing import Any
 
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
-from kafkalab.widgets.payload.changes import InSync, homes_of
+from kafkalab.widgets.payload.changes import homes_of
 from kafkalab.widgets.payload.marks import FRAMES, mark_of
 from kafkalab.widgets.payload.payload import Op, PayloadMaker, internal_order, meanings_of
 from kafkalab.widgets.payload.text import ViewState
 from kafkalab.widgets.payload.tour import LISTS, GrowingWalk
-from kafkalab.widgets.payload.transactions import Transactions
 
 Payload = dict[str, Any]
 ARRIVALS = ("received", "received_at", "fate")
@@ -25,39 +24,33 @@ class GrowingPayload(PayloadMaker):
     Times are counted from `began_ms`. What is returned is never changed later.
     """
 
-    def __init__(self, cluster: Cluster, began_ms: int, live: str) -> None:
-        """Begin before the first event; `live` says why nothing of it can be undone."""
-        self.cluster, self.trace, self.began_ms = cluster, cluster.trace, began_ms
-        self.leaders: dict[str, str] = {}
-        self.positions: dict[str, dict[str, int]] = {}
-        self.batches: dict[int, dict[str, Any]] = {}
-        self.in_sync = InSync(cluster)
-        self.partitions: list[str] = []
-        self._transactions = Transactions(cluster.trace)
-        self.frame_txns, self.event_txns = self._transactions.frames, self._transactions.events
+    def __init__(self, run: Run, began_ms: int) -> None:
+        """Begin before the first event."""
+        super().__init__(run, began_ms)
         self._drawn = ViewState()
         self.flying: dict[str, Frame] = {}
         """The frames that were on their way at the last look."""
         self._crashes: dict[str, list[int]] = {}
         self._walk = GrowingWalk()
         self.whole: Payload = {
-            **self._heads([], []), "live": live, "events": [], "frames": {}, "marks": {}, "ends": {},
+            **self._heads([], []), "live": run.why, "events": [], "frames": {}, "marks": {}, "ends": {},
             "homes": {"ids": {}, "groups": {}}, "transactions": [], "meanings": {}, "ending": "",
             **{name: [] for name in LISTS},
         }  # fmt: skip
-        self.more()
+        self.more(run)
 
-    def more(self) -> Payload:
+    def more(self, run: Run) -> Payload:
         """Add what has happened since the last call; return that part: "from", new events, new and changed frames, the
-        ends of the lists of the walk.
+        ends of the lists of the walk. `run` is the same run, as far as it has come.
         """
+        self.cast = run.cast
         known = len(self.whole["events"])
         events = self.trace.events[known:]
         new = takewhile(lambda name: name not in self.whole["frames"], reversed(self.trace.frames))
         frames = [self.trace.frames[name] for name in new][::-1]
-        self._transactions.add(events, frames)
+        self.transactions.add(events, frames)
         self.in_sync.learn(frames)
-        self.in_sync.final = self.cluster.controller.metadata
+        self.in_sync.final = self.cast.metadata
         appeared = self._new_partitions(events)
         rows = [self._event(event) for event in events]
         if rows and appeared:
@@ -74,13 +67,13 @@ class GrowingPayload(PayloadMaker):
         old, homes = self.whole, homes_of(self.trace.events[len(self.whole["events"]) :])
         faults = [row["text"] for row in rows if row["kind"] == "fault"]
         return {
-            **self._heads([self._node(name) for name in self._nodes()], [*old["faults"], *faults]),
+            **self._heads([self._node(name) for name in self.cast.nodes], [*old["faults"], *faults]),
             "live": old["live"],
             "from": len(old["events"]),
             "homes": {kind: old["homes"][kind] | homes[kind] for kind in homes},
             "frames": frames,
             "events": rows,
-            "transactions": sorted({*old["transactions"], *self.event_txns[len(old["events"]) :]} - {""}),
+            "transactions": sorted({*old["transactions"], *self.transactions.events[len(old["events"]) :]} - {""}),
             "meanings": meanings_of(frames),
             "marks": marks,
             "ends": self._ends(rows, frames),
@@ -98,17 +91,11 @@ class GrowingPayload(PayloadMaker):
         """Return the part of the payload that begins with this event, with every frame and the whole walk."""
         return {**self.whole, "events": self.whole["events"][step:], "from": step, "tails": dict.fromkeys(LISTS, 0)}
 
-    def _nodes(self) -> list[str]:
-        """Clients in the order in which they came, brokers, the controller."""
-        nodes = self.cluster.nodes
-        servers = [name for name in (*self.cluster.brokers, "controller") if name in nodes]
-        return [*(name for name in nodes if name not in servers), *servers]
-
     # what appears, and what changes later
 
     def _new_partitions(self, events: list[Event]) -> list[str]:
         """Add partitions that are new: those of topics, and internal ones with their first record."""
-        topics = [p for p in self.cluster.controller.metadata.partitions if topic_of(p) not in INTERNAL_TOPICS]
+        topics = [p for p in self.cast.metadata.partitions if topic_of(p) not in INTERNAL_TOPICS]
         written = [e.name for e in events if e.kind == "append" and topic_of(e.name) in INTERNAL_TOPICS]
         found = [p for p in dict.fromkeys((*topics, *written)) if p not in self.partitions]
         known = [*self.partitions, *found]
@@ -118,10 +105,10 @@ class GrowingPayload(PayloadMaker):
 
     def _place(self, partitions: list[str]) -> list[Op]:
         """The changes that earlier events would have made to partitions that have appeared just now."""
-        image = self.cluster.controller.metadata
+        image = self.cast.metadata
         leaders: list[Op] = [["leader", p, image.leader(p)] for p in partitions]
         self.leaders.update({p: image.leader(p) for p in partitions})
-        roles: list[Op] = [["roles", broker, self._roles(broker)] for broker in self.cluster.broker_names]
+        roles: list[Op] = [["roles", broker, self._roles(broker)] for broker in self.cast.brokers]
         return [*leaders, *self.in_sync.changes(image.version, partitions), *roles]
 
     def _marks(self, rows: list[dict[str, Any]]) -> dict[str, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, index_of, topic_of
 from kafkalab.protocol.records import Batch
-from kafkalab.sim.cluster import Cluster
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.run.run import Run
+from kafkalab.run.source import Source, run_of
 from kafkalab.trace import Event, Frame
 from kafkalab.widgets.payload.changes import (
     InSync,
@@ -22,64 +23,61 @@ from kafkalab.widgets.payload.cluster_faults import sentence_of
 from kafkalab.widgets.payload.database import SAYS, Tables, tables_of
 from kafkalab.widgets.payload.field_meanings import MEANINGS, key_of
 from kafkalab.widgets.payload.fields import about_frame, fields_of, format_contents, path_of
-from kafkalab.widgets.payload.transactions import transactions_of
+from kafkalab.widgets.payload.transactions import Transactions
 
 VERSION = 1
 CATEGORIES = ("transaction", "verification", "replication", "metadata")
 Op = list[Any]
 
 
-def payload_of(cluster: Cluster) -> dict[str, Any]:
+def payload_of(source: Source) -> dict[str, Any]:
     """The payload of a finished run: nodes, frames, events with patches. It is plain JSON data."""
-    return PayloadMaker(cluster).payload()
+    return PayloadMaker(run_of(source)).payload()
 
 
 class PayloadMaker:
     """Makes the rows of a payload. Times are counted from `began_ms`."""
 
-    began_ms = 0
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        self.trace = cluster.trace
+    def __init__(self, run: Run, began_ms: int = 0) -> None:
+        self.cast, self.trace, self.began_ms = run.cast, run.trace, began_ms
         self.leaders: dict[str, str] = {}
-        self.frame_txns, self.event_txns = transactions_of(self.trace)
-        self.partitions = self._list_partitions()
-        self.in_sync = InSync(cluster)
+        self.transactions = Transactions(run.trace)
+        self.partitions: list[str] = []
+        self.in_sync = InSync(run)
         self.positions: dict[str, dict[str, int]] = {}
         self.batches: dict[int, dict[str, Any]] = {}
         self.tables = Tables()
 
     def _list_partitions(self) -> list[str]:
         """The scenario's data partitions; those of other topics, then the internal ones, if they hold anything."""
-        data = [f"{t}-{i}" for t, n in self.cluster.scenario.topics.items() for i in range(n)]
+        data = [f"{t}-{i}" for t, n in self.cast.topics.items() for i in range(n)]
         written = {e.name for e in self.trace.events if e.kind == "append"}
         internal = {p for p in written if topic_of(p) in (TRANSACTION_TOPIC, OFFSETS_TOPIC)}
-        made = (written - internal - {*data}) & {*self.cluster.controller.metadata.partitions}
+        made = (written - internal - {*data}) & {*self.cast.metadata.partitions}
         return data + sorted(made) + tables_of(self.trace) + sorted(internal, key=internal_order)
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the whole run."""
-        scenario = self.cluster.scenario
+        self.transactions.add(self.trace.events, list(self.trace.frames.values()))
+        self.partitions = self._list_partitions()
         events = [self._event(e) for e in self.trace.events]
         frames = {i: self._frame(f) for i, f in self.trace.frames.items()}
         return {
-            **self._heads([self._node(n) for n in scenario.nodes], [repr(f) for f in scenario.faults]),
+            **self._heads([self._node(n) for n in self.cast.nodes], [repr(f) for f in self.cast.faults]),
             "homes": homes_of(self.trace.events),
             "frames": frames,
             "events": events,
-            "transactions": sorted({*self.event_txns} - {""}),
+            "transactions": sorted({*self.transactions.events} - {""}),
             "meanings": meanings_of(frames),
         }
 
     def _heads(self, nodes: list[dict[str, str]], faults: list[str]) -> dict[str, Any]:
         """Return what is said of the run as a whole."""
-        scenario = self.cluster.scenario
         return {
             "version": VERSION,
-            "title": scenario.title,
-            "profile": scenario.profile,
-            "seed": scenario.seed,
+            "title": self.trace.title,
+            "profile": self.cast.rules.profile,
+            "seed": self.cast.seed,
             "faults": faults,
             "nodes": nodes,
             "categories": list(CATEGORIES),
@@ -93,7 +91,7 @@ class PayloadMaker:
         return max(0, time_ms - self.began_ms)
 
     def _node(self, name: str) -> dict[str, str]:
-        if name in self.cluster.brokers:
+        if name in self.cast.brokers:
             return {"id": name, "kind": "broker", "label": name}
         return {"id": name, "kind": "controller" if name == "controller" else "client", "label": name}
 
@@ -114,7 +112,7 @@ class PayloadMaker:
             "copy_of": frame.copy_of,
             "attempt": frame.attempt,
             "error": frame.error,
-            "txn": self.frame_txns[frame.id],
+            "txn": self.transactions.frames[frame.id],
             "fields": fields_of(frame),
             "about": about_frame(frame),
         }
@@ -131,7 +129,7 @@ class PayloadMaker:
             "category": category,
             "stop": stop,
             "frame": event.frame,
-            "txn": self.event_txns[event.step],
+            "txn": self.transactions.events[event.step],
             "text": text,
             "patch": patch,
         }
@@ -154,7 +152,7 @@ class PayloadMaker:
                 return self._state(event)
             case "crash":
                 text = f"{node} crashes. Its logs stay; all else that it knew is gone."
-                if event.node not in self.cluster.brokers:
+                if event.node not in self.cast.brokers:
                     text = f"{node} crashes. Nobody will finish what it began, except the coordinator's time-out."
                 return "transaction", True, text, [["node", event.node, "down"], *self._positions(event.node, {})]
             case "recover":
@@ -255,7 +253,7 @@ class PayloadMaker:
         self.leaders.update(event.data["leaders"])
         patch: list[Op] = [["leader", p, self.leaders.get(p, "")] for p in self.partitions]
         patch += self.in_sync.changes(event.data["version"], self.partitions)
-        patch += [["roles", b, self._roles(b)] for b in self.cluster.broker_names]
+        patch += [["roles", b, self._roles(b)] for b in self.cast.brokers]
         alive = ", ".join(self._label(b) for b in event.data["alive"])
         first = event.step == 0
         text = f"The controller says who leads what; alive are {alive}."

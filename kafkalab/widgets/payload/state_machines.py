@@ -1,6 +1,6 @@
 """Three state machines as data for a picture: a transaction at its coordinator, a producer, a classic group.
 
-All of it comes from the three modules called transition_table: every state with every question, what is answered, and
+All of it comes from the modules of protocol/transition_tables: every state with every question, what is answered, and
 which state follows.
 """
 
@@ -10,18 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafkalab.broker.group_coordinator.transition_table import GROUP_TABLE, GroupAsk, GroupState, Move, Wait
-from kafkalab.broker.table_outcomes import Refuse
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
-from kafkalab.broker.transaction_coordinator.transition_table import TABLES, Ask, Go
-from kafkalab.client.transaction_manager.transition_table import (
-    Action,
-    Call,
-    ProducerState,
-    SenderEvent,
-    decide,
-    follow,
-)
+from kafkalab.protocol.transaction_metadata import TxnState
+from kafkalab.protocol.transition_tables.group import GROUP_TABLE, GroupAsk, GroupState, Move, Wait
+from kafkalab.protocol.transition_tables.outcomes import Refuse
+from kafkalab.protocol.transition_tables.producer import Action, Call, ProducerState, SenderEvent, decide, follow
+from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go
 from kafkalab.widgets.payload.fields import ERRORS
 
 MACHINES = ("coordinator", "producer", "group")

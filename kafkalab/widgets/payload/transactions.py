@@ -9,13 +9,6 @@ from kafkalab.protocol.records import Batch
 from kafkalab.trace import Event, Frame, Trace
 
 
-def transactions_of(trace: Trace) -> tuple[dict[str, str], list[str]]:
-    """The transactional id of each frame by the frame's id, and of each event by its step."""
-    found = Transactions(trace)
-    found.add(trace.events, list(trace.frames.values()))
-    return found.frames, found.events
-
-
 class Transactions:
     """The transactional ids of a run that goes on: `frames` by the frame's id, `events` by step.
 

@@ -8,8 +8,9 @@ import traitlets
 
 from kafkalab.alternatives.presses import MODELS, SHARED, run_shared_press
 from kafkalab.limits import quote, whole_number
+from kafkalab.palette import AMBER, BLUE, DARK, DIM, GREEN, RED
 from kafkalab.widgets.payload.alternatives import END, PLACES, Panel, panel_of, words_of
-from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, GREEN, RED, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
 
 NAMES = tuple(one.name for one in SHARED)
@@ -51,7 +52,7 @@ class Alternatives(Picture):
         return str(proposal["value"])
 
     def run(self, model: str) -> Any:
-        """Return the run of one machine, with its trace: see `Run` in kafkalab/alternatives/presses.py."""
+        """Return the run of one machine, with its trace: see `Transfer` in kafkalab/alternatives/presses.py."""
         return run_shared_press(model, self.pressed, self.again)
 
     def press(self, action: str, target: str = "") -> None:

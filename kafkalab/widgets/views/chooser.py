@@ -8,7 +8,8 @@ from typing import TypeAlias
 import traitlets
 
 from kafkalab.limits import quote
-from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, Canvas, fit, standalone
+from kafkalab.palette import BLUE, DARK, DIM
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture
 
 Entry: TypeAlias = tuple[str, str, str]

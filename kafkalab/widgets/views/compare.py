@@ -9,7 +9,9 @@ import traitlets
 
 from kafkalab.checks.check import VIOLATED
 from kafkalab.limits import quote, whole_number
-from kafkalab.sim.cluster import Cluster
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, PALE, RED
+from kafkalab.run.run import Run
+from kafkalab.run.source import Source
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import ALL_KEPT, in_short, report_of
 from kafkalab.widgets.model.fork_tree import label_of
@@ -18,12 +20,12 @@ from kafkalab.widgets.model.journey import CHECKED_AT_ONCE, Journey
 from kafkalab.widgets.payload.packing import pack
 from kafkalab.widgets.payload.side_by_side import StepPair, parting, rows_of, state_steps
 from kafkalab.widgets.payload.text import replay, strip_line, transaction_line
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture, View
 
 STATIC_ROWS, BATCHES = 24, 16
-Side: TypeAlias = tuple[dict[str, Any], Cluster]
-"""The payload of a run, and its cluster."""
+Side: TypeAlias = tuple[dict[str, Any], Run]
+"""The payload of a run, and the run."""
 MOVES = ("left", "right", "home", "end")
 
 
@@ -93,14 +95,14 @@ class Compare(Picture):
             parent = entry["parent"] if entry["parent"] >= 0 else entry["id"]
             other = journey.tree[parent]
             names = (f"run {parent}: {label_of(other)}", f"run {entry['id']}: {label_of(entry)}")
-            self._show(journey.run_at(parent), (dict(journey.payload), journey.cluster), names)
+            self._show(journey.run_at(parent), (dict(journey.payload), journey.run), names)
 
         show()
         journey.observe(show, "place")
 
     def _show(self, one: Side, other: Side, names: tuple[str, str]) -> None:
         (left, first), (right, second) = one, other
-        self._clusters = (first, second)
+        self._runs = (first, second)
         with self.hold_sync():
             self.left, self.right, self.names, self.verdicts = left, right, list(names), []
             self.rows, self.apart = rows_of(left, right), parting(left, right)
@@ -109,7 +111,7 @@ class Compare(Picture):
     def check(self) -> list[dict[str, Any]]:
         """Return what all checks say of both runs: see `report_of`. Checked once; the browser asks after its paint."""
         if not self.verdicts:
-            self.verdicts = [report_of(cluster) for cluster in self._clusters]
+            self.verdicts = [report_of(run) for run in self._runs]
         return list(self.verdicts)
 
     def known_verdicts(self) -> list[dict[str, Any]]:
@@ -207,15 +209,15 @@ def _pair(canvas: Canvas, a: str, b: str, colour: str, more: str = "") -> None:
 
 
 def _side(thing: Any) -> Side:
-    """Return one side's payload and its cluster."""
+    """Return one side's payload and its run."""
     thing = getattr(thing, "journey", thing)
     if isinstance(thing, tuple):
         return thing
     if isinstance(thing, Journey):
-        return dict(thing.payload), thing.cluster
-    if isinstance(thing, Scenario | Cluster):
+        return dict(thing.payload), thing.run
+    if isinstance(thing, Scenario | Source):
         run = finish(thing)
-        return payload_with_actions(run), run.cluster
+        return payload_with_actions(run), run
     raise TypeError(f"Compare shows scenarios, clusters or journeys, such as Compare(lab03(), other), not {thing!r}")
 
 

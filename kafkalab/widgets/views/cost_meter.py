@@ -9,7 +9,8 @@ import traitlets
 
 from kafkalab.history.costs import BY, COLUMNS, PHASE_OF, PHASES, START, Costs, SizeOf, costs_of
 from kafkalab.limits import quote
-from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, RULE, Canvas, standalone
+from kafkalab.palette import BLUE, DARK, DIM, RULE
+from kafkalab.widgets.views.canvas import BOLD, Canvas, standalone
 from kafkalab.widgets.views.view import Source, View
 
 HEADS = {"frames": "frames", "bytes": "bytes", "entries": "log entries", "round_trips": "round trips", "ms": "ms"}
@@ -43,7 +44,7 @@ class CostMeter(View):
         return str(proposal["value"])
 
     def _count(self, _: Any = None) -> None:
-        counted = self._costs = costs_of(self.cluster, self._size_of)
+        counted = self._costs = costs_of(self.journey.run, self._size_of)
         self.costs = {
             "phases": PHASE_OF,
             "order": [*PHASES, "other"],

@@ -8,11 +8,12 @@ from typing import Any
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import of_brokers_only
 from kafkalab.faults.registry import BY_PRESS, faults_on
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, PALE, RED, WHITE
 from kafkalab.widgets.model.fork_tree import tree_lines
 from kafkalab.widgets.model.presses import replicas_of, why
 from kafkalab.widgets.model.tried_rules import TriedRules
 from kafkalab.widgets.payload.text import replay
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, PALE, RED, Canvas, fit, standalone, width_of
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone, width_of
 from kafkalab.widgets.views.view import View
 
 Button = tuple[str, str, dict[str, Any]]
@@ -64,7 +65,7 @@ class FaultPanel(TriedRules, View):
                 wide, reason = width_of(label) + 18, why(payload, step, action, target, **details)
                 if x + wide > 940:
                     x, canvas.y = 260.0, canvas.y + 26
-                face = f' fill="{PALE}" stroke-dasharray="2 3"' if reason else ' fill="#ffffff"'
+                face = f' fill="{PALE}" stroke-dasharray="2 3"' if reason else f' fill="{WHITE}"'
                 canvas.box(x, canvas.y - 15, wide, 21, DIM if reason else RED, ' rx="4"' + face)
                 canvas.text(x + wide / 2, canvas.y, label, DIM if reason else DARK, "middle")
                 x += wide + 8

@@ -12,9 +12,10 @@ from typing import ClassVar
 import traitlets
 
 from kafkalab.limits import quote
+from kafkalab.palette import AMBER, BLUE, DARK, DIM, PALE
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.text import stops
-from kafkalab.widgets.views.palette import AMBER, BLUE, BOLD, DARK, DIM, PALE, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Picture, View
 
 SEAL = "sealed-1:"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64encode
-from html import escape
 from typing import Any
 
+from kafkalab.markup import Markup, element
+from kafkalab.palette import declare_variables
 from kafkalab.sim.codec import code_of, python_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.payload.packing import pack
@@ -27,21 +28,21 @@ def recorded_page(journey: Journey, about: str = "", links: str = "") -> str:
     """
     values = recorded_values(journey)
     view = Sequence(journey)
-    title = escape(journey.payload["title"])
+    title = journey.payload["title"]
     modules = [read_built(f"{name}.js") for name in PARTS]
-    told = escape(view.text())
+    told = element("pre", view.text())
     view.close()
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · kafkalab</title>
-<style>{"".join(read_built(f"{name}.css") for name in PARTS)}</style>
-<header><h1>{title}</h1><button type="button" id="theme">light or dark</button></header>
+{element("title", f"{title} · kafkalab")}
+<style>{declare_variables(":root")}{"".join(read_built(f"{name}.css") for name in PARTS)}</style>
+<header>{element("h1", title)}<button type="button" id="theme">light or dark</button></header>
 <main>
-{f"<p>{escape(about)}</p>" if about else ""}
+{element("p", about) if about else ""}
 <p>A recorded run of a Kafka cluster. The keys → and ← step through it, ? shows all keys. {links}</p>
-<noscript><p>This page needs JavaScript. What it shows when it is opened:</p><pre>{told}</pre></noscript>
+<noscript><p>This page needs JavaScript. What it shows when it is opened:</p>{told}</noscript>
 <div id="run"></div>
 {_make_it_yours(journey)}
 </main>
@@ -58,17 +59,19 @@ def recorded_values(journey: Journey) -> dict[str, dict[str, Any]]:
     return {"journey": shown, "view": {"size": "laptop", "time": "down", "what_if": False, "strips": {}}}
 
 
-def _make_it_yours(journey: Journey) -> str:
+def _make_it_yours(journey: Journey) -> Markup:
     """Return how the run is made again in a notebook, or why it cannot be."""
     try:
         code, python = code_of(journey.scenario), python_of(journey.scenario)
     except ValueError as error:
-        return f"<p>This run can be looked at only: {escape(str(error))}.</p>"
-    return (
-        "<details><summary>Make this run yourself, and break it</summary>\n"
-        "<p>In a lab of kafkalab, in a new cell:</p>\n"
-        f"<pre>{escape(python)}</pre>\n<p>Or paste this code into <code>Share</code>:</p>\n<pre>{escape(code)}</pre>"
-        "</details>"
+        return element("p", f"This run can be looked at only: {error}.")
+    return element(
+        "details",
+        element("summary", "Make this run yourself, and break it"),
+        element("p", "In a lab of kafkalab, in a new cell:"),
+        element("pre", python),
+        element("p", "Or paste this code into ", element("code", "Share"), ":"),
+        element("pre", code),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import traitlets
 
 from kafkalab.limits import quote
-from kafkalab.sim.cluster import Cluster
+from kafkalab.run.source import Source as RunSource
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import lines_at
 from kafkalab.widgets.model.journey import SHOWN, Journey
@@ -54,7 +54,7 @@ class Sequence(WhatIfStrips, TriedRules, View):
         TypeError for anything that is no run; ValueError for an unknown size, group or time, and for a cluster that
         kept no events.
         """
-        if isinstance(run, (Scenario, Cluster)):
+        if isinstance(run, Scenario | RunSource) and not hasattr(run, "journey"):
             super().__init__(Journey(run, SHOWN if groups is None else groups, step), size, time=time, what_if=what_if)
             return
         super().__init__(run, size, time=time, what_if=what_if)

@@ -9,13 +9,14 @@ from typing import Any
 import traitlets
 
 from kafkalab.limits import FILE, QUOTE, truncate
+from kafkalab.palette import BLUE, DARK, DIM
+from kafkalab.run.run import Run
 from kafkalab.saved_data import file_text, json_of
-from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.codec import code_of, python_of, scenario_of_code
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.messages import Content
-from kafkalab.widgets.views.palette import BLUE, BOLD, DIM, Canvas, fit, standalone
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.view import Source, View
 
@@ -34,13 +35,13 @@ class Share(View):
     def __init__(self, run: Source, size: str = "laptop") -> None:
         """See `View`."""
         journey = Journey.of(run)
-        shared = shared_of(journey.cluster, journey.place)
+        shared = shared_of(journey.run, journey.place)
         super().__init__(journey, size, shared=shared)  # complete when the browser hears of it
         self.journey.observe(self._refresh, "place")
         self.hear({"open": self._open, "code": self._open, "page": self._send_page})
 
     def _refresh(self, _: Any = None) -> None:
-        self.shared = shared_of(self.journey.cluster, self.journey.place)
+        self.shared = shared_of(self.journey.run, self.journey.place)
 
     @property
     def code(self) -> str:
@@ -101,7 +102,7 @@ class Share(View):
         self.send({"kind": "done", "text": f"Shown now: {self.payload['title']}."})
 
     def _send_page(self, _: Content) -> None:
-        name = f"{_file_name(self.journey.scenario).removesuffix('.klab')}.html"
+        name = f"{_file_name(self.journey.run.trace.title).removesuffix('.klab')}.html"
         self.send({"kind": "page", "name": name, "file": recorded_page(self.journey)})
 
     def text(self) -> str:
@@ -121,16 +122,16 @@ class Share(View):
                     canvas.text(18, canvas.y, part, BLUE, more=' font-family="monospace" font-size="17"' + BOLD)
                     canvas.y += 24
                 continue
-            canvas.text(18, canvas.y, fit(line, 920), "#202124" if i else DIM)
+            canvas.text(18, canvas.y, fit(line, 920), DARK if i else DIM)
             canvas.y += 19
         return standalone(canvas, f"{self.payload['title']}: code {self.shared['code']}")
 
 
-def shared_of(cluster: Cluster, place: int) -> dict[str, Any]:
+def shared_of(run: Run, place: int) -> dict[str, Any]:
     """Return what the buttons copy and save of a run, number `place` of its journey, or why it cannot be shared."""
-    scenario, digest = cluster.scenario, cluster.trace.digest()
-    head = {"place": place, "name": _file_name(scenario), "digest": digest}
+    head = {"place": place, "name": _file_name(run.trace.title), "digest": run.trace.digest()}
     try:
+        scenario = run.scenario_or_why()
         file = json.dumps(scenario.to_json(), ensure_ascii=False, indent=1) + "\n"
         return {**head, "code": code_of(scenario), "python": python_of(scenario), "file": file, "why": ""}
     except ValueError as error:
@@ -141,6 +142,6 @@ def _parts(text: str, width: int) -> list[str]:
     return [text[i : i + width] for i in range(0, len(text), width)]
 
 
-def _file_name(scenario: Scenario) -> str:
-    words = "".join(c.lower() if c.isascii() and c.isalnum() else " " for c in scenario.title).split()
+def _file_name(title: str) -> str:
+    words = "".join(c.lower() if c.isascii() and c.isalnum() else " " for c in title).split()
     return "_".join(words[:6] or ["scenario"]) + ".klab"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kafkalab.widgets.views.palette import BLUE, BOLD, DARK, DIM, MARGIN, WIDTH, Canvas, fit, standalone
+from kafkalab.palette import BLUE, DARK, DIM
+from kafkalab.widgets.views.canvas import BOLD, MARGIN, WIDTH, Canvas, fit, standalone
 
 LINE, LINES = 21.0, 60
 

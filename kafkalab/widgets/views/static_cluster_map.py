@@ -6,21 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from kafkalab.palette import CATEGORY_COLOUR, DARK, DIM, GREEN, RED, WHITE
 from kafkalab.widgets.payload.cluster import end_of, home_of, list_coordinated, replica_word
 from kafkalab.widgets.payload.text import Payload, ViewState, replay
-from kafkalab.widgets.views.palette import (
-    BOLD,
-    CATEGORY_COLOUR,
-    DARK,
-    DIM,
-    FLAT,
-    GREEN,
-    HALO,
-    MARGIN,
-    RED,
-    WIDTH,
-    fit,
-)
+from kafkalab.widgets.views.canvas import BOLD, FLAT, HALO, MARGIN, WIDTH, fit
 from kafkalab.widgets.views.static_frame import StaticFrame
 
 CARD, TALL, HEIGHT = 190.0, 66.0, 330.0
@@ -82,7 +71,7 @@ class _Map:
             f"M{x1 + dx:g},{y1 + dy:g}L{x2 + dx:g},{y2 + dy:g}", colour, 1.4, FLAT + ' stroke-dasharray="6 4"'
         )
         x, y = x1 + (x2 - x1) * 0.55 + dx, y1 + (y2 - y1) * 0.55 + dy
-        self.canvas.path(f"M{x - 8:g},{y - 6:g}h16v12h-16zl8,6l8,-6", colour, 1.5, ' fill="#ffffff"')
+        self.canvas.path(f"M{x - 8:g},{y - 6:g}h16v12h-16zl8,6l8,-6", colour, 1.5, f' fill="{WHITE}"')
         held = ", held" if self.shown.held.get(frames[0]["id"]) else ""
         more = f" +{len(frames) - 1}" if len(frames) > 1 else ""
         self.canvas.text(x, y - 9, f"{frames[0]['id']}{held}{more}", colour, "middle", HALO + ' font-size="11"')
@@ -96,7 +85,7 @@ class _Map:
                 x, y = (x1 + x2) / 2, (y1 + y2) / 2
                 self.canvas.path(f"M{x1:g},{y1:g}L{x2:g},{y2:g}", RED, 1, FLAT + ' stroke-dasharray="1 5"')
                 bricks = "M-6,-30h12v60h-12zM-6,-18h12M-6,-6h12M-6,6h12M-6,18h12M0,-30v12M0,-6v12M0,18v12"
-                more = f' fill="#ffffff" transform="translate({x:g},{y:g}) rotate({turn:.1f})"'
+                more = f' fill="{WHITE}" transform="translate({x:g},{y:g}) rotate({turn:.1f})"'
                 self.canvas.path(bricks, RED, 1.6, more)
                 self.canvas.text(x + 12, y - 34, "cut", RED, "middle", HALO + BOLD)
 
@@ -106,7 +95,7 @@ class _Map:
             x, y = self.at[node["id"]]
             life = self.shown.nodes.get(node["id"], "up")
             dashes = {"down": ' stroke-dasharray="2 4"', "paused": ' stroke-dasharray="9 4"'}.get(life, "")
-            look = f' fill="#ffffff" rx="{16 if node["kind"] == "client" else 4}" stroke-width="1.6"{dashes}'
+            look = f' fill="{WHITE}" rx="{16 if node["kind"] == "client" else 4}" stroke-width="1.6"{dashes}'
             self.canvas.box(x - CARD / 2, y - TALL / 2, CARD, TALL, RED if life == "down" else DARK, look)
             sign = SIGN[life] if life != "up" else ""
             self.canvas.text(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kafkalab.palette import DIM, RED, RULE
 from kafkalab.widgets.payload.text import Payload, head_of
+from kafkalab.widgets.views.canvas import BOLD, MARGIN, WIDTH, Canvas, fit, standalone
 from kafkalab.widgets.views.heading import where
-from kafkalab.widgets.views.palette import BOLD, DIM, MARGIN, RED, RULE, WIDTH, Canvas, fit, standalone
 
 
 class StaticFrame(Canvas):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from kafkalab.palette import AMBER, BLUE, DARK, DIM, GREEN, HUES, PALE_BLUE, RED, VIOLET, WHITE
 from kafkalab.widgets.payload.log_view import (
     LEVELS,
     Replica,
@@ -19,23 +20,7 @@ from kafkalab.widgets.payload.log_view import (
 )
 from kafkalab.widgets.payload.marks import span
 from kafkalab.widgets.payload.text import Payload, replay
-from kafkalab.widgets.views.palette import (
-    AMBER,
-    BLUE,
-    BOLD,
-    CLIENT,
-    DARK,
-    DIM,
-    FLAT,
-    GREEN,
-    MARGIN,
-    RED,
-    VIOLET,
-    WIDTH,
-    Canvas,
-    fit,
-    width_of,
-)
+from kafkalab.widgets.views.canvas import BOLD, FLAT, MARGIN, WIDTH, Canvas, fit, width_of
 from kafkalab.widgets.views.static_frame import StaticFrame
 
 CELLS, LABEL, HIGH = 7, 148.0, 46.0
@@ -150,14 +135,14 @@ class _Tape:
             point = f"H{x + wide - 10:g}L{x + wide:g},{y + HIGH / 2:g}L{x + wide - 10:g},{y + HIGH:g}H{x:g}Z"
             canvas.path(f"M{x:g},{y:g}{point}", colour, 1, f' fill="{colour}"')
         elif outcome == "aborted":
-            canvas.path(draw_torn(x, y, wide), colour, 2, ' fill="#ffffff"')
+            canvas.path(draw_torn(x, y, wide), colour, 2, f' fill="{WHITE}"')
         else:
             dashes = ' stroke-dasharray="2 3"' if why else ' stroke-dasharray="6 3"' if outcome == "open" else ""
-            more = f' fill="#ffffff" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}'
+            more = f' fill="{WHITE}" rx="3" stroke-width="{2 if outcome else 1.3}"{dashes}'
             canvas.box(x, y, wide, HIGH, colour, more)
         for i, line in enumerate(_lines(batch, outcome, why)):
             decided = bool(outcome or why) and i == 0
-            fill = "#ffffff" if marker and not why else colour if decided else DARK if i == 1 else DIM
+            fill = WHITE if marker and not why else colour if decided else DARK if i == 1 else DIM
             canvas.text(
                 x + (10 if outcome == "aborted" else 7),
                 y + 14 + 13 * i,
@@ -173,7 +158,7 @@ class _Tape:
             state = find_delivery(self.leader, batch, outcome, level)
             if batch["base"] in self.columns and state in READ:
                 (x, wide), (colour, words) = self.columns[batch["base"]], READ[state]
-                fill = "#e3eefb" if state == "gets" else "#ffffff"
+                fill = PALE_BLUE if state == "gets" else WHITE
                 dashes = ' stroke-dasharray="2 3"' if state in ("waits", "held") else ""
                 canvas.box(x, canvas.y + 1, wide, 16, colour, f' fill="{fill}"{dashes}')
                 canvas.text(x + wide / 2, canvas.y + 13, fit(words, wide - 4, 11), colour, "middle", ' font-size="11"')
@@ -191,7 +176,7 @@ class _Tape:
         x = next((self.columns[base][0] for base in self.bases if last[base] >= offset), self.end)
         sign = f"▲ {offset}"
         x = min(x, WIDTH - MARGIN - width_of(sign, 11))
-        canvas.text(x, canvas.y + 13, sign, CLIENT, more=BOLD + ' font-size="11"')
+        canvas.text(x, canvas.y + 13, sign, HUES["client"], more=BOLD + ' font-size="11"')
         canvas.y += 18
 
 

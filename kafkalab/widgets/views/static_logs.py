@@ -5,27 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.checks.check import FORBIDDEN
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, RED, RULE, VIOLET, WHITE
 from kafkalab.widgets.model.findings_in_logs import LOST
 from kafkalab.widgets.payload.log_view import producer_of
 from kafkalab.widgets.payload.marks import span
 from kafkalab.widgets.payload.text import TABLE, Payload, ViewState, outcome_in
-from kafkalab.widgets.views.palette import (
-    AMBER,
-    BOLD,
-    DARK,
-    DIM,
-    FLAT,
-    GREEN,
-    MARGIN,
-    RED,
-    RULE,
-    VIOLET,
-    WIDTH,
-    Canvas,
-    fit,
-    in_two,
-    width_of,
-)
+from kafkalab.widgets.views.canvas import BOLD, FLAT, MARGIN, WIDTH, Canvas, fit, in_two, width_of
 
 CELLS, LONG_CELLS = 6, 4
 FATE = {"open": AMBER, "committed": GREEN, "aborted": RED, "": RULE, "COMMIT": GREEN, "ABORT": RED}
@@ -87,7 +72,7 @@ class LogStrips(Canvas):
 
     def _ghost(self, x: float, words: str) -> float:
         wide = max(width_of(words, 11), width_of("✕ lost", 11)) + 14
-        self.box(x, self.y + 4, wide, 42, RED, ' fill="#ffffff" rx="3" stroke-dasharray="5 3" stroke-width="1.8"')
+        self.box(x, self.y + 4, wide, 42, RED, f' fill="{WHITE}" rx="3" stroke-dasharray="5 3" stroke-width="1.8"')
         self.text(x + 6, self.y + 16, words, RED, more=' font-size="11" text-decoration="line-through"')
         self.text(x + 6, self.y + 28.5, "✕ lost", RED, more=' font-size="11"')
         return x + wide + 4
@@ -112,10 +97,10 @@ class LogStrips(Canvas):
             self.path(shape, colour, 1, f' fill="{colour}"')
         else:
             dashes = ' stroke-dasharray="5 3" stroke-width="1.8"' if outcome == "open" else ' stroke-width="1.4"'
-            self.box(x, self.y + 4, wide, 42, colour, f' fill="#ffffff" rx="3"{dashes}')
+            self.box(x, self.y + 4, wide, 42, colour, f' fill="{WHITE}" rx="3"{dashes}')
         for i, line in enumerate(lines):
             fill = (
-                "#ffffff"
+                WHITE
                 if marker
                 else colour
                 if outcome and i == 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, FLAT, GREEN, PALE, RULE, Canvas
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, PALE, RULE, WHITE
+from kafkalab.widgets.views.canvas import BOLD, FLAT, Canvas
 
 WIDE, HIGH, GAP = 118.0, 18.0, 16.0
 RAIL = {
@@ -27,7 +28,7 @@ def rail(canvas: Canvas, known: dict[str, Any], x: float, y: float) -> None:
         canvas.path(f"M{x1 + WIDE:g},{y1 + HIGH / 2:g}L{x2:g},{y2 + HIGH / 2:g}", RULE, 1, FLAT)
     for name, (left, top) in at.items():
         here, next_ = name == known["state"], name == known["pending"]
-        look = f' rx="9" fill="{PALE if here else "#ffffff"}"' + (' stroke-dasharray="2 3"' if next_ else "")
+        look = f' rx="9" fill="{PALE if here else WHITE}"' + (' stroke-dasharray="2 3"' if next_ else "")
         canvas.box(left, top, WIDE, HIGH, GREEN if here else AMBER if next_ else RULE, look)
         colour = DARK if here else AMBER if next_ else DIM
         canvas.text(left + WIDE / 2, top + 13, name, colour, "middle", BOLD if here else "")

@@ -7,31 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kafkalab.palette import AMBER, BLUE, CATEGORY_COLOUR, DARK, DIM, GREEN, PALE, RED, RULE, WHITE
 from kafkalab.widgets.model.findings import UNBROKEN, findings_at, lines_at
 from kafkalab.widgets.model.jumps import chapter_at
 from kafkalab.widgets.payload.marks import FRAMES, with_marks
 from kafkalab.widgets.payload.text import ALWAYS, Payload, group_line, head_of, is_shown, memory_lines, replay, stops
 from kafkalab.widgets.payload.tour import fold_at
 from kafkalab.widgets.views import static_rail, static_strips
-from kafkalab.widgets.views.palette import (
-    AMBER,
-    BLUE,
-    BOLD,
-    CATEGORY_COLOUR,
-    DARK,
-    DIM,
-    FLAT,
-    GREEN,
-    HALO,
-    MARGIN,
-    PALE,
-    RED,
-    RULE,
-    WIDTH,
-    fit,
-    standalone,
-    width_of,
-)
+from kafkalab.widgets.views.canvas import BOLD, FLAT, HALO, MARGIN, WIDTH, fit, standalone, width_of
 from kafkalab.widgets.views.static_logs import LogStrips
 
 GUTTER, ROW, ARRIVAL = 62.0, 25.0, 12.0
@@ -286,7 +269,7 @@ class _Picture(LogStrips):
         wide = width_of(words, 11.5) + 14
         left = max(MARGIN + GUTTER, min((centre or WIDTH / 2) - wide / 2, WIDTH - MARGIN - wide - 2))
         colour = MARK.get(event["kind"], RULE)
-        look = f' fill="#ffffff" rx="{2 if event["kind"] == "append" else 9}"'
+        look = f' fill="{WHITE}" rx="{2 if event["kind"] == "append" else 9}"'
         self.box(left, row.y + 4, wide, 19, colour, look)
         self.text(left + wide / 2, row.y + 17.5, words, RED if colour == RED else DARK, "middle", ' font-size="11.5"')
 

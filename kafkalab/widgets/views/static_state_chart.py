@@ -6,11 +6,12 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from kafkalab.palette import AMBER, DARK, DIM, GREEN, RED
 from kafkalab.widgets.payload.machines import NOTHING, Place
 from kafkalab.widgets.payload.state_diagrams import SVG, read_diagram
 from kafkalab.widgets.payload.state_machines import Machine
 from kafkalab.widgets.payload.text import Payload
-from kafkalab.widgets.views.palette import AMBER, BOLD, DARK, DIM, GREEN, MARGIN, RED, WIDTH, Canvas, fit
+from kafkalab.widgets.views.canvas import BOLD, MARGIN, WIDTH, Canvas, fit
 from kafkalab.widgets.views.static_frame import StaticFrame
 
 Look = tuple[str, str, str]

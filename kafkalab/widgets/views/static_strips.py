@@ -6,24 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from kafkalab.palette import AMBER, BLUE, DARK, DIM, GREEN, RED, RULE, WHITE
 from kafkalab.widgets.model.what_if_strips import BROKEN, NONE, at_stops, fate_words
-from kafkalab.widgets.views.palette import (
-    AMBER,
-    BLUE,
-    BOLD,
-    DARK,
-    DIM,
-    FLAT,
-    GREEN,
-    HALO,
-    MARGIN,
-    RED,
-    RULE,
-    WIDTH,
-    Canvas,
-    fit,
-    width_of,
-)
+from kafkalab.widgets.views.canvas import BOLD, FLAT, HALO, MARGIN, WIDTH, Canvas, fit, width_of
 
 NAME, WORDS, HIGH, BAR = 130.0, 190.0, 20.0, 15.0
 COLOUR = {
@@ -64,4 +49,4 @@ def _bar(canvas: Canvas, x: float, wide: float, fate: str) -> None:
     word = "✕" if fate in ("torn", BROKEN) else fate
     if width_of(word, 11) + 6 < wide:
         halo = "" if solid else HALO
-        canvas.text(x + 5, canvas.y + 11.5, word, "#ffffff" if solid else DARK, more=f' font-size="11"{halo}')
+        canvas.text(x + 5, canvas.y + 11.5, word, WHITE if solid else DARK, more=f' font-size="11"{halo}')

@@ -7,11 +7,12 @@ from typing import Any
 import traitlets
 
 from kafkalab.limits import quote, whole_number
-from kafkalab.widgets.views.palette import BOLD, DARK, DIM, GREEN, GREY, RED, Canvas, fit, standalone
+from kafkalab.palette import DARK, DIM, GREEN, RED
+from kafkalab.widgets.views.canvas import BOLD, Canvas, fit, standalone
 from kafkalab.widgets.views.view import Source, View
 
 SIGNS = {"ok": "✓", "violated": "✕", "unknown": "?", "allowed": "–"}
-COLOURS = {"ok": GREEN, "violated": RED, "unknown": GREY, "allowed": DARK}
+COLOURS = {"ok": GREEN, "violated": RED, "unknown": DIM, "allowed": DARK}
 
 
 class Verdict(View):

@@ -8,8 +8,8 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from kafkalab.limits import quote
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.recording import Recorded
+from kafkalab.run.run import Simulator
+from kafkalab.run.source import Source as RunSource
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.model.messages import MessageWidget
@@ -83,8 +83,8 @@ class View(Picture):
     can_redo: bool = _of_journey("can_redo", "Whether a run was made of the one shown.")
 
     @property
-    def cluster(self) -> Cluster:
-        """The cluster whose run is shown."""
+    def cluster(self) -> Simulator:
+        """The cluster whose run is shown: see `Journey.cluster`."""
         return self.journey.cluster
 
     @property
@@ -112,7 +112,7 @@ class HasJourney(Protocol):
         """The journey, which all views of it share."""
 
 
-Source: TypeAlias = Scenario | Cluster | Recorded | Journey | HasJourney
+Source: TypeAlias = Scenario | RunSource | Journey | HasJourney
 """The sources that a view can be made of."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kafkalab.broker.transaction_coordinator.metadata import TxnState
 from kafkalab.history.schema import TxnEntry
+from kafkalab.protocol.transaction_metadata import TxnState
 from kafkalab.wire.primitives import Source
 from kafkalab.wire.structs import UNREADABLE, raw, read_versioned
 from kafkalab.wire.values import partitions_in

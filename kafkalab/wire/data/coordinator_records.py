@@ -7,11 +7,11 @@ from functools import cache
 from struct import Struct
 from typing import Any
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit, group_key, offset_key
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.log.group_offsets import OffsetCommit, group_key, offset_key
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import index_of, topic_of
 from kafkalab.protocol.records import Headers, Record
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from kafkalab.wire.definitions import message
 from kafkalab.wire.primitives import Codec, Sink, Source
 from kafkalab.wire.rules import Custom, Is, Rows

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
+from kafkalab.protocol.profiles import Rules
+from kafkalab.run.run import Cast, Run
 from kafkalab.sim.network import NEVER_A_RETRY
-from kafkalab.sim.recording import KnownState, Recording
 from kafkalab.trace import Event, Frame, Trace, error_of
 from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.learned_names import LearnedNames
@@ -24,6 +27,7 @@ log = logging.getLogger("kafkalab.tap")
 
 MOST_EVENTS, MOST_BYTES = 100_000, 256 * 1024 * 1024
 """The most of a session that is kept for pictures: what passes after that is counted, and still saved."""
+WHY = "these frames were recorded before a running Kafka: they cannot be run again with a change"
 OTHER = "metadata"
 """The category of frames of which the lab has no message."""
 
@@ -169,15 +173,20 @@ class Recorder:
 
     # views
 
-    def recording(self) -> Recording:
+    def recording(self) -> Run:
         """Return a copy of what was recorded by now, for views, histories and checks."""
         trace = Trace(events=list(self.trace.events), frames=dict(self.trace.frames), title=self.trace.title)
         trace.steps = len(trace.events)
-        return Recording(trace, self.known)
+        return replace(self.run, trace=trace)
 
     @property
-    def known(self) -> KnownState:
-        """The facts that a `Recording` needs beside the trace."""
-        known = self.knowledge
+    def run(self) -> Run:
+        """The run with the trace itself, which grows."""
+        known, topics = self.knowledge, dict[str, int]()
+        for topic, index in map(split, known.metadata.partitions):
+            if topic not in INTERNAL_TOPICS:
+                topics[topic] = max(topics.get(topic, 0), index + 1)
         brokers = tuple(sorted(known.brokers, key=self.names.node_id))
-        return KnownState(known.metadata, tuple(self.clients), brokers, known.profile)
+        nodes, rules = (*self.clients, *brokers), Rules(known.profile)
+        cast = Cast(rules=rules, topics=topics, nodes=nodes, brokers=brokers, metadata=known.metadata)
+        return Run(trace=self.trace, cast=cast, why=WHY)

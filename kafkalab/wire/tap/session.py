@@ -15,8 +15,8 @@ from typing import Any, TextIO
 
 from kafkalab.faults.frame import Delay, Drop, Hold, Release
 from kafkalab.limits import FILE_OF_A_SESSION, quote, truncate
+from kafkalab.run.run import Run
 from kafkalab.saved_data import json_lines
-from kafkalab.sim.recording import Recording
 from kafkalab.trace import Frame
 from kafkalab.wire.codec import ReadRequest
 from kafkalab.wire.primitives import BadMessageError
@@ -95,7 +95,7 @@ class SavedSession:
 
     recorder: Recorder
 
-    def recording(self) -> Recording:
+    def recording(self) -> Run:
         """Return what was recorded."""
         return self.recorder.recording()
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
@@ -24,6 +23,7 @@ from kafkalab.protocol.messages.sync_group import SyncGroup
 from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.messages.write_txn_markers import TxnMarkers, WriteTxnMarkers
 from kafkalab.protocol.records import Batch, Record
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from kafkalab.sim.scenario import Scenario
 from tests.conformance.one_broker import ask, broker
 

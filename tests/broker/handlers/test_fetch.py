@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalab.client.consumer.aborted_filter import deliver
+from kafkalab.log.aborted_filter import deliver
 from kafkalab.log.offset_index import OffsetIndex
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED, Fetch, PartitionFetched

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.broker.group_coordinator.offsets import group_key
+from kafkalab.log.group_offsets import group_key
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.offset_commit import OffsetCommit
 from kafkalab.protocol.messages.offset_fetch import OffsetFetch

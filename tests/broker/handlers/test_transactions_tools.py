@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kafkalab.broker.state import MarkerProgress
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.describe_producers import ActiveProducer, DescribeProducers
@@ -17,6 +16,7 @@ from kafkalab.protocol.messages.describe_transactions import DescribeTransaction
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from tests.conformance.one_broker import OneBroker, ask, broker
 
 T1 = Txn(

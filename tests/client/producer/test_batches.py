@@ -14,9 +14,9 @@ from kafkalab.client.exceptions import (
     TransactionAbortableError,
     TransactionAbortedError,
 )
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.produce import PartitionProduced, ProduceResponse
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from tests.conformance.scripted_port import EPOCH, HOLD, LOST, PID, ScriptedPort, begin, error_of
 
 

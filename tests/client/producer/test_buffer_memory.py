@@ -8,8 +8,8 @@ import pytest
 
 from kafkalab.client.exceptions import BufferExhaustedError, RecordTooLargeError
 from kafkalab.client.producer.partitioner import StickyPartitioner, murmur2, partition_of, to_positive
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.records import Record
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begin, error_of
 
 SMALL: dict[str, Any] = {"batch_size": 100, "buffer_memory": 250, "max_block_ms": 2_000}

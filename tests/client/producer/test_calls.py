@@ -16,8 +16,8 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import NO_TRANSACTION_MANAGER, NO_TRANSACTIONS
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from tests.conformance.scripted_port import HOLD, LOST, ScriptedPort, begin, error_of
 
 OFFSETS = {"in-0": 7}

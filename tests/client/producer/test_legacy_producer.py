@@ -9,10 +9,10 @@ import pytest
 from kafkalab.client.config.legacy import producer_config
 from kafkalab.client.exceptions import KafkaTimeoutError, OutOfOrderSequenceError, ProducerFencedError
 from kafkalab.client.producer.producer import Producer
-from kafkalab.client.transaction_manager.transition_table import ProducerState
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalab.protocol.messages.produce import PartitionProduced, ProduceResponse
+from kafkalab.protocol.transition_tables.producer import ProducerState
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario

@@ -17,12 +17,12 @@ from kafkalab.client.exceptions import (
 from kafkalab.client.producer.accumulator import Accumulator
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.sequences import Sequences
-from kafkalab.client.transaction_manager.transition_table import EVENTS, SOURCES, TABLE, Action, ProducerState
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.faults.node import Crash, Pause, Restart, Resume
 from kafkalab.programs.transfers import read_all
 from kafkalab.protocol.records import Record
+from kafkalab.protocol.transition_tables.producer import EVENTS, SOURCES, TABLE, Action, ProducerState
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, ProgramFunction, Scenario

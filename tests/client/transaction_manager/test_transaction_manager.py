@@ -6,11 +6,11 @@ import pytest
 
 from kafkalab.client.config.config import ProducerConfig
 from kafkalab.client.exceptions import KafkaError
-from kafkalab.client.producer.batch import ProducerBatch
+from kafkalab.client.producer_batch import ProducerBatch
 from kafkalab.client.promise import Promise
 from kafkalab.client.transaction_manager.transaction_manager import EPOCH_MAX, TransactionManager
-from kafkalab.client.transaction_manager.transition_table import Call, ProducerState, SenderEvent
 from kafkalab.protocol.records import Record
+from kafkalab.protocol.transition_tables.producer import Call, ProducerState, SenderEvent
 from tests.conformance.scripted_port import ScriptedPort
 
 

@@ -18,8 +18,8 @@ from kafkalab.client.exceptions import (
 )
 from kafkalab.client.producer.producer import Producer
 from kafkalab.client.results import GroupMetadata
-from kafkalab.client.transaction_manager.transition_table import EVENTS, TABLE, Action, Call, ProducerState, SenderEvent
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transition_tables.producer import EVENTS, TABLE, Action, Call, ProducerState, SenderEvent
 from tests.conformance.scripted_port import HOLD, PID, ScriptedPort, begin, error_of
 
 CALLS = ("init", "begin", "send", "offsets", "prepare", "commit", "abort", "complete", "close")

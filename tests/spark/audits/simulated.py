@@ -19,7 +19,6 @@ from tests.checks import test_checks_of_logs as of_logs
 from tests.checks import test_checks_of_reads as of_reads
 from tests.checks import test_checks_of_sessions as of_sessions
 from tests.checks import test_exactly_once as once
-from tests.checks.made import Made
 from tests.checks.test_declared_inputs import (
     another_value_the_second_time,
     for_two_groups,
@@ -28,6 +27,7 @@ from tests.checks.test_declared_inputs import (
     two_outputs_of_one_value,
     with_an_onlooker,
 )
+from tests.checks.verdicts import build_history
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("", "bugs", "errors", "rules")
@@ -51,12 +51,7 @@ def by_hand() -> list[History]:
     builders = [build for module in (of_logs, of_reads, of_sessions, once) for _, build, _ in module.CASES]
     builders += [two_outputs_of_one_value, another_value_the_second_time, refused_and_sent_again, stored_twice]
     builders += [for_two_groups, with_an_onlooker]
-    found = []
-    for build in builders:
-        made = Made()
-        build(made)
-        found.append(made.history())
-    return found
+    return [build_history(build) for build in builders]
 
 
 def run(scenario: Scenario) -> History:

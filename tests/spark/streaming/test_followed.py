@@ -14,7 +14,7 @@ import pytest
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import FORBIDDEN, UNKNOWN, Finding
 from kafkalab.checks.from_a_log import LACKING
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
 from kafkalab.cli.main import main
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label

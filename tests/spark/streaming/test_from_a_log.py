@@ -13,14 +13,14 @@ import pytest
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import FORBIDDEN, UNKNOWN, Finding
 from kafkalab.checks.from_a_log import LACKING
-from kafkalab.checks.needs import LACKS
+from kafkalab.checks.view import LACKS
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.history import History
 from kafkalab.history.schema import Label
 from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
 from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watch_arrivals
 from kafkalab.spark.streaming.torn_transaction import FEW, IDLE_MS
 from kafkalab.spark.streaming.watch import Limits
-from tests.checks.made import Made
 from tests.spark.streaming.histories import RULES, STUCK, without
 
 KEYS = ("a-0", "b-0", "c-0", "d-0")
@@ -30,7 +30,7 @@ LIMITS = Limits()
 def by_chance(seed: int, late: bool, transactions: int = 60, producers: int = 3) -> History:
     """Transactions of several producers under version 1, some of which somebody ends on some keys by hand."""
     counts, sequences = Counter[int](), Counter[tuple[int, str]]()
-    random, m = Random(seed), Made()
+    random, m = Random(seed), HistoryBuilder()
     for number in range(transactions):
         pid = 1 + random.randrange(producers)
         keys = random.sample(KEYS, random.randint(1, len(KEYS)))
@@ -57,7 +57,7 @@ def by_chance(seed: int, late: bool, transactions: int = 60, producers: int = 3)
             key = random.choice(keys)
             m.log(key, "late", txn=True, seq=-1, **who)
             m.marker(key, random.choice(["COMMIT", "ABORT"]), **who)
-    m.ends_at(m.step)
+    m.label("end_ms", m.step)
     return m.history()
 
 
@@ -126,7 +126,7 @@ def test_what_is_forgotten_meanwhile_changes_nothing(seed: int, late: bool) -> N
 
 
 def test_a_late_marker_is_forgotten_with_its_decision() -> None:
-    m, who = Made(), {"pid": 1, "epoch": 0, "txn": True}
+    m, who = HistoryBuilder(), {"pid": 1, "epoch": 0, "txn": True}
     m.label(LACKS, "operations")
     m.entry("Ongoing", "k-0", "l-0")
     m.log("k-0", "v", **who)

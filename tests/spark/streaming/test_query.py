@@ -75,7 +75,7 @@ def test_the_tables_of_histories_arrive_as_the_histories_do(spark: SparkSession,
 
 @pytest.mark.spark
 def test_a_stream_of_simulations_has_the_findings_of_each(spark: SparkSession, tmp_path: Path) -> None:
-    from kafkalab.spark.streaming.frames import stream_of_simulations
+    from kafkalab.spark.simulation.frames import stream_of_simulations
     from kafkalab.spark.streaming.query import watch
     from kafkalab.spark.streaming.sink import FindingsFolder
 

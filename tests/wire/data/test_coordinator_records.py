@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafkalab.broker.group_coordinator.offsets import OffsetCommit, group_key, offset_key
-from kafkalab.broker.transaction_coordinator.metadata import Txn, TxnState
+from kafkalab.log.group_offsets import OffsetCommit, group_key, offset_key
 from kafkalab.protocol.group_record import GroupEntry, MemberEntry
 from kafkalab.protocol.records import Record
+from kafkalab.protocol.transaction_metadata import Txn, TxnState
 from kafkalab.wire.data.coordinator_records import (
     UnknownRecordError,
     group_record,

@@ -124,7 +124,7 @@ def test_javas_frames_come_in_the_simulators_order(brokers: object, level: int, 
         finally:
             jvm.close()
         recording = tap.recording()
-    assert recording.scenario.profile == f"4.x/TV{level}"
+    assert recording.cast.rules.profile == f"4.x/TV{level}"
     expected = order(simulated.trace.frames, ("app",))
     found = order(recording.trace.frames, ("producer-pay", "consumer-group-1"))
     assert looked_up_once(found) == looked_up_once(expected)

@@ -108,7 +108,7 @@ def test_frames_have_the_simulators_names_and_tell_of_logs_and_states(servers: s
     assert states == ["Empty", "Ongoing", "PrepareCommit"]
     assert [e.data["partitions"] for e in trace.of("state", "transaction")][1:] == [["in-0"], ["in-0"]]
     assert [e.data["state"] for e in trace.of("state", "producer")] == ["READY", "IN_TRANSACTION", "READY"]
-    assert recording.scenario.nodes == ("app", "b1", "b2", "b3")
+    assert recording.cast.nodes == ("app", "b1", "b2", "b3")
 
 
 def test_an_api_without_a_message_is_shown_by_its_name(servers: str) -> None:

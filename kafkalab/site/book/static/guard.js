@@ -34,7 +34,8 @@
 		if (inLab) {
 			note.style.cssText =
 				"position:fixed;z-index:10001;inset:auto 0 0 0;margin:0;padding:10px 16px;" +
-				"font:15px/1.45 system-ui,sans-serif;color:#202124;background:#fff3cd;border-top:3px solid #9a5b00";
+				"font:15px/1.45 system-ui,sans-serif;color:var(--jp-ui-font-color1,CanvasText);" +
+				"background:var(--jp-layout-color1,Canvas);border-top:3px solid var(--jp-warn-color1,currentcolor)";
 			const close = document.createElement("button");
 			close.textContent = "Close";
 			close.style.marginLeft = "12px";

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kafkalab.broker.table_outcomes import Refuse, Same
-from kafkalab.broker.transaction_coordinator.metadata import CA, CC, EM, ON, PA, PC, TxnState
 from kafkalab.protocol.errors import Error, InvariantError
+from kafkalab.protocol.transaction_metadata import CA, CC, EM, ON, PA, PC, TxnState
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
 
 
 class Ask(Enum):

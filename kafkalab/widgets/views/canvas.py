@@ -1,20 +1,18 @@
-"""Canvas of the static pictures: texts, paths, boxes with literal colours, and how wide a text is."""
+"""Canvas of the static pictures: texts, paths, boxes, and how wide a text is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
 
+from kafkalab.palette import DARK, RULE, WHITE
+
 SIZE, WIDTH, MARGIN = 12.0, 960.0, 18.0
 FAMILY = "Helvetica,Arial,'Liberation Sans',sans-serif"
-DARK, DIM, RULE, PALE = "#202124", "#5f6368", "#bdc1c6", "#f1f3f4"
-GREEN, RED, AMBER, BLUE, VIOLET, GREY = "#176b30", "#b3141f", "#9a5b00", "#0b57a4", "#7030a8", "#5f6368"
-CLIENT = "#00796b"
-CATEGORY_COLOUR = {"transaction": BLUE, "verification": VIOLET, "replication": GREY, "metadata": AMBER}
 BOLD = ' font-weight="bold"'
 QUOTE = '"'
 FLAT = ' fill="none"'
-HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
+HALO = f' stroke="{WHITE}" stroke-width="3" paint-order="stroke"'
 
 
 @dataclass
@@ -31,7 +29,7 @@ class Canvas:
     def path(self, d: str, stroke: str, width: float = 1.5, more: str = "") -> None:
         self.parts.append(f'<path d="{d}" stroke="{stroke}" stroke-width="{width:g}"{more or FLAT}/>')
 
-    def box(self, x: float, y: float, width: float, height: float, stroke: str, more: str = ' fill="#ffffff"') -> None:
+    def box(self, x: float, y: float, width: float, height: float, stroke: str, more: str = f' fill="{WHITE}"') -> None:
         size = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
         self.parts.append(f'<rect {size} stroke="{stroke}"{more}/>')
 
@@ -74,7 +72,7 @@ def open_svg(width: float, height: float) -> str:
 def standalone(canvas: Canvas, label: str, width: float = WIDTH) -> str:
     """Return the canvas as an SVG on a white, rounded background; `label` is its aria-label."""
     height = canvas.y + MARGIN
-    ground = f'<rect width="{width:g}" height="{height:g}" rx="10" fill="#ffffff" stroke="{RULE}"/>'
+    ground = f'<rect width="{width:g}" height="{height:g}" rx="10" fill="{WHITE}" stroke="{RULE}"/>'
     name = escape(label, quote=False).replace(QUOTE, "&quot;")
     return (
         f"{open_svg(width, height)} "

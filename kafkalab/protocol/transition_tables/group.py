@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from kafkalab.broker.table_outcomes import Refuse, Same
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.transition_tables.outcomes import Refuse, Same
 
 
 class GroupState(Enum):
