@@ -59,15 +59,15 @@ class FaultPanel(TriedRules, View):
         for what, row in self.groups_of_buttons():
             canvas.y += 26
             canvas.text(18, canvas.y, fit(what, 230), DIM)
-            x = 260.0
+            x = 260
             for action, target, details in row:
                 label = label_of(action, details)
-                wide, reason = width_of(label) + 18, why(payload, step, action, target, **details)
+                wide, reason = round(width_of(label)) + 18, why(payload, step, action, target, **details)
                 if x + wide > 940:
-                    x, canvas.y = 260.0, canvas.y + 26
+                    x, canvas.y = 260, canvas.y + 26
                 face = f' fill="{PALE}" stroke-dasharray="2 3"' if reason else f' fill="{WHITE}"'
                 canvas.box(x, canvas.y - 15, wide, 21, DIM if reason else RED, ' rx="4"' + face)
-                canvas.text(x + wide / 2, canvas.y, label, DIM if reason else DARK, "middle")
+                canvas.text(x + wide // 2, canvas.y, label, DIM if reason else DARK, "middle")
                 x += wide + 8
         canvas.y += 30
         for line in tree_lines(self.journey.tree, self.journey.place):
@@ -84,7 +84,7 @@ def label_of(action: str, details: dict[str, Any]) -> str:
     if variant := next((variant for variant in kind.variants if variant.details == details), None):
         return variant.label
     if kind.number:
-        return f"{kind.press} {details[kind.number[0]]} ms"
+        return f"{kind.words.label} {details[kind.number[0]]} ms"
     words = [f"{details['broker']}", *(["unclean"] if details["unclean"] else [])] if "broker" in details else []
     return " ".join([kind.words.label.lstrip("×2 "), *words])
 
