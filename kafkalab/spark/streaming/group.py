@@ -59,7 +59,8 @@ class Group:
     def take(self, rows: Iterable[Arrival]) -> Iterator[Finding]:
         """Return the findings that these rows, in any order, make certain; they follow the rows of previous calls."""
         for row in sorted(rows, key=place_of):
-            if row.kind == "lacks" and row.value:
+            if row.kind == "lacks":
+                assert row.value, "the row names the table that the history lacks"
                 yield from self._lack(row.value)
             for watch in self.watches.values():
                 yield from watch.take(row)
