@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 
 from kafkalab.palette import declare_variables
@@ -48,13 +48,23 @@ def each(name: str, inside: Iterable[object], /, **attributes: object) -> Markup
 
 def table(names: Iterable[object], rows: Iterable[Iterable[object]], caption: str = "") -> Markup:
     """Return a table below a row of names; what is not `Markup` in a row gets a cell."""
-    head = _row("th", names)
-    body = join(_row("td", row) for row in rows)
+    head = element("thead", _row(names, heading))
+    body = element("tbody", *(_row(row, cell) for row in rows))
     return element("div", element("table", caption and element("caption", caption), head, body), class_="wide")
 
 
-def _row(kind: str, cells: Iterable[object]) -> Markup:
-    return element("tr", join(cell if isinstance(cell, Markup) else element(kind, cell) for cell in cells))
+def heading(name: object, class_: str = "") -> Markup:
+    """Return the cell at the head of a column, which screen readers name with each cell below it."""
+    return element("th", name, scope="col", class_=class_)
+
+
+def cell(value: object, class_: str = "") -> Markup:
+    """Return a cell of a row."""
+    return element("td", value, class_=class_)
+
+
+def _row(cells: Iterable[object], make: Callable[[object], Markup]) -> Markup:
+    return element("tr", *(one if isinstance(one, Markup) else make(one) for one in cells))
 
 
 def page(title: str, *body: object) -> str:

@@ -78,6 +78,6 @@ def test_a_fault_without_a_part_cannot_be_made() -> None:
         def strike(self, *arguments: Any) -> None: ...
 
     with pytest.raises(TypeError, match="abstract"):
-        Unfinished()  # type: ignore[abstract]
+        Unfinished("EndTxn#1")  # type: ignore[abstract]
     kinds: list[type[Fault]] = list(TYPES.values())
     assert not [kind for kind in kinds if kind.__abstractmethods__]

@@ -31,7 +31,8 @@ def test_a_text_around_an_element_is_no_markup_anymore() -> None:
 
 def test_a_table_has_a_cell_for_each_value_and_keeps_cells() -> None:
     made = table(["a", BAD], [[1, element("td", BAD, class_="number")]], "words")
-    rows = f'<tr><th>a</th><th>{SAFE}</th></tr><tr><td>1</td><td class="number">{SAFE}</td></tr>'
+    head = f'<thead><tr><th scope="col">a</th><th scope="col">{SAFE}</th></tr></thead>'
+    rows = f'{head}<tbody><tr><td>1</td><td class="number">{SAFE}</td></tr></tbody>'
     assert made == f'<div class="wide"><table><caption>words</caption>{rows}</table></div>'
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.markup import Markup, element, page, table
+from kafkalab.markup import Markup, cell, element, heading, page, table
 
 if TYPE_CHECKING:
     from kafkalab.spark.audits.summary import Summary
@@ -22,24 +22,24 @@ def page_of(summary: Summary, source: str, findings: Sequence[Any]) -> str:
         (
             r.anomaly,
             BY_NAME[r.anomaly].meaning,
-            element("td", r.verdict, class_=r.verdict),
-            element("td", f"{r.examined:,}", class_="number"),
+            cell(r.verdict, r.verdict),
+            cell(f"{r.examined:,}", "number"),
             ", ".join(f"{n:,} {p}" for p, n in r.findings),
         )
         for r in summary.rows
     )
     found = (
         (
-            element("td", f["run"], class_="number"),
+            cell(f["run"], "number"),
             f["anomaly"],
-            element("td", f["policy"], class_=f["policy"]),
+            cell(f["policy"], f["policy"]),
             f["text"],
             _steps(f["steps"]),
         )
         for f in findings
     )
     total = sum(row.found for row in summary.rows)
-    names = ("anomaly", "meaning", "verdict", element("th", "examined", class_="number"), "findings")
+    names = ("anomaly", "meaning", "verdict", heading("examined", "number"), "findings")
     return page(
         f"Audit of {source}",
         element("h1", f"{said}: {source}"),

@@ -27,7 +27,7 @@ class AdvanceClock(TimedFault):
     target_kind = "clock"
     press = "advance"
     kind = "clock"
-    details, number = ("ms",), ("ms", 10_000)
+    number = "ms", 10_000
     words = Words(
         label="advance", title="All clocks jump forward", chapter="clocks jump",
         event="All clocks jump forward by {ms} ms.", explanation="all clocks jump forward by {ms:,} ms{after}",

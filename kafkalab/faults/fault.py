@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from kafkalab.faults.check import check_frame_id, check_moment
 from kafkalab.faults.world import Flight, NetworkOfWorld, Scene, Targets, World
+from kafkalab.protocol import lazy_dataclass
 from kafkalab.protocol.arguments import check_fields
 from kafkalab.trace import Event, Frame
 
@@ -44,7 +45,7 @@ class FaultBase(ABC):
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     target_kind: ClassVar[str]
-    """What a button of it is about: "frame", "node", "link", "clock", "cluster", "leader" or "log"."""
+    """The kind of its target: "frame", "node", "link", "clock", "cluster", "leader" or "log"."""
     press: ClassVar[str] = ""
     """The name of its button's action."""
     words: ClassVar[Words]
@@ -60,23 +61,25 @@ class FaultBase(ABC):
         super().__init_subclass__(**arguments)
         if "press" not in cls.__dict__:
             cls.press = cls.__name__.lower()
+        if cls.number and not cls.details:
+            cls.details = cls.number[:1]
 
     target_field: ClassVar[str] = ""
     """The field that says whom or what it strikes; empty for what strikes all."""
 
     @property
     def target(self) -> str:
-        """Whom or what it strikes, as a button names it: a frame, a node, two nodes, a partition; or nothing."""
+        """Return its target as a button names it: a frame, a node, two nodes, a partition; "" for what strikes all."""
         return str(getattr(self, self.target_field)) if self.target_field else ""
 
     @property
     def detail(self) -> str:
-        """What its button says beside the target: "1000", "b2 unclean"."""
+        """Return the words of its button beside the target: "1000", "b2 unclean"."""
         return ""
 
     @property
     def key(self) -> str:
-        """The name of its button in the payload: "crash b1", "delay EndTxn#1 1000", "elect out-0 b2 unclean"."""
+        """Return the name of its button in the payload: "crash b1", "delay EndTxn#1 1000", "elect out-0 b2 unclean"."""
         return f"{self.press} {self.target}" + (f" {self.detail}" if self.detail else "")
 
     @classmethod
@@ -117,17 +120,17 @@ class FaultBase(ABC):
         raise NotImplementedError(f"no search draws {cls.__name__}")
 
 
+@lazy_dataclass.dataclass(frozen=True, slots=True)
 class FrameFault(FaultBase):
     """A fault that strikes a frame when it is sent."""
 
-    __slots__ = ()
-    target_kind = target_field = "frame"
     frame: str
+    target_kind = target_field = "frame"
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
         """Return the fault of this frame."""
-        return cls(target, *words)  # type: ignore[call-arg]
+        return cls(target, *words)
 
     def check(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless the frame is named like "EndTxn#1"."""

@@ -16,7 +16,6 @@ from kafkalab.trace import Frame
 class Drop(FrameFault):
     """The frame is lost on its way: it never arrives."""
 
-    frame: str
     kind = "drop"
     words = Words(
         label="× drop", title="The frame is lost on its way", chapter="the {what} is lost",
@@ -33,7 +32,6 @@ class Drop(FrameFault):
 class Duplicate(FrameFault):
     """The frame arrives twice, the second time one millisecond after the first."""
 
-    frame: str
     kind = "duplicate"
     words = Words(
         label="×2 duplicate", title="The frame arrives twice", chapter="the {what} arrives twice",
@@ -56,10 +54,9 @@ class Delay(FrameFault):
     Frames sent after it overtake it, those of the same connection too, which TCP would keep in order.
     """
 
-    frame: str
     delay_ms: int = 1000
     kind = "late"
-    details, number = ("delay_ms",), ("delay_ms", 1000)
+    number = "delay_ms", delay_ms
     words = Words(
         label="delay", title="The frame arrives later, and is overtaken", chapter="the {what} is delayed",
         event="{frame} is held back.",
@@ -67,7 +64,7 @@ class Delay(FrameFault):
 
     @property
     def detail(self) -> str:
-        """How much later."""
+        """Return how much later it arrives."""
         return str(self.delay_ms)
 
     @classmethod
@@ -95,11 +92,20 @@ class Delay(FrameFault):
         return f"{self.frame} is {self.delay_ms} ms late already" if self in struck else ""
 
 
+class _KeptFrame(FrameFault):
+    """The frame stays on its way until something releases it."""
+
+    __slots__ = ()
+
+    def strike(self, frame: Frame, network: NetworkOfWorld, flight: Flight) -> None:
+        """Let nothing arrive by itself."""
+        flight.copies = 0
+
+
 @dataclass(frozen=True, slots=True)
-class Hold(FrameFault):
+class Hold(_KeptFrame):
     """The frame stays on its way until a `Release` of it; without one it never arrives."""
 
-    frame: str
     excludes = "held"
     words = Words(
         label="hold", title="The frame stays on its way until it is released", chapter="the {what} is held",
@@ -110,16 +116,11 @@ class Hold(FrameFault):
         """Keep the frame."""
         network.links.hold(frame)
 
-    def strike(self, frame: Frame, network: NetworkOfWorld, flight: Flight) -> None:
-        """Let nothing arrive by itself."""
-        flight.copies = 0
-
 
 @dataclass(frozen=True, slots=True)
-class Reorder(FrameFault):
+class Reorder(_KeptFrame):
     """The frame arrives right after `after`, which must be sent later; if `after` is never sent, it never arrives."""
 
-    frame: str
     after: str
     details = ("after",)
     excludes = "overtaken"
@@ -154,10 +155,6 @@ class Reorder(FrameFault):
     def catch(self, frame: Frame, network: NetworkOfWorld) -> None:
         """Keep the frame until the other one has arrived."""
         network.links.hold(frame, self.after)
-
-    def strike(self, frame: Frame, network: NetworkOfWorld, flight: Flight) -> None:
-        """Let nothing arrive by itself."""
-        flight.copies = 0
 
     def why_not_here(self, world: World, frame: Frame, struck: Sequence[FrameFault]) -> str:
         """Return why the other frame cannot overtake it."""

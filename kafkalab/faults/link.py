@@ -217,7 +217,7 @@ class Throttle(LinkFault):
     at_step: int = -1
     at_ms: int = -1
     kind = "throttle"
-    details, number = ("frame_ms",), ("frame_ms", 500)
+    number = "frame_ms", frame_ms
     words = Words(
         label="slow", title="Its links carry frames one by one, each way", chapter="{node} throttled",
         event="One frame in {frame_ms} ms gets through between {pairs}.",

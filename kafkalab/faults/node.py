@@ -16,26 +16,28 @@ from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.trace import Event
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class NodeFault(TimedFault):
     """A fault that happens to one node."""
 
-    __slots__ = ()
+    node: str
+    at_step: int = -1
+    at_ms: int = -1
     target_kind = target_field = "node"
     of_brokers_only: ClassVar[bool] = False
-    node: str
 
     @classmethod
     def targets(cls, world: World, target: str) -> Iterator[Fault]:
         """Yield the fault of this node."""
         if target in world.brokers or not cls.of_brokers_only:
-            yield cls(target)  # type: ignore[call-arg]
+            yield cls(target)
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
         """Return the fault of this node, at its milliseconds or at 0."""
         if not target:
             raise ValueError(f"{cls.__name__} needs a node")
-        return cls(target, at_ms=milliseconds_of(*words))  # type: ignore[call-arg]
+        return cls(target, at_ms=milliseconds_of(*words))
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless there is such a node, and it can fail."""
@@ -94,9 +96,6 @@ class Crash(NodeFault):
     arrives. What was sent in earlier events arrives in both cases.
     """
 
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
     sent: bool = False
     kind = "crash"
     details = ("sent",)
@@ -159,9 +158,6 @@ class Crash(NodeFault):
 class Restart(NodeFault):
     """The crashed broker starts again, with its logs."""
 
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
     of_brokers_only = True
     words = Words(
         label="restart", title="The broker starts again, with its logs", chapter="{node} restarts",
@@ -190,9 +186,6 @@ class Restart(NodeFault):
 class Pause(NodeFault):
     """The node stops doing anything (a long garbage collection); what arrives waits."""
 
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
     kind = "pause"
     words = Words(
         label="pause", title="It stops doing anything; what arrives waits", chapter="{node} pauses",
@@ -235,9 +228,6 @@ class Pause(NodeFault):
 class Resume(NodeFault):
     """The paused node continues, first with all that has waited."""
 
-    node: str
-    at_step: int = -1
-    at_ms: int = -1
     words = Words(
         label="resume", title="It goes on, first with all that has waited", chapter="{node} resumes",
         event="{node} goes on.", explanation="{node} continues at {at} ms",

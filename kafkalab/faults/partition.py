@@ -19,7 +19,7 @@ class PartitionFault(TimedFault):
     """A fault that happens to one partition: to its log (storage.py) or to its leader."""
 
     __slots__ = ()
-    target_kind, target_field = "log", "partition"
+    target_field = "partition"
     partition: str
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:

@@ -40,12 +40,19 @@ def _working_leader(world: World, partition: str) -> Broker | None:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Roll(PartitionFault):
-    """Every live replica of the partition begins a new segment."""
+class LogFault(PartitionFault):
+    """A fault that happens to the log of one partition."""
 
     partition: str
     at_step: int = -1
     at_ms: int = -1
+    target_kind = "log"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Roll(LogFault):
+    """Every live replica of the partition begins a new segment."""
+
     words = Words(
         label="roll", title="A new segment begins", chapter="{node} roll",
         event="A new segment of {partition} begins.", explanation="{partition} begins a new segment at {at} ms",
@@ -69,12 +76,9 @@ class Roll(PartitionFault):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Compact(PartitionFault):
+class Compact(LogFault):
     """Every live replica of the partition begins a new segment, and cleans what is cleanable before it."""
 
-    partition: str
-    at_step: int = -1
-    at_ms: int = -1
     kind = "compact"
     words = Words(
         label="compact", title="Each replica begins a new segment and cleans what is before it",
@@ -142,12 +146,9 @@ def _raise_high_watermark(world: World, leader: str, follower: str, log: Partiti
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DeleteSegment(PartitionFault):
+class DeleteSegment(LogFault):
     """The leader deletes its oldest segment, as retention would: all of it must be replicated. Followers follow."""
 
-    partition: str
-    at_step: int = -1
-    at_ms: int = -1
     press = "delete_segment"
     kind = "delete"
     words = Words(

@@ -1,4 +1,4 @@
-"""What a fault sees and changes of a run. `Cluster` of the simulator is a `World`; nothing here imports it."""
+"""The run as a fault sees and changes it. `Cluster` of the simulator is a `World`; nothing here imports it."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ class SessionsOfWorld(Protocol):
 class World(Protocol):
     """A run as faults see it.
 
-    `faults` and `topics` are the scenario's, `start` is the last step of the set-up, `first_level` the level of
-    transaction.version at which the cluster began.
+    `faults` and `topics` are the scenario's, `start` is the last step of the set-up.
     """
 
     start: int
@@ -75,8 +74,6 @@ class World(Protocol):
     def trace(self) -> Trace: ...
     @property
     def faults(self) -> Sequence[object]: ...
-    @property
-    def first_level(self) -> int: ...
     @property
     def topics(self) -> Mapping[str, int]: ...
     @property
@@ -95,7 +92,7 @@ class World(Protocol):
 
 
 class Scene(Protocol):
-    """What a search knows of the run in which it tries a fault: see `Cast` in kafkalab/run/run.py."""
+    """The run in which a search tries a fault: see `Cast` in kafkalab/run/run.py."""
 
     @property
     def brokers(self) -> tuple[str, ...]: ...
@@ -108,7 +105,7 @@ class Scene(Protocol):
 
 
 class Targets(Protocol):
-    """What faults drawn at random can strike: see kafkalab/explore/sampling.py."""
+    """The targets of faults that are drawn at random: see kafkalab/explore/sampling.py."""
 
     @property
     def clients(self) -> tuple[str, ...]: ...

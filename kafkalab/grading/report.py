@@ -10,11 +10,11 @@ from itertools import count, groupby
 
 from kafkalab.grading.grade import Row
 from kafkalab.grading.sandbox import LEFT_OPEN
-from kafkalab.markup import Markup, each, element, join, page, table
+from kafkalab.markup import Markup, cell, each, element, heading, join, page, table
 
 COLUMNS = tuple(f.name for f in fields(Row))
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-POINTS = element("th", "points", class_="number")
+POINTS = heading("points", "number")
 SIGNS = {"right": "✓ right", "wrong": "✗ wrong", "not reached": "– not reached"}
 
 
@@ -53,8 +53,8 @@ def as_html(rows: Sequence[Row], seed: int) -> str:
 
 def _summary(number: int, group: Sequence[Row]) -> Iterable[str]:
     first = group[0]
-    student = element("td", element("a", first.student, href=f"#n{number}"))
-    return student, first.lab or first.file, element("td", _points(group), class_="number"), first.notebook
+    student = cell(element("a", first.student, href=f"#n{number}"))
+    return student, first.lab or first.file, cell(_points(group), "number"), first.notebook
 
 
 def _details(number: int, group: Sequence[Row]) -> Markup:
@@ -65,9 +65,9 @@ def _details(number: int, group: Sequence[Row]) -> Markup:
     )
     lines = ((
         r.exercise,
-        element("td", SIGNS[r.result], class_=r.result.split()[0]),
-        element("td", f"{r.points:g} of {r.of:g}", class_="number"),
-        element("td", element("pre", r.reason)),
+        cell(SIGNS[r.result], r.result.split()[0]),
+        cell(f"{r.points:g} of {r.of:g}", "number"),
+        cell(element("pre", r.reason)),
     ) for r in group)  # fmt: skip
     return join([*head, table(("exercise", "result", POINTS, "reason"), lines) if first.exercise else ""])
 

@@ -203,7 +203,8 @@ class GrowingJourney(Journey):
     def _snapshot(self) -> Run:
         """In the run's thread: show what has happened, and return the run with a trace that does not grow."""
         self._grow()
-        run, trace = self.source.run, self.source.run.trace
+        run = self.source.run
+        trace = run.trace
         frames = {**trace.frames, **{name: copy.copy(frame) for name, frame in self._growing.flying.items()}}
         return replace(
             run, trace=Trace(events=list(trace.events), frames=frames, steps=trace.steps, title=trace.title)

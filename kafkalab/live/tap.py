@@ -112,7 +112,7 @@ class Tap:
 
     @property
     def run(self) -> Run:
-        """What has passed by now, with a trace that grows."""
+        """Return the run of all frames that have passed by now, with a trace that grows."""
         return self.do(lambda: self._session.recorder.run)
 
     @cached_property

@@ -23,7 +23,7 @@ Simulator: TypeAlias = Cluster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
-    """Who takes part in a run, and by which rules, as far as it is known by now.
+    """The nodes, topics and rules of a run, as far as they are known by now.
 
     `nodes` has clients first, then brokers, then the controller if there is one to be seen. `topics` are those of the
     clients, with their numbers of partitions; `metadata` is the newest image of the cluster.
@@ -51,7 +51,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
-    """What was noted during a run: `reasons`, as in `EnabledActions`, and `memory`, as in `ProducerMemory`."""
+    """Notes that were taken during a run: `reasons`, as in `EnabledActions`, and `memory`, as in `ProducerMemory`."""
 
     reasons: dict[str, list[list[Any]]]
     memory: dict[int, list[list[Any]]]

@@ -1,4 +1,4 @@
-"""What a run can be made of: a cluster, whatever has recorded one, or a run itself."""
+"""The sources of a run: a cluster, a recording of one, or a run itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kafkalab.run.run import Cast, Run, Simulator
 
 @runtime_checkable
 class Recorded(Protocol):
-    """Whatever can tell what has passed by now: a tap, or a file that one saved."""
+    """A recording of frames: a tap, or a file that one saved."""
 
     def recording(self) -> Run:
         """Return the run so far."""

@@ -94,11 +94,6 @@ class Cluster:
         return self.scenario.topics
 
     @property
-    def first_level(self) -> int:
-        """The level of transaction.version at which the cluster begins."""
-        return self.rules.cluster_level
-
-    @property
     def now(self) -> int:
         """Milliseconds of virtual time since the run began."""
         return self.schedule.now

@@ -58,7 +58,7 @@ class Hunt:
         """
         sides = sides_of(self.cluster, [random_script(first_seed + n, self.kafka) for n in range(AT_ONCE)])
         for side in sides:
-            script, real = side.script, side.told
+            script, real = side.script, side.known_answers
             rows = rows_of(script["name"], real, run(script, self.recording), explanations(self.recording))
             self.scripts, self.answers = self.scripts + 1, self.answers + len(rows)
             self.asked |= {(step["ask"], step["version"]) for step in script["steps"] if "ask" in step}
@@ -88,7 +88,7 @@ class Hunt:
         """Return whether the two sides differ on the script, with answers asked for now."""
         try:
             side = sides_of(self.cluster, [script])[0]
-            found = differs(self.recording, side.told, run(script, self.recording), script["name"])
+            found = differs(self.recording, side.known_answers, run(script, self.recording), script["name"])
             return found and not self._has_skipped(side)
         except (RuntimeError, KeyError, AssertionError):
             return False  # what is left of it is no script

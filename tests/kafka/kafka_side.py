@@ -80,7 +80,7 @@ class KafkaSide:
         self.connections = {}
 
     @property
-    def told(self) -> list[Answer]:
+    def known_answers(self) -> list[Answer]:
         """The answers without what differs from run to run."""
         found: list[Answer] = Normaliser(self.names.base_ms)(self.answers)
         return found

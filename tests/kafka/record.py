@@ -47,7 +47,7 @@ def cluster_of(
 
 def recorded_now(cluster: RealCluster, scripts: list[Script]) -> dict[str, list[Answer]]:
     """Run the scripts and return their answers, by name."""
-    return {side.script["name"]: side.told for side in sides_of(cluster, scripts)}
+    return {side.script["name"]: side.known_answers for side in sides_of(cluster, scripts)}
 
 
 def sides_of(cluster: RealCluster, scripts: list[Script]) -> list[KafkaSide]:

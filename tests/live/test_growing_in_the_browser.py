@@ -34,7 +34,7 @@ STOPPED = "Recording has stopped after 300 events: clients are served on, but no
 
 
 @pytest.fixture
-def shown(page: Page, live: LiveCluster, client: Client) -> Live:
+def widget(page: Page, live: LiveCluster, client: Client) -> Live:
     for call in (client.init, lambda: client.send("a"), client.end):
         assert client.now(call) is Error.NONE
     views = Live(page, Sequence(live), LogTape(live), FaultPanel(live))
@@ -42,29 +42,29 @@ def shown(page: Page, live: LiveCluster, client: Client) -> Live:
     return views
 
 
-def grow(live: LiveCluster, shown: Live) -> dict[str, Any]:
+def grow(live: LiveCluster, widget: Live) -> dict[str, Any]:
     """Return what the page is told of the run; the run may have gone on since."""
 
     def act() -> tuple[dict[str, Any], list[Any]]:
         live.journey._grow()
-        told, shown._told = shown._told, []
+        told, widget._told = widget._told, []
         return live.journey.payload, told
 
     payload, told = live.do(act)
-    shown.tell(told)
+    widget.tell(told)
     return payload
 
 
-def test_parts_make_the_same_run_as_the_whole(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+def test_parts_make_the_same_run_as_the_whole(widget: Live, live: LiveCluster, client: Client, page: Page) -> None:
     before = int(page.locator(".klab.sequence").get_attribute("data-events") or 0)
     live.hold()
     asked = client.later(lambda: client.send("b"))
     for name in ("Produce#2", "ProduceResponse#2"):
         live.let_go(live.wait_for(name))
-        grow(live, shown)
+        grow(live, widget)
     assert asked.result(CALL_S) is Error.NONE
     live.crash("b1")
-    payload = grow(live, shown)
+    payload = grow(live, widget)
     sequence = page.locator(".klab.sequence")
     assert len(payload["events"]) > before
     expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
@@ -76,42 +76,42 @@ def test_parts_make_the_same_run_as_the_whole(shown: Live, live: LiveCluster, cl
     assert page.evaluate("models.j0.get('payload').length") < len(text)
 
 
-def test_a_browser_that_missed_a_part_asks_for_it(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+def test_a_browser_that_missed_a_part_asks_for_it(widget: Live, live: LiveCluster, client: Client, page: Page) -> None:
     assert client.now(lambda: client.send("b")) is Error.NONE
     live.do(live.journey._grow)
-    shown._told.clear()
+    widget._told.clear()
     assert client.now(client.end) is Error.NONE
-    payload = grow(live, shown)
-    shown.settle()
+    payload = grow(live, widget)
+    widget.settle()
     expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
     assert page.evaluate(SAME.replace("SOURCE", "window.w0"), pack(payload)) == [True, True, True]
 
 
 @pytest.mark.parametrize("view", [".klab.sequence", ".klab.log-tape", ".klab.panel"])
-def test_right_lets_the_next_frame_go(view: str, shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+def test_right_lets_the_next_frame_go(view: str, widget: Live, live: LiveCluster, client: Client, page: Page) -> None:
     live.hold()
     asked = client.later(lambda: client.send("b"))
     live.wait_for("Produce")
-    grow(live, shown)
+    grow(live, widget)
     page.locator(view).focus()
     for name in ("Produce#2", "ProduceResponse#2"):
         live.wait_for(name)
         page.keyboard.press("ArrowRight")
-        shown.settle()
+        widget.settle()
         assert live.trace.frames[name].fate == "delivered"
     assert asked.result(CALL_S) is Error.NONE
     expect(page.locator(".klab.sequence .now")).to_have_text("app receives ProduceResponse#2.")
 
 
 def test_what_has_grown_is_drawn_as_if_it_were_laid_out_anew(
-    shown: Live, live: LiveCluster, client: Client, page: Page
+    widget: Live, live: LiveCluster, client: Client, page: Page
 ) -> None:
     live.hold()
     asked = client.later(lambda: [client.send(value) for value in "bcd"])
     for number in (2, 3, 4):
         for name in (f"Produce#{number}", f"ProduceResponse#{number}"):
             live.let_go(live.wait_for(name))
-            grow(live, shown)
+            grow(live, widget)
     assert asked.result(CALL_S) == [Error.NONE] * 3
     page.wait_for_timeout(600)  # the ticks follow later
     before = page.evaluate(DRAWN)
@@ -121,14 +121,14 @@ def test_what_has_grown_is_drawn_as_if_it_were_laid_out_anew(
 
 
 def test_growth_leaves_the_cursor_where_the_learner_has_gone(
-    shown: Live, live: LiveCluster, client: Client, page: Page
+    widget: Live, live: LiveCluster, client: Client, page: Page
 ) -> None:
     sequence = page.locator(".klab.sequence")
     sequence.focus()
     page.keyboard.press("ArrowLeft")
     step = sequence.get_attribute("data-step") or ""
     assert client.now(lambda: client.send("b")) is Error.NONE
-    payload = grow(live, shown)
+    payload = grow(live, widget)
     expect(sequence).to_have_attribute("data-events", str(len(payload["events"])))
     expect(sequence).to_have_attribute("data-step", step)
 
@@ -153,7 +153,7 @@ def test_a_press_of_the_browser_lets_exactly_one_frame_go(live: LiveCluster, cli
 
 
 def test_right_lets_a_frame_go_also_if_the_run_has_grown_unseen(
-    shown: Live, live: LiveCluster, client: Client, page: Page
+    widget: Live, live: LiveCluster, client: Client, page: Page
 ) -> None:
     live.hold()
     asked = client.later(lambda: client.send("b"))
@@ -161,13 +161,13 @@ def test_right_lets_a_frame_go_also_if_the_run_has_grown_unseen(
     live.do(live.journey._grow)
     page.locator(".klab.sequence").focus()
     page.keyboard.press("ArrowRight")
-    shown.settle()
+    widget.settle()
     assert live.trace.frames["Produce#2"].fate == "delivered"
     live.free_run()
     assert asked.result(CALL_S) is Error.NONE
 
 
-def test_the_buttons_strike_the_frame_that_waits(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+def test_the_buttons_strike_the_frame_that_waits(widget: Live, live: LiveCluster, client: Client, page: Page) -> None:
     sequence = page.locator(".klab.sequence")
     undo = sequence.locator('[data-action="undo"]')
     expect(undo).to_have_attribute("aria-description", f"{NOT_UNDONE[0].upper()}{NOT_UNDONE[1:]}.")
@@ -175,21 +175,21 @@ def test_the_buttons_strike_the_frame_that_waits(shown: Live, live: LiveCluster,
     live.hold()
     asked = client.later(lambda: client.send("b"))
     live.wait_for("Produce")
-    grow(live, shown)
+    grow(live, widget)
     expect(drop).to_have_attribute("aria-disabled", "false")
     drop.click()
-    shown.settle()
+    widget.settle()
     assert live.trace.frames["Produce#2"].fate == "dropped"
     with pytest.raises(ConnectionError):
         asked.result(CALL_S)
     expect(drop).to_have_attribute("aria-disabled", "true")
 
 
-def test_a_part_is_small_also_after_5000_events(shown: Live, live: LiveCluster, client: Client, page: Page) -> None:
+def test_a_part_is_small_also_after_5000_events(widget: Live, live: LiveCluster, client: Client, page: Page) -> None:
     while live.trace.steps < 5_000:
         client.now(lambda: client.send("v"))
         client.now(client.end)
-    grow(live, shown)
+    grow(live, widget)
     sizes: list[int] = []
     live.journey.send = lambda content, buffers=None: sizes.append(len(json.dumps(content)))
     client.now(lambda: client.send("v"))
@@ -201,17 +201,17 @@ def test_views_say_that_recording_has_stopped(page: Page) -> None:
     with LiveCluster(topics={"out": 1}, most_events=300) as live:
         client, sequence = Client(live), Sequence(live)
         others = [view(sequence) for view in (LogTape, FaultPanel, StateChart, ClusterMap)]
-        shown = Live(page, sequence, *others)
+        widget = Live(page, sequence, *others)
         while not live.trace.full:
             for call in (client.init, lambda: client.send("v"), client.end):
                 assert client.now(call) is Error.NONE
         for _ in range(2):
-            payload = grow(live, shown)
+            payload = grow(live, widget)
             expect(page.locator(".klab.sequence")).to_have_attribute("data-events", str(len(payload["events"])))
             for name in ("sequence", "log-tape", "panel", "state-chart", "cluster-map"):
                 expect(page.locator(f".klab.{name} .now")).to_have_text(STOPPED)
-            for view in shown.widgets.values():
+            for view in widget.widgets.values():
                 assert STOPPED in view.text()
                 assert STOPPED in view.svg()
-            assert client.now(client.init) is Error.NONE  # and nothing of it is shown
+            assert client.now(client.init) is Error.NONE  # and nothing of it is widget
         client.close()

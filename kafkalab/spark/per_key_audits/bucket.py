@@ -63,13 +63,13 @@ class Bucket:
         return Walk(self.tables["polls"], self.reads, self.names)
 
     @cached_property
-    def told(self) -> SendsAndReads:
+    def sends_and_reads(self) -> SendsAndReads:
         return SendsAndReads(self.sends, self.reads)
 
     def free(self) -> None:
         """Free what only the audits of one key need; whose transaction each record is stays known."""
         assert self.owners is not None  # they are made from the sends
-        for name in ("sends", "walk", "told", "lost_writes"):
+        for name in ("sends", "walk", "sends_and_reads", "lost_writes"):
             self.__dict__.pop(name, None)
         if isinstance(self.tables, Tables):
             self.tables.free("operations", "watermarks")
@@ -118,9 +118,9 @@ FAMILIES: dict[tuple[str, ...], Callable[[Bucket, Labels], Suspected]] = {
     POLLS: lambda b, _: polls.jumps(b.log, b.walk),
     ("int-send-skip",): lambda b, _: told.skips_inside(b.log, b.owners),
     SENDS: lambda b, _: told.nonmonotonic_sends(b.sends),
-    ("inconsistent-offsets",): lambda b, _: told.inconsistent_offsets(b.sends, b.reads, b.told),
+    ("inconsistent-offsets",): lambda b, _: told.inconsistent_offsets(b.sends, b.reads, b.sends_and_reads),
     ("lost-write",): lambda b, _: told.lost_writes(
-        b.log, b.sends, b.told, told.passages_of(b.walk, b.reads), lambda: b.load("operations")
+        b.log, b.sends, b.sends_and_reads, told.passages_of(b.walk, b.reads), lambda: b.load("operations")
     ),
 }
 """The anomalies that one key's own rows show, those together that suspect the same, and who selects the suspects."""

@@ -28,7 +28,7 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
+def read_rows(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
     """Return what one session of Spark saw on clusters of both levels."""
     pytest.importorskip("pyspark")
     jars = jars_of(POM, CACHE / "spark-kafka", "spark-sql-kafka-*.jar")
@@ -43,5 +43,5 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_spark_reads_and_writes_what_is_committed(level: int, seen: dict[int, Any]) -> None:
-    assert seen[level] == EXPECTED
+def test_spark_reads_and_writes_what_is_committed(level: int, read_rows: dict[int, Any]) -> None:
+    assert read_rows[level] == EXPECTED
