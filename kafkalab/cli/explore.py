@@ -15,7 +15,7 @@ from kafkalab.cli.command_line import CommandLineError, number_from, stoppable
 from kafkalab.cli.kept_runs import kept_runs
 from kafkalab.cli.saved_scenarios import load_scenario
 from kafkalab.explore.experiment import Job, Trial
-from kafkalab.explore.fault_sequence import KINDS
+from kafkalab.explore.fault_sequence import ALL_KINDS, KINDS
 from kafkalab.explore.result import FOUND, Coverage, Result
 from kafkalab.explore.search import ENGINES, MOST_FAULTS, RUNS, Mapper, explore
 from kafkalab.explore.shrink import shrink
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what = 'what to look for, also "failed program: ProducerFencedError" (default: any forbidden anomaly)'
     add("--find", action="append", default=[], metavar="ANOMALY", help=what)
     add("--off", action="append", default=[], metavar="RULE", help="a rule to switch off, by its name")
-    kinds = f"a kind of fault, all by default: {', '.join(KINDS)}"
+    kinds = f"a kind of fault, by default {', '.join(KINDS)}; there is also {', '.join(ALL_KINDS[len(KINDS) :])}"
     add("--kind", action="append", default=[], metavar="KIND", help=kinds)
     add("--faults", type=number_from(0, most=9), default=MOST_FAULTS, help=f"the most faults (default {MOST_FAULTS})")
     add("--runs", type=number_from(1), default=RUNS, help=f"the most runs (default {RUNS:,})")

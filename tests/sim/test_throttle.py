@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
 import pytest
 
 from kafkalab import Cluster, Heal, Journey, Throttle, lab03
+from kafkalab.explore.candidates import sequences_after
 from kafkalab.explore.event_words import describe_event
 from kafkalab.explore.fault_sequence import KINDS, kinds_named
+from kafkalab.explore.sampling import Targets
 from kafkalab.faults.registry import fault_from_json, fault_to_json
+from kafkalab.run.again import run_scenario
 from kafkalab.run.source import run_of
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
@@ -71,6 +75,13 @@ def test_an_explanation_tells_of_it() -> None:
 def test_a_search_tries_it_where_it_is_asked_to() -> None:
     assert kinds_named(("throttle",)) == ("throttle",)
     assert "throttle" not in KINDS
+    run = run_scenario(lab03())
+    found, _ = sequences_after(run, run.start, ("throttle",))
+    assert {tuple(map(type, one.faults)) for one in found} == {(Throttle, Heal)}
+    for one in found[:3]:
+        assert run_scenario(lab03().with_faults(*one.faults)).unused_faults == ()
+    drawn = Targets.of(run).sequence(("throttle",), Random(1))
+    assert tuple(map(type, drawn.faults)) == (Throttle, Heal)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "5"])
