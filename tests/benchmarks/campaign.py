@@ -20,6 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from kafkalab.checks.all import check_all
+from kafkalab.faults.link import Cut, Throttle
 from kafkalab.faults.partition import ElectLeader
 from kafkalab.history.export import history_of
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
@@ -35,6 +36,8 @@ from tests.cells import WATCHED, describe, watching
 SCHEDULES, CHUNK = 150, 50
 PROFILES = ("4.x/TV2", "4.x/TV1")
 UNCLEAN_IN = 10
+SLOW_IN = 10
+"""One scenario in so many has slow links where random scenarios draw cut ones."""
 COUNTERPART_IN, COUNTERPARTS = 5, 4
 """One scenario in five is run again without a rule that it asked for; four times in a chunk for one rule, until it has
 decided once."""
@@ -71,8 +74,15 @@ class Part:
 
 
 def scenario_of(seed: int) -> Scenario:
-    """Return the campaign's scenario of a seed: both 4.x profiles in turn, one in ten with unclean elections."""
-    return random_scenario(Seeded(seed), PROFILES[seed % 2], unclean=seed % UNCLEAN_IN == 0)
+    """Return the campaign's scenario of a seed: both 4.x profiles in turn, one in ten with unclean elections.
+
+    Another one in ten has slow links instead of cut ones: random scenarios draw no `Throttle`.
+    """
+    scenario = random_scenario(Seeded(seed), PROFILES[seed % 2], unclean=seed % UNCLEAN_IN == 0)
+    if seed % SLOW_IN != SLOW_IN // 2:
+        return scenario
+    faults = tuple(Throttle(f.a, f.b, at_ms=f.at_ms) if isinstance(f, Cut) else f for f in scenario.faults)
+    return replace(scenario, faults=faults)
 
 
 def name_of(seed: int, variant: int) -> str:

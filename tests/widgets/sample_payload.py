@@ -105,8 +105,6 @@ class Run:
         self.at += after
         if frame["to"] in self.down:
             frame["fate"] = "lost"
-            text = f"{id_} is lost: {label(frame['to'])} is down."
-            self.event(frame["to"], "fault", "lost", text, cause=frame["sent"], stop=True, frame=id_)
             return -1
         text = f"{label(frame['to'])} receives {frame['name']}."
         step = self.event(
