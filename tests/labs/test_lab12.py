@@ -57,7 +57,7 @@ def test_the_run_that_opens_the_lab_is_the_one_that_the_text_tells() -> None:
     title = re.sub(r"\]\([^)]*\)|\[", "", TEXTS["title"])
     assert "`1/3` is in `out-1` at offset 4 and is written again at offset 6" in title
     frames = open_run("old client", 3).cluster.trace.frames
-    late, again = frames["EndTxn#2"], frames["EndTxn#3"]
+    late, again = frames["EndTxn#2"], frames["EndTxn#5"]
     assert {late.sender, again.sender} == {"m2"}
     assert late.sent_ms < again.sent_ms < again.received_ms < late.received_ms
 
