@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.course.labs import COURSE
+from kafkalab.course.measures import HEAD, RATES, measure_lab
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import LABS, SOLUTIONS, landings_in, read, sources
 from kafkalab.grading.exercise import EXERCISES
@@ -121,7 +122,7 @@ def page(root: Path, of_a_class: bool = False) -> str:
 
     In the folder of a class there is no Makefile, and nobody builds labs.
     """
-    names = {path.stem for path in sources(root)}
+    labs = {path.stem: path for path in sources(root)}
     command = "kafkalab lab" if of_a_class else "make lab"
     opens = f"Open [00_start.ipynb](00_start.ipynb), or run `{command}` in the folder above."
     made = (
@@ -135,7 +136,14 @@ def page(root: Path, of_a_class: bool = False) -> str:
         "",
         "| lab | | what you will know |",
         "|--:|:--|:--|",
-        *(f"| {lab.number} | [{lab.title}]({lab.name}.ipynb) | {lab.know} |" for lab in COURSE if lab.name in names),
+        *(f"| {lab.number} | [{lab.title}]({lab.name}.ipynb) | {lab.know} |" for lab in COURSE if lab.name in labs),
+        "",
+        "## How long it takes",
+        "",
+        RATES,
+        "",
+        HEAD,
+        *(f"| {lab.number} | {measure_lab(read(labs[lab.name])).row}" for lab in COURSE if lab.name in labs),
         "",
         "## Where a question is answered",
         "",
