@@ -63,7 +63,7 @@ ITEMS = (
     Item("The offsets' partition gets a marker, too", "1 2 3 4 5", ("03:walk", "93:broker-offsets")),
     Item("A control batch: attributes, key, value", "2", ("04:marker-bytes",)),
     Item("After Complete… the entries may go", "1 2 3 4", ("07:idle", "07:cost-log")),
-    Item("A partition is down when its marker is due", "1 4", ("08:leader", "08:none-end")),
+    Item("A partition is down when its marker is due", "1 4", ("08:leader", "15:none-end")),
     Item("Isolation levels, the list of aborted transactions, what a consumer caches", "1 2 3 4",
          ("05:where", "05:where-fetched")),
     Item("Four ways in which a reader misses a part of a transaction", "1 2 3", ("04:later-table", "05:apart")),
