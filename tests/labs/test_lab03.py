@@ -8,7 +8,7 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.course.lab03.exercise_1 import ROWS
-from kafkalab.course.navigation import WAY
+from kafkalab.course.measures import WAY
 from kafkalab.faults.frame import Duplicate
 from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
