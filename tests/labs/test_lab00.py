@@ -7,7 +7,7 @@ from pathlib import Path
 from kafkalab import lab00
 from kafkalab.course.lab00.exercise_1 import copies
 from kafkalab.course.lab00.exercise_3 import ROWS
-from kafkalab.course.navigation import WAY
+from kafkalab.course.measures import WAY
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop
 from kafkalab.faults.node import Crash

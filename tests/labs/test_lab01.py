@@ -10,7 +10,7 @@ import pytest
 from kafkalab import lab01
 from kafkalab.course.lab01.exercise_1 import arrivals
 from kafkalab.course.lab01.exercise_2 import LENGTH, STREAMS
-from kafkalab.course.navigation import WAY
+from kafkalab.course.measures import WAY
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop
 from kafkalab.grading.builder import SOLUTIONS, read

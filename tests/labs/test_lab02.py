@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kafkalab import lab02
 from kafkalab.course.lab02.exercise_3 import ROWS
-from kafkalab.course.navigation import WAY
+from kafkalab.course.measures import WAY
 from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.sim.cluster import Cluster
