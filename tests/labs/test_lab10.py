@@ -11,7 +11,7 @@ from kafkalab import lab10, pending_offsets
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.programs.packing import PARCELS, VALUES
 from kafkalab.protocol.rules import GENERATION_CHECK, STABLE_OFFSETS
-from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "10_consume_transform_produce.ipynb")
