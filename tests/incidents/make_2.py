@@ -36,7 +36,7 @@ def make_06() -> None:
         text = thin(log.read_text(), r"\|(TXNAPI|APIRESULT|IDEMPSTATE)\|", 0)
         save("06_fenced_by_timeout", "claims-writer.log", text)
         words = ("claims-writer-1", "TransactionCoordinator", "claims-0")
-        save("06_fenced_by_timeout", "server.log", pick(kafka.printed(), *words))
+        save("06_fenced_by_timeout", "server.log", pick(kafka.read_log(), *words))
 
 
 def make_12() -> None:

@@ -177,7 +177,9 @@ def make_08() -> None:
         assert "InvalidTxnState" in text
         words = ("Kafka version", "ERROR", "WARN", "Transiting", "with epoch", "errors")
         save("08_invalid_txn_state", "rollup.log", pick(text, *words))
-        save("08_invalid_txn_state", "server.log", pick(kafka.printed(), "InvalidTxnState", "ReplicaManager", "rollup"))
+        save(
+            "08_invalid_txn_state", "server.log", pick(kafka.read_log(), "InvalidTxnState", "ReplicaManager", "rollup")
+        )
 
 
 def make_11() -> None:
@@ -202,7 +204,7 @@ def make_11() -> None:
             app.ask("sync", "p", "tickets", 0, f"seat-{i}", "sold")
         time.sleep(2)
         app.end()
-        log = pick(kafka.printed(2), "tickets-0", "OutOfOrder", "unclean")
+        log = pick(kafka.read_log(2), "tickets-0", "OutOfOrder", "unclean")
         save("11_unclean_election", "kafka-2.log", log)
         (kafka.home / "sales.txt").write_text(app.log.read_text())
 
@@ -280,7 +282,7 @@ def make_19() -> None:
         app.ask("commit", "p")
         time.sleep(1)
         words = ("__transaction_state", "TransactionCoordinator", "Transaction State Manager", "NotEnough")
-        text = excerpt(pick(kafka.printed(1), *words), "insufficient to satisfy", 4, 24)
+        text = excerpt(pick(kafka.read_log(1), *words), "insufficient to satisfy", 4, 24)
         save("19_state_log_min_isr", "server.log", cut_times(text))
         app.end()
 

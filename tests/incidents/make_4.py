@@ -51,7 +51,7 @@ def make_02() -> None:
         text = shell(*steps)
         save("02_marker_skipped", "terminal.txt", text)
         words = (name, "likely deleted", "audit-0", "fenced", "leader endpoint", "TransactionMarkerChannelManager")
-        save("02_marker_skipped", "kafka-1.log", pick(kafka.printed(1), *words))
+        save("02_marker_skipped", "kafka-1.log", pick(kafka.read_log(1), *words))
 
 
 def make_04() -> None:
@@ -227,7 +227,7 @@ def make_18() -> None:
             kafka.start(1)
             thread.join()
         words = ("Transaction State Manager", "TransactionCoordinator id", "GroupCoordinator", "Server started")
-        text = pick(kafka.printed(), *words)
+        text = pick(kafka.read_log(), *words)
         save("18_coordinator_loads", "server.log", text[text.index("Shutting down") - 80 :].partition("\n")[2])
         save("18_coordinator_loads", "trade-gate.log", thin(log.read_text(), "Connection refused", 4))
 

@@ -221,7 +221,7 @@ class Cluster:
         file = f"{self.home}/data{node}/{partition}/{segment:020}.log"
         return self.tool("dump", *args, "--files", file)
 
-    def printed(self, node: int = 1) -> str:
+    def read_log(self, node: int = 1) -> str:
         """Return what a node has printed since it was first started."""
         return (self.home / f"{node}.out").read_text()
 
