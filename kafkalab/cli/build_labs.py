@@ -40,8 +40,9 @@ def act(options: argparse.Namespace, root: Path) -> int:
     try:
         if options.begin is not None:
             return _print_paths(begin_lab(root, options.begin), root)
-        changed = [*refresh_collections(root), *refresh_start_page(root), *refresh_ways(root)]
+        changed = refresh_collections(root)
         changed += refresh(root, options.run) if options.run is not None else []
+        changed += [*refresh_ways(root), *refresh_start_page(root)]
         pages = {root / PAGE: page(root)}
         if (root / symptoms.PAGE.parent).is_dir():
             pages |= {root / one.PAGE: one.page(root) for one in (symptoms, sources, old_articles)}

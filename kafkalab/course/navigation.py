@@ -12,12 +12,11 @@ from pathlib import Path
 from kafkalab.course.glossary import Term, terms
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import COURSE
+from kafkalab.course.measures import WAY, measure_lab
 from kafkalab.grading.builder import Cell, as_text, read, sources, write_changed
 from kafkalab.grading.landing import GLOSSARY
 
 START = "00_start.ipynb"
-WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
-"""The line of a lab's first and last text that is generated."""
 GLOSSED = re.compile(rf"\[([^\]\[]+)\]\(\.\./{GLOSSARY.as_posix()}#[^)\s]*\)")
 UNTOUCHED = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*$|<[^>]+>|https?://\S+", re.M | re.S)
 """The places that get no links: code, links, headings, HTML."""
@@ -25,10 +24,10 @@ ORDINARY = ("attempt", "controller", "finding", "policy", "position", "profile",
 """Terms that are ordinary words, too: only where they are bold do they mean the term."""
 
 
-def way(lab: CourseLab, there: Sequence[CourseLab]) -> str:
-    """Return the line with the labs before and after this one, and its place among those there are."""
+def way(lab: CourseLab, there: Sequence[CourseLab], time: str = "") -> str:
+    """Return the line with the labs before and after this one, its place among those there are, and its time."""
     place = there.index(lab)
-    parts = [f"**{place + 1} of {len(there)}**", f"[All labs]({START})"]
+    parts = [f"**{place + 1} of {len(there)}**{time and f': {time}'}", f"[All labs]({START})"]
     if place:
         parts.insert(0, f"[← {there[place - 1].title}]({there[place - 1].name}.ipynb)")
     if place + 1 < len(there):
@@ -45,8 +44,8 @@ def refresh_ways(root: Path) -> list[Path]:
         texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
         if lab is None or not texts:
             continue
-        for cell in (texts[0], texts[-1]):
-            _write(cell, with_way("".join(cell["source"]), way(lab, labs)))
+        for cell, time in ((texts[0], measure_lab(notebook).time), (texts[-1], "")):
+            _write(cell, with_way("".join(cell["source"]), way(lab, labs, time)))
         for cell, text in zip(texts, link_terms(["".join(cell["source"]) for cell in texts]), strict=True):
             _write(cell, text)
     return write_changed({path: as_text(notebook) for path, notebook in notebooks.items()})

@@ -147,7 +147,7 @@ CHECK = {
     "deletable": False, "editable": False, "nbgrader": {"grade": True, "locked": True, "points": 4, "solution": False}
 }  # fmt: skip
 CELLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("title", "# {title}\n\nIn half an hour you can say {know}.", {}),
+    ("title", "# {title}\n\nAfter this lab you can say {know}.", {}),
     ("opening", OPENING, {"jupyter": {"source_hidden": True}, **FIGURE}),
     ("names", NAMES, {}),
     ("guess-why", "## Guess first\n\nClick what you believe. The card comes again below.", {}),

@@ -17,12 +17,15 @@ from kafkalab.grading.exercise import EXERCISES, wrap
 from kafkalab.palette import BLUE, WHITE
 
 TRACKS: dict[str, tuple[int, ...]] = {
-    "A demo in 90 minutes": (0, 3, 5, 9),
-    "Operators, half a day": (4, 5, 7, 8),
+    "A meetup, 90 minutes": (0, 3, 5, 9),
+    "A team, one day": (0, 1, 3, 5, 6, 9, 10),
+    "Operators": (4, 5, 7, 8, 15),
     "Stream developers": (1, 6, 9, 10, 11),
     "Data engineers": (4, 5, 11, 12, 16),
 }
 """For whom, and which labs in which order; a lab that is only planned joins its tracks when it is there."""
+ALL_LABS = "At your own pace"
+"""The path through all labs, in the order of reading."""
 BINDER = "BINDER_SERVICE_HOST"
 """Set in the environment of a session on Binder, whose machine goes away."""
 BROWSER = "emscripten"

@@ -1,4 +1,4 @@
-"""The 38 questions that learners bring with them, and the table of the labs' cells that settle them.
+"""The questions that learners bring with them, and the table of the labs' cells that settle them.
 
 A cell settles a question if its metadata says so ({"kafkalab": {"questions": [19]}}), if its text names it (Q19), or
 if it checks an exercise that does.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.course.labs import COURSE
+from kafkalab.course.measures import HEAD, RATES, measure_lab
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import LABS, SOLUTIONS, landings_in, read, sources
 from kafkalab.grading.exercise import EXERCISES
@@ -64,6 +65,8 @@ QUESTIONS: dict[int, str] = {
     36: "How much latency does read_committed add?",
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
+    51: "A topic was deleted, and made again, within a transaction. What becomes of it?",
+    52: "The tool shows transactions that are gone, or none that hang. Which output may I trust?",
 }
 SETTLED_IN = {question: lab.number for lab in COURSE for question in lab.settles}
 """The lab that must settle a question; another may, too."""
@@ -121,7 +124,7 @@ def page(root: Path, of_a_class: bool = False) -> str:
 
     In the folder of a class there is no Makefile, and nobody builds labs.
     """
-    names = {path.stem for path in sources(root)}
+    labs = {path.stem: path for path in sources(root)}
     command = "kafkalab lab" if of_a_class else "make lab"
     opens = f"Open [00_start.ipynb](00_start.ipynb), or run `{command}` in the folder above."
     made = (
@@ -135,7 +138,14 @@ def page(root: Path, of_a_class: bool = False) -> str:
         "",
         "| lab | | what you will know |",
         "|--:|:--|:--|",
-        *(f"| {lab.number} | [{lab.title}]({lab.name}.ipynb) | {lab.know} |" for lab in COURSE if lab.name in names),
+        *(f"| {lab.number} | [{lab.title}]({lab.name}.ipynb) | {lab.know} |" for lab in COURSE if lab.name in labs),
+        "",
+        "## How long it takes",
+        "",
+        RATES,
+        "",
+        HEAD,
+        *(f"| {lab.number} | {measure_lab(read(labs[lab.name])).row}" for lab in COURSE if lab.name in labs),
         "",
         "## Where a question is answered",
         "",

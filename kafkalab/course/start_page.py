@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from kafkalab.course.collection_notebooks import look_up
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import BY_NUMBER, COURSE
-from kafkalab.course.outline import TRACKS, CourseMap
+from kafkalab.course.measures import Measures, measure_lab, sum_minutes
+from kafkalab.course.outline import ALL_LABS, TRACKS, CourseMap
 from kafkalab.grading.builder import SOLUTIONS, as_text, read, write_changed
 from kafkalab.grading.exercise import EXERCISES
 
 START = SOLUTIONS / "00_start.ipynb"
 README = Path("README.md")
-HEAD = "| | lab | what you will know | |\n|--:|:--|:--|:--|\n"
+HEAD = "| | lab | what you will know | minutes |\n|--:|:--|:--|:--|\n"
 TABLE = re.compile(rf"^({re.escape(HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
-START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | **ready** |"
+START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | |"
 SHORT = (
-    "Each lab is self-contained and takes about half an hour; its first lines say what it needs from others. "
-    "If time is short:"
+    "Each lab can be read alone; its first lines say what it needs from others, and how long it takes. The minutes are "
+    "those to walk its runs, and those for its exercises."
 )
+Labs = Mapping[str, Measures]
+"""The labs that there are, by their notebooks' names, and what each asks of its reader."""
 BEGIN, MAP, WAYS, LOOK_UP, WHERE = "begin", "map-of-the-labs", "short-ways", "look-up", "where"
 
 
@@ -33,7 +37,7 @@ def refresh_start_page(root: Path) -> list[Path]:
     if not path.exists():
         return []
     notebook = read(path)
-    there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
+    there = measure_labs(root)
     texts = {BEGIN: begin(there), MAP: map_of_labs(there), WAYS: short_ways(there), LOOK_UP: look_up()}
     for cell in notebook["cells"]:
         if cell["id"] in texts:
@@ -48,6 +52,12 @@ def refresh_start_page(root: Path) -> list[Path]:
     return write_changed(pages)
 
 
+def measure_labs(root: Path) -> dict[str, Measures]:
+    """Return what each lab under `root` asks of its reader, by its notebook's name."""
+    paths = {lab.name: root / SOLUTIONS / f"{lab.name}.ipynb" for lab in COURSE}
+    return {name: measure_lab(read(path)) for name, path in paths.items() if path.exists()}
+
+
 def picture() -> dict[str, list[str]]:
     """Return the course with nothing solved, as the saved output of the cell that shows it."""
     course = CourseMap({}, EXERCISES)
@@ -55,19 +65,20 @@ def picture() -> dict[str, list[str]]:
     return {kind: text.splitlines(keepends=True) for kind, text in shown.items()}
 
 
-def begin(there: set[str]) -> str:
-    """The first link of all, to the first lab there is."""
+def begin(there: Labs) -> str:
+    """Return the first link of all, to the first lab there is."""
     first = next((lab for lab in COURSE if lab.name in there), None)
     if first is None:
         return "## The first lab is not there yet"
     return (
         f"## [Start here: {first.title} →]({first.name}.ipynb)\n\n"
-        "It takes about half an hour. You need to know what a topic and an offset are, and nothing about transactions. "
-        "In a notebook, <kbd>Shift</kbd> + <kbd>Enter</kbd> runs a cell and goes on to the next."
+        f"It takes {there[first.name].walk_minutes} minutes to walk, and {there[first.name].exercise_minutes} for its "
+        "exercises. You need to know what a topic and an offset are, and nothing about transactions. In a notebook, "
+        "<kbd>Shift</kbd> + <kbd>Enter</kbd> runs a cell and goes on to the next."
     )
 
 
-def map_of_labs(there: set[str]) -> str:
+def map_of_labs(there: Labs) -> str:
     """Return the table of the labs there are, and one line about those that are planned."""
     ready = [f"| {lab.number} | {_link_lab(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
     planned = [f"{lab.title} ({lab.number})" for lab in COURSE if lab.name not in there]
@@ -75,24 +86,27 @@ def map_of_labs(there: set[str]) -> str:
     return "\n".join(["## The labs", "", "| | lab | what you will know |", "|--:|:--|:--|", *ready, "", more]).rstrip()
 
 
-def _rows(there: set[str], folder: str = "") -> list[str]:
+def _rows(there: Labs, folder: str = "") -> list[str]:
     return [f"| {lab.number} | {_link_lab(lab, there, folder)} | {lab.know} | {_state(lab, there)} |" for lab in COURSE]
 
 
-def short_ways(there: set[str]) -> str:
-    """Return the tracks: for whom, and which of the labs there are in which order."""
+def short_ways(there: Labs) -> str:
+    """Return the paths: for whom, which of the labs there are in which order, and their minutes."""
     rows = []
-    for name, numbers in TRACKS.items():
-        ready = [BY_NUMBER[number] for number in numbers if BY_NUMBER[number].name in there]
-        rows += [f"| {name} | {' → '.join(_link_lab(lab, there, short=True) for lab in ready)} |"] if ready else []
-    head = ["## Short ways through", "", SHORT, ""]
-    return "\n".join([*head, "| for | labs |", "|:--|:--|", *rows])
+    for name, numbers in {**TRACKS, ALL_LABS: tuple(lab.number for lab in COURSE)}.items():
+        if ready := [BY_NUMBER[number] for number in numbers if BY_NUMBER[number].name in there]:
+            links = " → ".join(_link_lab(lab, there, short=True) for lab in ready)
+            walk, exercises = sum_minutes([there[lab.name] for lab in ready])
+            rows.append(f"| {name} | {links} | {walk} | {exercises} |")
+    head = ["## Paths", "", SHORT, ""]
+    return "\n".join([*head, "| for | labs | walk | exercises |", "|:--|:--|--:|--:|", *rows])
 
 
-def _link_lab(lab: CourseLab, there: set[str], folder: str = "", short: bool = False) -> str:
+def _link_lab(lab: CourseLab, there: Labs, folder: str = "", short: bool = False) -> str:
     text = f"L{lab.number}" if short else lab.title
     return f"[{text}]({folder}{lab.name}.ipynb)" if lab.name in there else text
 
 
-def _state(lab: CourseLab, there: set[str]) -> str:
-    return "**ready**" if lab.name in there else "planned"
+def _state(lab: CourseLab, there: Labs) -> str:
+    found = there.get(lab.name)
+    return f"{found.walk_minutes} + {found.exercise_minutes}" if found else "planned"

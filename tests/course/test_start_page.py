@@ -6,8 +6,17 @@ import re
 from pathlib import Path
 
 from kafkalab.course.labs import COURSE
+from kafkalab.course.measures import Measures
 from kafkalab.course.outline import TRACKS
-from kafkalab.course.start_page import START, begin, map_of_labs, picture, refresh_start_page, short_ways
+from kafkalab.course.start_page import (
+    START,
+    begin,
+    map_of_labs,
+    measure_labs,
+    picture,
+    refresh_start_page,
+    short_ways,
+)
 from kafkalab.grading.builder import SOLUTIONS, as_text, read
 
 FIRST_CELLS = 2
@@ -18,7 +27,7 @@ def texts(root: Path) -> dict[str, str]:
 
 
 def test_the_start_page_is_up_to_date(root: Path) -> None:
-    there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
+    there = measure_labs(root)
     found = texts(root)
     assert found["begin"] == begin(there), "run `kafkalab build-labs`"
     assert found["map-of-the-labs"] == map_of_labs(there), "run `kafkalab build-labs`"
@@ -33,24 +42,27 @@ def test_the_way_to_the_first_lab_is_on_the_first_screen(root: Path) -> None:
 
 
 def test_labs_that_are_there_are_linked_and_others_are_planned() -> None:
-    there = {"00_meet_the_machine", "03_a_full_commit"}
+    one = Measures(words=900, before_picture=60, presses=(24,), walk_minutes=20, exercise_minutes=25)
+    there = dict.fromkeys(("00_meet_the_machine", "03_a_full_commit"), one)
     *rows, empty, planned = map_of_labs(there).splitlines()[4:]
     assert [row.split(" | ")[0] for row in rows] == ["| 0", "| 3"]
     assert all("](" in row for row in rows)
     assert (empty, planned[:28], planned.count("(")) == ("", "Planned: The idempotent prod", len(COURSE) - len(there))
     assert begin(there).startswith("## [Start here: Meet the machine →](00_meet_the_machine.ipynb)")
-    assert "not there yet" in begin(set())
+    assert "It takes 20 minutes to walk, and 25 for its exercises." in begin(there)
+    assert "not there yet" in begin({})
     ways = short_ways(there)
-    assert "| A demo in 90 minutes | [L0](00_meet_the_machine.ipynb) → [L3](03_a_full_commit.ipynb) |" in ways
+    links = "[L0](00_meet_the_machine.ipynb) → [L3](03_a_full_commit.ipynb)"
+    assert f"| A meetup, 90 minutes | {links} | 40 | 50 |" in ways
+    assert f"| At your own pace | {links} | 40 | 50 |" in ways
     assert "Data engineers" not in ways
 
 
 def test_every_short_way_consists_of_labs_that_are_there(root: Path) -> None:
-    there = {p.stem for p in (root / SOLUTIONS).glob("[0-9]*.ipynb")}
-    rows = [row for row in short_ways(there).splitlines() if "→" in row]
-    assert len(rows) == len(TRACKS)
+    rows = [row for row in short_ways(measure_labs(root)).splitlines() if "→" in row]
+    assert len(rows) == len(TRACKS) + 1
     for row in rows:
-        stops = row.split(" | ")[1].rstrip(" |").split(" → ")
+        stops = row.split(" | ")[1].split(" → ")
         assert all(re.fullmatch(r"\[L\d+\]\(\w+\.ipynb\)", stop) for stop in stops), row
 
 

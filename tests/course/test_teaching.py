@@ -1,4 +1,4 @@
-"""docs/teaching.md says what is true: its tracks are those of the start page, its plans name what the labs have."""
+"""docs/teaching.md says what is true: its paths are those of the start page, its plans name what the labs have."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.exercise import EXERCISES
 
 PLAN = re.compile(r"^\| (\d+) \| (.+?) \|", re.M)
-TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| (\d+) \| ([^|]+?) \|$", re.M)
+TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| ([^|]+?) \|$", re.M)
 NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
 LAB = re.compile(r"\bLab (\d+)")
 EXERCISE = re.compile(r"\b(\d+)\.(\d)\b")
-PROMISED = {
-    "half an hour": 30, "40 minutes": 40, "three quarters of an hour": 45, "an hour": 60, "an hour and a quarter": 75,
-}  # fmt: skip
 BUTTONS = {"What happened?", "Verdict", "Ongoing", "Undo", "PrepareCommit", "CompleteCommit", "Two soups", "LSO"}
 """The names in a plan that are no headings."""
 
@@ -64,36 +61,13 @@ def test_a_plan_fills_its_time_and_names_parts_of_its_labs(
     assert tuple(dict.fromkeys(met)) == labs
 
 
-def test_the_tracks_are_those_of_the_start_page_and_their_exercises_exist(root: Path, text: str) -> None:
-    found = TRACK.findall(section(text, "The four tracks"))
+def test_the_paths_are_those_of_the_start_page_and_their_exercises_exist(root: Path, text: str) -> None:
+    found = TRACK.findall(section(text, "The paths"))
     there = [lab.number for lab in COURSE if (root / SOLUTIONS / f"{lab.name}.ipynb").exists()]
-    assert {name: tuple(int(lab) for n, lab, _, _ in found if n == name) for name in TRACKS} == TRACKS
-    for name, lab, minutes, exercises in found:
+    assert {name: tuple(int(lab) for n, lab, _ in found if n == name) for name in TRACKS} == TRACKS
+    for _, lab, exercises in found:
         named = EXERCISE.findall(exercises)
         assert named
         assert {number for number, _ in named} == {lab}
         if int(lab) in there:
             assert [f"L{a}.E{b}" for a, b in named if f"L{a}.E{b}" not in EXERCISES] == []
-        if int(lab) in there and "90" not in name:
-            first = "".join(read(root / SOLUTIONS / f"{BY_NUMBER[int(lab)].name}.ipynb")["cells"][0]["source"])
-            promised = next(length for words, length in PROMISED.items() if f"In {words} you can" in first)
-            assert int(minutes) == promised, f"lab {lab} promises {promised} minutes"
-
-
-def test_the_90_minutes_are_those_of_the_plan(text: str) -> None:
-    labs = [int(LAB.search(what)[1]) if LAB.search(what) else None for _, what in rows(text, "90 minutes")]  # type: ignore[index]
-    begins = {
-        lab: minute
-        for (minute, _), lab in reversed(list(zip(rows(text, "90 minutes"), labs, strict=True)))
-        if lab is not None
-    }
-    begins_in_order = sorted(begins.items(), key=lambda pair: pair[1])
-    ends = [minute for _, minute in begins_in_order[1:]] + [90]
-    planned = {lab: end - minute for (lab, minute), end in zip(begins_in_order, ends, strict=True)}
-    told = {
-        int(lab): int(minutes)
-        for name, lab, minutes, _ in TRACK.findall(section(text, "The four tracks"))
-        if "90" in name
-    }
-    assert planned == told
-    assert sum(told.values()) == 90

@@ -9,6 +9,7 @@ import pytest
 
 from kafkalab.course.glossary import Term, glossary, terms
 from kafkalab.course.labs import COURSE
+from kafkalab.course.measures import measure_lab
 from kafkalab.course.navigation import GLOSSED, link_terms, refresh_ways, way, with_way
 from kafkalab.grading.builder import SOLUTIONS, read
 
@@ -23,8 +24,9 @@ def test_every_lab_says_at_its_head_and_foot_where_it_stands(root: Path) -> None
     there = [lab for lab in COURSE if (root / SOLUTIONS / f"{lab.name}.ipynb").exists()]
     for lab in there:
         first, *_, last = texts(root / SOLUTIONS / f"{lab.name}.ipynb")
-        line = way(lab, there)
-        assert first.splitlines()[-1] == last.splitlines()[-1] == line, "run `kafkalab build-labs`"
+        line, time = way(lab, there), measure_lab(read(root / SOLUTIONS / f"{lab.name}.ipynb")).time
+        assert last.splitlines()[-1] == line, "run `kafkalab build-labs`"
+        assert first.splitlines()[-1] == way(lab, there, time), "run `kafkalab build-labs`"
         targets = re.findall(r"\]\(([^)]+)\)", line)
         assert [target for target in targets if not (root / SOLUTIONS / target).exists()] == []
     assert refresh_ways(root) == [], "run `kafkalab build-labs`"
@@ -38,7 +40,8 @@ def test_the_first_lab_has_no_lab_before_it_and_the_last_none_behind_it() -> Non
     assert way(last, labs) == (
         "[← The idempotent producer](01_idempotent_producer.ipynb) · **3 of 3** · [All labs](00_start.ipynb)"
     )
-    for line in (way(first, labs), way(last, labs)):
+    assert way(last, labs, "5 min") == way(last, labs).replace("**3 of 3**", "**3 of 3**: 5 min")
+    for line in (way(first, labs), way(last, labs, "5 min")):
         assert with_way(with_way("# A lab\n\nText.", line), line) == f"# A lab\n\nText.\n\n{line}"
 
 
