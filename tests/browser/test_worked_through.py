@@ -177,7 +177,9 @@ WRONG = {
         says="L12.E3: ",
         opens=False, table=True,
     ),
-    "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="Seven of your rows fit one belief", opens=False, table=True),
+    "L12.E4": Wrong(
+        answer=rows("e4", 10, "forbidden"), says="Seven of your rows fit one belief", opens=False, table=True
+    ),
     "L13.E1": Wrong(
         answer="def size_for(measured, least_per_second, longest_ms):\n    return 60",
         says="It was run:",

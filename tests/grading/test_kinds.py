@@ -236,9 +236,10 @@ def test_a_table_names_the_belief_of_its_wrong_rows_with_a_run_that_refutes_it()
 
 
 def test_a_table_with_a_blank_row_is_not_judged() -> None:
-    says = [str(catch_error(lambda w=word: table({1: w, 2: ""}, FACTS, ("committed", "torn"), "f")))
-            for word in ("committed", "torn")]  # fmt: skip
-    assert says == ["Still blank: row 2. Give a value for each row first."] * 2
+    def judge(word: str) -> str:
+        return str(catch_error(lambda: table({1: word, 2: ""}, FACTS, ("committed", "torn"), "f")))
+
+    assert [judge("committed"), judge("torn")] == ["Still blank: row 2. Give a value for each row first."] * 2
 
 
 def test_predictions_may_be_a_list_or_a_function() -> None:

@@ -65,7 +65,7 @@ def _rows(exercise: Exercise, form: Form, answer: object, runs: dict[str, Any]) 
     right, blanks = form.flat(answer), form.blanks()
     asked = {"what": form.what, "rows": [{"says": _label(blank), "words": list(blank.words)} for blank in blanks]}
     parts = {
-        canonical([place, word]): _told(exercise, form.tell(blank.name, word), runs)
+        canonical([place, word]): _describe_told(exercise, form.tell(blank.name, word), runs)
         for place, blank in enumerate(blanks)
         for word in blank.words
     }
@@ -76,7 +76,7 @@ def _label(blank: Blank) -> str:
     return f"{blank.name}: {blank.says}" if isinstance(blank.name, str) and blank.name not in blank.says else blank.says
 
 
-def _told(exercise: Exercise, told: Told, runs: dict[str, Any]) -> Described:
+def _describe_told(exercise: Exercise, told: Told, runs: dict[str, Any]) -> Described:
     return {
         "wrong": told.wrong,
         "belief": told.belief,

@@ -1,5 +1,6 @@
-// What is said to an answer that is given in a form: the belief that its wrong rows fit, the first pair of names in the
-// wrong order, or that all of it is right. Python finds a belief in the same way: kafkalab/grading/beliefs.py.
+// Says to an answer in a form which belief its wrong rows fit, which names are in the wrong order, or that it is right.
+//
+// Python finds a belief in the same way: kafkalab/grading/beliefs.py.
 
 import { openText, type Seals } from "./seals";
 
