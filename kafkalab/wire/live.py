@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.faults import link, node
+from kafkalab.faults import frame, link, node
 from kafkalab.faults.fault import Fault, FrameFault
-from kafkalab.faults.frame import Delay, Drop, Duplicate
 from kafkalab.faults.registry import check_fault, fault_of_words
 from kafkalab.limits import quote
 from kafkalab.protocol.api import REFERENCES, USUAL
@@ -22,8 +21,11 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.spill_file import TemporarySpillFile
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
-FAULTS: tuple[type[Fault], ...] = (Drop, Duplicate, Delay, *node.FAULTS, *link.FAULTS)
-EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500, Crash:b2:3000 or Cut:b1|b2"
+FAULTS: tuple[type[Fault], ...] = (*frame.FAULTS, *node.FAULTS, *link.FAULTS)
+EXAMPLES = (
+    "Drop:EndTxnResponse#1, Duplicate:app:Produce#2, Delay:EndTxn#1:500, Late:TxnOffsetCommit#1:EndTxn#2, Crash:b2:3000"
+    " or Cut:b1|b2"
+)
 
 
 def scenario_of(
@@ -44,7 +46,8 @@ def scenario_of(
 def fault_of(text: str) -> Fault:
     """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`; `fault_of("Crash:b2:30") == Crash("b2", at_ms=30)`.
 
-    ValueError for other faults than of one frame, one broker, or links between brokers.
+    "app:EndTxn#2" is the second EndTxn of the client whose client.id is app. ValueError for other faults than of one
+    frame, one broker, or links between brokers.
     """
     return fault_of_words(text, FAULTS, EXAMPLES)
 
@@ -152,7 +155,7 @@ class RealTime:
         if isinstance(fault, FrameFault):
             if self.network.was_sent(fault.frame):
                 raise ValueError(f"{fault.frame} has been sent already")
-            self.network.faults.setdefault(fault.frame, []).append(fault)
+            self.network.frame_faults.add(fault)
         elif fault.at_ms > 0:
             self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
         elif reason := fault.why_not(self.cluster):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
-from kafkalab.faults.fault import Fault, FrameFault, TimedFault, why_no_fault
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault, names_of, why_no_fault
 from kafkalab.faults.frame import Release
 from kafkalab.faults.link import LinkFault
 from kafkalab.faults.node import of_brokers_only
@@ -181,13 +181,13 @@ def _frame_reasons(cluster: Simulator) -> dict[str, str]:
     found: dict[str, str] = {}
     frames = cluster.trace.frames
     planned = [fault for fault in cluster.scenario.faults if isinstance(fault, FrameFault)]
-    struck = {fault.frame for fault in planned}
+    struck = {name for fault in planned for name in names_of(cluster.trace, fault.frame)}
     for frame in frames.values():
         if frame.copy_of or not (frame.id in struck or frame.fate in ("dropped", "lost")):
             continue
         general = why_no_fault(cluster, frame.id)
         for kind in FRAME_FAULTS:
-            own = "" if general or kind.details else kind.of_press(frame.id, {}, ()).why_not(cluster)
+            own = "" if general or kind.other or kind.number else kind.of_press(frame.id, {}, ()).why_not(cluster)
             if reason := general or own:
                 found[f"{kind.press} {frame.id}"] = reason
     for fault in planned:

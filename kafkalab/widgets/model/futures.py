@@ -82,6 +82,8 @@ def strike(scenario: Scenario, fault: Fault, start: int, at: int, most: int = MO
     landed = struck_at(run.trace, fault, at)
     if landed < 0:
         raise ValueError(f"{fault!r} would change nothing")
+    if isinstance(fault, FrameFault) and fault.waits and fault in run.unused_faults:
+        raise ValueError(f"{fault!r} would wait for ever: {fault.awaited}")
     return run, landed
 
 
@@ -91,7 +93,7 @@ def struck_at(trace: Trace, fault: Fault, at: int) -> int:
         if event.kind not in FAULT_KINDS:
             continue
         if isinstance(fault, FrameFault):
-            if event.frame == fault.frame and event.data["fault"] == repr(fault):
+            if event.frame and event.data["fault"] == repr(fault):
                 return event.step
         elif event.cause == at or event.step == at + 1:
             return event.step
