@@ -208,7 +208,7 @@ def _rename_frame(fault: Fault, shift: int) -> Fault | None:
     """The fault of the frame whose number is lower by `shift`; the fault itself for one that strikes no frame."""
     if not isinstance(fault, FrameFault) or not shift:
         return fault
-    names = {"frame": fault.frame} | ({fault.other: getattr(fault, fault.other)} if fault.other else {})
+    names = dict(zip(("frame", fault.other), fault.frames, strict=False))
     for field, frame in names.items():
         name, _, number = frame.rpartition("#")
         if int(number) <= shift:

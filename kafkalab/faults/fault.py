@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, replace
 from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -149,9 +149,14 @@ class FrameFault(FaultBase):
         check_frame_id(self.frame)
 
     @property
+    def frames(self) -> tuple[str, ...]:
+        """Return the names of its frames."""
+        return (self.frame, getattr(self, self.other)) if self.other else (self.frame,)
+
+    @property
     def awaited(self) -> str:
-        """Return what has not happened, of one that waits, as the rest of a sentence."""
-        return f"{getattr(self, self.other)} has not been sent" if self.other else ""
+        """Return what has not happened if the frame was sent and the fault is unused, as the rest of a sentence."""
+        return f"{getattr(self, self.other)} was not sent after it" if self.other else ""
 
     @property
     def told(self) -> dict[str, object]:
@@ -280,3 +285,11 @@ def _at_step(fault: TimedFault, step: int) -> TimedFault:
 
 
 Fault: TypeAlias = FrameFault | TimedFault
+
+
+def describe_unused(fault: Fault, was_sent: Callable[[str], bool]) -> str:
+    """Return a sentence about a fault that has changed nothing; `was_sent` says of a frame's name whether it was."""
+    missing = "its time has not come, or it would have changed nothing"
+    if isinstance(fault, FrameFault):
+        missing = fault.awaited if was_sent(fault.frame) and fault.awaited else f"{fault.frame} has not been sent"
+    return f"unknown: the fault {fault!r} never struck: {missing}"

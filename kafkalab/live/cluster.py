@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault
-from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Late, Release
 from kafkalab.faults.node import Crash, NodeFault, Restart
 from kafkalab.faults.registry import check_fault
 from kafkalab.limits import list_names, quote
@@ -223,6 +223,10 @@ class LiveCluster:
     def delay(self, frame: str, delay_ms: int = 1000) -> None:
         """Let the frame arrive `delay_ms` later, overtaken by frames sent after it."""
         self.strike(Delay(frame, delay_ms))
+
+    def late(self, frame: str, before: str) -> None:
+        """Let the frame arrive just before another one, which waits until the first has been answered."""
+        self.strike(Late(frame, before))
 
     def crash(self, broker: str) -> None:
         """End the broker's process: its connections break, its logs stay."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kafkalab.faults import frame, link, node
-from kafkalab.faults.fault import Fault, FrameFault
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault, describe_unused
 from kafkalab.faults.registry import check_fault, fault_of_words
 from kafkalab.limits import quote
 from kafkalab.protocol.api import REFERENCES, USUAL
@@ -81,6 +81,7 @@ class RealTime:
         self._alarm_ms = 0
         self.when_ended: Callable[[str], None] = lambda broker: None
         self.when_started: Callable[[str], None] = lambda broker: None
+        self._given: dict[TimedFault, TimedFault] = {}  # by the fault as it is planned
         self._brokers = [self.kernel.nodes[name] for name in self.cluster.brokers]
         self._lives = [(broker.incarnation, broker.alive) for broker in self._brokers]
 
@@ -157,12 +158,28 @@ class RealTime:
                 raise ValueError(f"{fault.frame} has been sent already")
             self.network.frame_faults.add(fault)
         elif fault.at_ms > 0:
-            self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
+            self._plan(fault, replace(fault, at_ms=self.now_ms + fault.at_ms))
         elif reason := fault.why_not(self.cluster):
             raise ValueError(reason)
         else:
-            self.cluster.plan(replace(fault, at_step=self.kernel.trace.steps - 1, at_ms=-1))
+            self._plan(fault, replace(fault, at_step=self.kernel.trace.steps - 1, at_ms=-1))
         self.catch_up()
+
+    def _plan(self, given: TimedFault, planned: TimedFault) -> None:
+        self._given[planned] = given
+        self.cluster.plan(planned)
+
+    def watch_faults(self, then: Callable[[Fault], None]) -> None:
+        """Call `then` with each fault when it strikes."""
+        self.network.frame_faults.when_struck = then
+        self.cluster.injector.when_struck = lambda fault: then(self._given.get(fault, fault))
+
+    def unused_faults(self) -> list[str]:
+        """Return a sentence about each fault that has changed nothing."""
+        used = self.cluster.injector.used
+        unused: list[Fault] = [*self.network.frame_faults.unused]
+        unused += [given for planned, given in self._given.items() if planned not in used]
+        return [describe_unused(fault, self.network.was_sent) for fault in unused]
 
     def alive(self, node: str) -> bool:
         """Return whether the broker runs."""
