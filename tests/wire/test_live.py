@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Late, Release
 from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol import batch_bytes
@@ -155,7 +156,8 @@ def test_a_fault_that_comes_too_late_is_refused(live: Make) -> None:
 
 
 def test_a_fault_is_told_when_it_strikes_and_otherwise_at_the_end(live: Make) -> None:
-    cluster, struck = live("Drop:InitProducerId#2", "Late:Metadata#1:Metadata#9", "Crash:b2:90000"), []
+    cluster = live("Drop:InitProducerId#2", "Late:Metadata#1:Metadata#9", "Crash:b2:90000")
+    struck: list[Fault] = []
     cluster.watch_faults(struck.append)
     ask(cluster, "b1", InitProducerId(transactional_id=None, transaction_timeout_ms=1), 4)
     cluster.ask(cluster.client("app"), "b1", Metadata(), 9, lambda answer: None)
@@ -170,7 +172,7 @@ def test_a_fault_is_told_when_it_strikes_and_otherwise_at_the_end(live: Make) ->
 
 
 def test_a_held_frame_is_released_on_request_under_its_clients_name(live: Make) -> None:
-    cluster, answers = live("Hold:app:Metadata#1"), []
+    cluster, answers = live("Hold:app:Metadata#1"), list[str]()
     cluster.ask(cluster.client("other"), "b1", Metadata(), 9, lambda answer: answers.append("other"))
     cluster.ask(cluster.client("app"), "b1", Metadata(), 9, lambda answer: answers.append("app"))
     assert answers == ["other"]

@@ -130,7 +130,8 @@ class Watch:
     def _note_leaders(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note the partitions whose replicas have changed. Of a topic's partitions with equal replicas one is asked."""
         image, old = cluster.controller.metadata, self._image
-        elected = list(dict.fromkeys(f.partition for f in planned if isinstance(f, ElectLeader)))
+        elections = [f.partition for f in planned if isinstance(f, ElectLeader)]
+        elected = [partition for partition in dict.fromkeys(elections) if partition in image.partitions]
         of_equals: dict[tuple[Any, ...], tuple[str, dict[str, str]]] = {}
         for partition, info in image.partitions.items() if image is not old else ():
             if old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
@@ -140,6 +141,8 @@ class Watch:
                     of_equals[equal] = partition, {fault.key: reason for fault, reason in found.items()}
                 first, reasons = of_equals[equal]
                 for key, reason in reasons.items():
+                    if old is not None and partition not in old.partitions:
+                        self._note(0, key.replace(first, partition), "{} does not exist yet")
                     self._note(step, key.replace(first, partition), reason.replace(first, partition))
         self._note_all(step, possible_faults_on(cluster, "leader", elected))
         self._image = image
