@@ -45,11 +45,9 @@ func Start(t *testing.T, topics string, options ...string) *KafkaLab {
 			}
 		}
 	}
-	var status struct {
-		Servers string `json:"bootstrap_servers"`
-	}
+	var status struct{ Bootstrap_servers string }
 	lab.Get("/status", &status)
-	lab.BootstrapServers = status.Servers
+	lab.BootstrapServers = status.Bootstrap_servers
 	return lab
 }
 
@@ -57,7 +55,10 @@ func Start(t *testing.T, topics string, options ...string) *KafkaLab {
 func (lab *KafkaLab) Get(path string, into any) { lab.t.Helper(); lab.ask("GET", path, nil, into) }
 
 // Post presses; the test ends with the lab's sentence for what is wrong.
-func (lab *KafkaLab) Post(path string, body Body) { lab.t.Helper(); lab.ask("POST", path, body, &Body{}) }
+func (lab *KafkaLab) Post(path string, body Body) {
+	lab.t.Helper()
+	lab.ask("POST", path, body, &Body{})
+}
 
 func (lab *KafkaLab) ask(method, path string, body Body, into any) {
 	lab.t.Helper()
@@ -93,10 +94,10 @@ func (lab *KafkaLab) Values(topic string) (values []string) {
 // Check ends the test, with frames and steps, if a promise is broken or a fault has struck nothing.
 func (lab *KafkaLab) Check(name string) {
 	lab.t.Helper()
-	var verdict struct {
+	verdict := struct {
 		Holds   bool
 		Message string
-	}
+	}{}
 	if lab.Get("/verdict?check="+url.QueryEscape(name), &verdict); !verdict.Holds {
 		lab.t.Fatal(verdict.Message)
 	}

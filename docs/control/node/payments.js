@@ -2,6 +2,7 @@
 import kafkajs from "kafkajs";
 
 const { Kafka, Partitioners, logLevel } = kafkajs;
+const GROUP = "payments";
 
 function connect(servers) {
 	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: 40 };
@@ -20,36 +21,51 @@ export async function place(servers, orders) {
 	await producer.disconnect();
 }
 
+// Pay until `count` orders are paid. After an error the outcome of a transaction is unknown: a new producer of the same
+// transactional id ends it, and a new consumer goes on at the committed offset.
 export async function run(servers, count) {
-	const consumerGroupId = "payments";
+	while ((await countPaid(servers)) < count) await work(servers, count);
+}
+
+async function countPaid(servers) {
+	const admin = connect(servers).admin();
+	await admin.connect();
+	const [{ partitions }] = await admin.fetchOffsets({ groupId: GROUP, topics: ["orders"] });
+	await admin.disconnect();
+	return Math.max(0, ...partitions.map(({ offset }) => Number(offset)));
+}
+
+async function work(servers, count) {
 	const producer = makeProducer(servers, { transactionalId: "payments-1" });
-	const consumer = connect(servers).consumer({ groupId: consumerGroupId, maxWaitTimeInMs: 200 });
+	const consumer = connect(servers).consumer({ groupId: GROUP, maxWaitTimeInMs: 200 });
 	await producer.connect();
 	await consumer.connect();
 	await consumer.subscribe({ topics: ["orders"], fromBeginning: true });
-	let paid = 0;
 	await new Promise((resolve) => {
-		// An error of this function makes kafkajs read the batch again, from the committed offset.
+		let ended = false;
 		const eachBatch = async ({ batch, resolveOffset }) => {
-			const { topic, partition, messages } = batch;
-			const transaction = await producer.transaction();
+			if (ended) return;
 			try {
-				const payments = messages.map(({ key, value }) => ({ key, value: `paid: ${value}` }));
-				await transaction.send({ topic: "payments", acks: -1, messages: payments });
-				const offset = (BigInt(batch.lastOffset()) + 1n).toString();
-				const topics = [{ topic, partitions: [{ partition, offset }] }];
-				await transaction.sendOffsets({ consumerGroupId, topics });
-				await transaction.commit();
-			} catch (error) {
-				await transaction.abort();
-				throw error;
+				await pay(producer, batch);
+				resolveOffset(batch.lastOffset());
+				ended = Number(batch.lastOffset()) + 1 >= count;
+			} catch {
+				ended = true;
 			}
-			resolveOffset(batch.lastOffset());
-			paid += messages.length;
-			if (paid >= count) resolve();
+			if (ended) resolve();
 		};
 		consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch });
 	});
 	await consumer.disconnect();
 	await producer.disconnect();
+}
+
+async function pay(producer, { topic, partition, messages }) {
+	const transaction = await producer.transaction();
+	const payments = messages.map(({ key, value }) => ({ key, value: `paid: ${value}` }));
+	await transaction.send({ topic: "payments", acks: -1, messages: payments });
+	const offset = (BigInt(messages.at(-1).offset) + 1n).toString();
+	const topics = [{ topic, partitions: [{ partition, offset }] }];
+	await transaction.sendOffsets({ consumerGroupId: GROUP, topics });
+	await transaction.commit();
 }
