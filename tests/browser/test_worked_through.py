@@ -112,18 +112,7 @@ WRONG = {
     ),
     "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="The first that is not is row 1"),
     "L7.E3": Wrong(answer=rows("e3", 10, "coordinator"), says="The first that is not is row 1"),
-    "L8.E1": Wrong(
-        answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
-        says="This run shows no transaction that hangs",
-    ),
-    "L8.E2": Wrong(answer=rows("e2", 10, "both"), says="The first that is not is row 1"),
-    "L8.E3": Wrong(answer=rows("e3", 9, "1 + 1"), says="The first that is not is row 2"),
-    "L8.E4": Wrong(
-        answer="def hanging(now_ms, producers, names, descriptions):\n"
-        '    old = [row for row in producers if row["last_timestamp_ms"] < now_ms - 900_000]\n'
-        '    return [(row["partition"], row["start_offset"]) for row in old if row["start_offset"] is not None]',
-        says="That is as if",
-    ),
+    "L8.E1": Wrong(answer=rows("e1", 9, "1 + 1"), says="The first that is not is row 2"),
     "L9.E1": Wrong(answer='e1["G1a"] = [Delay("EndTxn#1", 10_000)]', says="No EndTxn was sent a second time"),
     "L9.E2": Wrong(
         answer='async def careful(app, orders):\n    producer = app.producer(transactional_id="shop-0")\n'
@@ -214,6 +203,17 @@ WRONG = {
         answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',
         says="cases are right. One that is not",
         opens=False, table=True,
+    ),
+    "L15.E1": Wrong(
+        answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
+        says="This run shows no transaction that hangs",
+    ),
+    "L15.E2": Wrong(answer=rows("e2", 10, "both"), says="The first that is not is row 1"),
+    "L15.E3": Wrong(
+        answer="def hanging(now_ms, producers, names, descriptions):\n"
+        '    old = [row for row in producers if row["last_timestamp_ms"] < now_ms - 900_000]\n'
+        '    return [(row["partition"], row["start_offset"]) for row in old if row["start_offset"] is not None]',
+        says="That is as if",
     ),
     "L16.E1": Wrong(
         answer="def gaps(log, sends):\n"
