@@ -235,7 +235,7 @@ OPERATIONS = (
     ),
     Operation(
         method=GET, path="/offsets", about="List a group's committed offsets", parameters=(GROUP,),
-        answer=lambda lab, group: {"offsets": lab.committed(group)}, returns={"offsets": {"*": 1}},
+        answer=lambda lab, group: {"offsets": lab.committed_offsets(group)}, returns={"offsets": {"*": 1}},
     ),
     Operation(
         method=GET, path="/coordinator", about="Name the broker that coordinates a transactional id or a group",

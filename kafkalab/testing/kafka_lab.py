@@ -96,7 +96,7 @@ class KafkaLab(LiveCluster):
         if error is not Error.NONE:
             raise ValueError(f"topic {quote(name)} with {quote(partitions)} partitions: {error.name}")
 
-    def committed(self, group: str) -> dict[str, int]:
+    def committed_offsets(self, group: str) -> dict[str, int]:
         """Return the group's committed offsets by partition, as far as they are replicated; {} if it has none."""
 
         def act() -> dict[str, int]:

@@ -15,7 +15,10 @@ from kafkalab.control.operations import GET, Operation
 from kafkalab.testing.kafka_lab import KafkaLab
 from tests.control.conftest import JSON, Control, Serve
 
-HOLD = ("POST", "/hold", b'{"names": ["EndTxn"]}')
+Asked = tuple[str, str, bytes | None]
+HOLD: Asked = ("POST", "/hold", b'{"names": ["EndTxn"]}')
+TRACE: Asked = ("GET", "/trace", None)
+DESCRIPTION: Asked = ("GET", "/openapi.json", None)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:9080", "127.8.0.1", "[::1]:9080", "LOCALHOST:1"])
@@ -30,7 +33,7 @@ def test_a_local_host_is_let_through(control: Control, host: str) -> None:
      "localhost@evil.example", "evil.example#localhost", "0.0.0.0"],
 )  # fmt: skip
 def test_another_host_is_refused_for_reading_and_pressing(control: Control, lab: KafkaLab, host: str) -> None:
-    for asked in (HOLD, ("GET", "/trace", None), ("GET", "/openapi.json", None)):
+    for asked in (HOLD, TRACE, DESCRIPTION):
         status, found = control.ask(*asked, {**JSON, "Host": host})
         assert (status, found["error"][:42]) == (403, "the Host header has to be one that is loca")
     assert lab.gate.names == ()
@@ -49,7 +52,7 @@ def test_beyond_loopback_addresses_and_the_advertised_name_are_let_through(serve
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9080", ""])
 def test_a_request_with_an_origin_is_refused(control: Control, lab: KafkaLab, origin: str) -> None:
-    for asked in (HOLD, ("GET", "/trace", None)):
+    for asked in (HOLD, TRACE):
         status, found = control.ask(*asked, {**JSON, "Origin": origin})
         assert (status, found) == (403, {"error": "requests of web pages are refused: this one has an Origin header"})
     assert lab.gate.names == ()
@@ -188,7 +191,7 @@ def test_connections_beyond_the_limit_are_closed(control: Control) -> None:
         for connection in kept:
             connection.sendall(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(12) == b"HTTP/1.1 200"
-        with socket.create_connection(("127.0.0.1", control.port)) as one_more:
+        with socket.create_connection(("127.0.0.1", control.port), timeout=5) as one_more:
             assert one_more.recv(1) == b""
     finally:
         for connection in kept:

@@ -20,8 +20,7 @@ type KafkaLab struct {
 	url, BootstrapServers string
 }
 
-// Body has the parameters of a POST.
-type Body map[string]any
+type Body map[string]any // the parameters of a POST
 
 // Start runs `kafkalab serve --control` with topics ("orders:1,payments:3") and further options until the test ends,
 // or uses one that runs (KAFKALAB_CONTROL). KAFKALAB has the command, if it is another than `kafkalab`.
@@ -45,9 +44,9 @@ func Start(t *testing.T, topics string, options ...string) *KafkaLab {
 			}
 		}
 	}
-	var status struct{ Bootstrap_servers string }
+	status := map[string]any{}
 	lab.Get("/status", &status)
-	lab.BootstrapServers = status.Bootstrap_servers
+	lab.BootstrapServers = status["bootstrap_servers"].(string)
 	return lab
 }
 
@@ -94,11 +93,8 @@ func (lab *KafkaLab) Values(topic string) (values []string) {
 // Check ends the test, with frames and steps, if a promise is broken or a fault has struck nothing.
 func (lab *KafkaLab) Check(name string) {
 	lab.t.Helper()
-	verdict := struct {
-		Holds   bool
-		Message string
-	}{}
-	if lab.Get("/verdict?check="+url.QueryEscape(name), &verdict); !verdict.Holds {
-		lab.t.Fatal(verdict.Message)
+	verdict := map[string]any{}
+	if lab.Get("/verdict?check="+url.QueryEscape(name), &verdict); verdict["holds"] != true {
+		lab.t.Fatal(verdict["message"])
 	}
 }

@@ -1,3 +1,4 @@
+// The same three faults as in the other languages: node --test
 import assert from "node:assert/strict";
 import test from "node:test";
 import { KafkaLab } from "./kafkalab.js";

@@ -1,4 +1,4 @@
-"""A lab broker for the tests of any Python: starts `kafkalab serve --control`, or uses one that runs (KAFKALAB_CONTROL).
+"""A lab broker for tests: starts `kafkalab serve --control`, or uses one that runs (KAFKALAB_CONTROL).
 
 Copy this file into your tests. It needs nothing but Python 3.9.
 """
@@ -33,7 +33,7 @@ class KafkaLab:
             )
             assert self.process.stdout is not None
             lines = [self.process.stdout.readline().partition(": ") for _ in range(2)]
-            self.url = dict((name, value.strip()) for name, _, value in lines).get("control", "")
+            self.url = {name: value.strip() for name, _, value in lines}.get("control", "")
             if not self.url:
                 raise RuntimeError(f"{' '.join(command)} has not started; its reason is on stderr")
         self.bootstrap_servers: str = self.get("/status")["bootstrap_servers"]
