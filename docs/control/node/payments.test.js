@@ -1,4 +1,4 @@
-// The same three faults as in the other languages: node --test
+// Three faults, the same as in the other languages; `node --test` runs them.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { KafkaLab } from "./kafkalab.js";
