@@ -12,9 +12,10 @@ from typing import Any
 from kafkalab.cli.command_line import CommandLineError
 from kafkalab.cli.typed_faults import listen
 from kafkalab.control.http_server import ControlServer, is_loopback
-from kafkalab.control.of_lab import EXAMPLES, OPERATIONS, strike
+from kafkalab.control.of_lab import OPERATIONS, strike
 from kafkalab.faults.registry import TYPES, fault_of_words
 from kafkalab.testing.kafka_lab import KafkaLab
+from kafkalab.wire.live import EXAMPLES
 
 log = logging.getLogger("kafkalab.control")
 
@@ -31,7 +32,7 @@ def serve_controlled(options: argparse.Namespace, topics: dict[str, int], config
     """Serve until SIGTERM or Control-C; print where the brokers and the control are. ValueError for wrong options."""
     faults = [fault_of_words(text, TYPES.values(), EXAMPLES) for text in options.fault]
     places = {"port": options.port, "host": options.host, "advertised": options.advertise}
-    config = {"group_initial_rebalance_delay_ms": 3_000, **config}
+    config = {"allow_unused_faults": True, "group_initial_rebalance_delay_ms": 3_000, **config}
     with KafkaLab(options.brokers, options.cluster_level, topics, kafka=options.kafka, **places, **config) as lab:
         for fault in faults:
             strike(lab, fault)

@@ -40,7 +40,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     keep = "keep the logs in this folder, and go on from there"
     parser.add_argument("--data", type=_folder_name, metavar="DIR", help=keep)
     parser.add_argument("--fsync", action="store_true", help="with --data: wait for the disk at every append")
-    words = "Drop:EndTxnResponse#1, Delay:Produce#2:500, Crash:b2:3000 (ms after the start); also typed while it runs"
+    words = (
+        "Drop:EndTxnResponse#1, Delay:app:Produce#2:500 (of the client app), Late:TxnOffsetCommit#1:EndTxn#2 (just "
+        "before), Crash:b2:3000 (ms after the start); also typed while it runs"
+    )
     parser.add_argument("--fault", action="append", default=[], metavar="FAULT", help=words)
     add_control_options(parser, "record all, and control faults, clock and verdict over HTTP at this port; 0: any")
 
@@ -54,7 +57,7 @@ def add_control_options(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
-    """Serve until SIGTERM or Control-C; print one line when ready."""
+    """Serve until SIGTERM or Control-C; print a line when ready, and one for each fault that strikes, or has not."""
     if options.port + options.brokers - 1 > LAST_PORT:
         raise CommandLineError(f"the brokers take ports from --port on, and the last port there is is {LAST_PORT:,}")
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
@@ -174,6 +177,7 @@ async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
+    server.live.watch_faults(lambda fault: print(f"struck: {fault!r}", flush=True))
     stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()
@@ -181,4 +185,6 @@ async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
     gc.set_threshold(*THRESHOLDS)
     await ended.wait()
     stop_listening()
+    for sentence in server.live.unused_faults():
+        print(sentence, flush=True)
     await server.close()

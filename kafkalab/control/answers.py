@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from kafkalab.faults.fault import describe_unused
 from kafkalab.testing.failure_artifacts import frames_between, picture_of
 from kafkalab.testing.kafka_lab import KafkaLab
 from kafkalab.testing.record import TopicRecord
@@ -50,6 +51,8 @@ def _base64(data: bytes | None) -> str | None:
 def judge(lab: KafkaLab, checks: Iterable[str]) -> dict[str, Any]:
     """Return the verdict of `KafkaLab.check`: whether the promise holds, the message, the findings, every check.
 
+    The lab allows unused faults, so that `check` leaves them to this.
+
     It does not hold either if a fault has struck no frame: what was to be tried was not tried.
     """
     error: AnomalyError | None = None
@@ -58,14 +61,14 @@ def judge(lab: KafkaLab, checks: Iterable[str]) -> dict[str, Any]:
     except AnomalyError as raised:
         error, report = raised, raised.report
     message = str(error or "")
-    unused = [repr(fault) for fault in lab.unused_faults]
+    unused, was_sent = lab.unused_faults, lab.cluster.network.was_sent
     if unused and not message:
-        message = f"{', '.join(unused)} struck no frame: what it was to try was not tried"
+        message = "; ".join(lab.do(lambda: [describe_unused(fault, was_sent) for fault in unused]))
     return {
         "holds": not message,
         "message": message,
         "anomalies": list(error.anomalies) if error else [],
-        "unused_faults": unused,
+        "unused_faults": list(map(repr, unused)),
         "findings": [asdict(finding) for finding in error.findings] if error else [],
         "checks": [{"name": r.name, "verdict": r.verdict, "examined": r.examined} for r in report.results],
     }

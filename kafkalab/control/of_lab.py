@@ -9,10 +9,10 @@ from kafkalab.control.operations import GET, HTML, LINES, POST, SVG, Operation, 
 from kafkalab.faults.fault import Fault, TimedFault
 from kafkalab.faults.registry import TYPES, check_fault, fault_from_json, fault_of_words
 from kafkalab.testing.kafka_lab import KafkaLab
+from kafkalab.wire.live import EXAMPLES
 
 log = logging.getLogger("kafkalab.control")
 
-EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500, Crash:b2:3000 or Cut:b1|b2"
 MOST_FRAMES, MOST_WAIT_S, MOST_MS = 10_000, 60, 10**10
 FRAME = {
     "id": "EndTxn#1", "sender": "app", "receiver": "b1", "version": 5, "sent_ms": 0, "error": "", "fate": "delivered"

@@ -13,9 +13,9 @@ import pytest
 from kafkalab.control.http_server import ControlServer
 from kafkalab.control.of_lab import OPERATIONS
 from kafkalab.testing.kafka_lab import KafkaLab
-from tests.testing.conftest import connect, lab
+from tests.testing.conftest import connect
 
-__all__ = ["connect", "lab"]
+__all__ = ["connect"]
 JSON = {"Content-Type": "application/json"}
 
 
@@ -57,6 +57,12 @@ class Control:
         status, found = self.ask(method, path, data, JSON if method == "POST" else {})
         assert status >= 400
         return f"{status} {found['error']}"
+
+
+@pytest.fixture
+def lab() -> Iterator[KafkaLab]:
+    with KafkaLab(topics={"in": 1, "out": 1}, allow_unused_faults=True) as made:
+        yield made
 
 
 Serve = Callable[..., Control]
