@@ -25,8 +25,6 @@ from kafkalab.course.lab07.scenario import (
 )
 from kafkalab.course.lab08.scenario import (
     lab08 as lab08,
-    late_batch as late_batch,
-    leaderless as leaderless,
     old_coordinator as old_coordinator,
     one_transfer as one_transfer,
 )
@@ -46,6 +44,7 @@ from kafkalab.course.lab11.scenario import (
 )
 from kafkalab.course.lab13.scenario import commit_interval as commit_interval, lab13 as lab13
 from kafkalab.course.lab14.scenario import lab14 as lab14
+from kafkalab.course.lab15.scenario import late_batch as late_batch, leaderless as leaderless
 from kafkalab.course.outline import progress as progress
 from kafkalab.explore.shrink import shrink as shrink
 from kafkalab.explore.what_if import what_if as what_if

@@ -19,7 +19,7 @@ from kafkalab.palette import BLUE, WHITE
 TRACKS: dict[str, tuple[int, ...]] = {
     "A meetup, 90 minutes": (0, 3, 5, 9),
     "A team, one day": (0, 1, 3, 5, 6, 9, 10),
-    "Operators": (4, 5, 7, 8),
+    "Operators": (4, 5, 7, 8, 15),
     "Stream developers": (1, 6, 9, 10, 11),
     "Data engineers": (4, 5, 11, 12, 16),
 }

@@ -1,4 +1,4 @@
-"""The 38 questions that learners bring with them, and the table of the labs' cells that settle them.
+"""The questions that learners bring with them, and the table of the labs' cells that settle them.
 
 A cell settles a question if its metadata says so ({"kafkalab": {"questions": [19]}}), if its text names it (Q19), or
 if it checks an exercise that does.
@@ -65,6 +65,8 @@ QUESTIONS: dict[int, str] = {
     36: "How much latency does read_committed add?",
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
+    51: "A topic was deleted, and made again, within a transaction. What becomes of it?",
+    52: "The tool shows transactions that are gone, or none that hang. Which output may I trust?",
 }
 SETTLED_IN = {question: lab.number for lab in COURSE for question in lab.settles}
 """The lab that must settle a question; another may, too."""

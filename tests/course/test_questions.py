@@ -26,7 +26,7 @@ def test_every_needed_question_whose_lab_is_there_is_settled(root: Path) -> None
 
 def test_every_needed_question_has_a_lab() -> None:
     assert set(SETTLED_IN) == set(NEEDED) <= set(QUESTIONS)
-    assert sorted(QUESTIONS) == list(range(1, 39))
+    assert set(range(1, 39)) <= set(QUESTIONS) <= set(range(1, 54))
     assert all(text.endswith("?") for text in QUESTIONS.values())
 
 
@@ -67,8 +67,8 @@ def test_a_cell_settles_what_its_metadata_its_text_or_its_exercise_says(labs: Pa
 
 
 def test_a_question_that_does_not_exist_is_refused_with_its_cell(labs: Path) -> None:
-    (labs / SOLUTIONS / "04_y.ipynb").write_text(as_text({"cells": [cell("z", "Q39")], "metadata": {}}))
-    with pytest.raises(ValueError, match="cell z names question 39; there are 1 to 38"):
+    (labs / SOLUTIONS / "04_y.ipynb").write_text(as_text({"cells": [cell("z", "Q99")], "metadata": {}}))
+    with pytest.raises(ValueError, match="cell z names question 99; there are 1 to "):
         places(labs)
 
 

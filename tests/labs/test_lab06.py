@@ -23,7 +23,7 @@ def read_figure(cell: str) -> str:
 
 def test_its_questions_are_marked_where_they_are_answered() -> None:
     marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
-    assert sorted(marked) == [12, 13, 14, 15, 16, 17]
+    assert sorted(marked) == [12, 13, 14, 15, 17]
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -74,15 +74,11 @@ def test_the_producer_is_in_the_state_that_the_lab_names(cell: str, state: str) 
     assert f"till-1 billing-0: {state}" in read_figure(cell)
 
 
-def test_a_producer_alone_is_fenced_by_its_timeout_and_a_longer_one_is_refused() -> None:
+def test_a_producer_alone_is_fenced_by_its_timeout() -> None:
     printed = {c["id"]: "".join("".join(o.get("text", [])) for o in c.get("outputs", [])) for c in LAB["cells"]}
     old, new = printed["alone-run"].splitlines()
     assert old == "4.x/TV1: aborted at 20004 ms; the commit fails with ProducerFencedError"
     assert new == "4.x/TV2: aborted at 20007 ms; the commit fails with InvalidTxnStateError"
-    allowed, refused = printed["limit-run"].splitlines()
-    assert allowed == "900000 committed"
-    assert refused.startswith("3600000 ")
-    assert "larger than the maximum value allowed by the broker" in refused
 
 
 def test_two_services_with_one_name_fence_each_other_again_and_again() -> None:

@@ -76,6 +76,14 @@ def test_how_the_ninety_seconds_pass_is_one_of_three() -> None:
         ninety_seconds("nap")
 
 
+def test_a_timeout_above_the_brokers_maximum_is_refused() -> None:
+    assert read_printed("limit") == [
+        "900000 of 900000 ['committed']",
+        "3600000 of 900000 ['init_transactions: KafkaError']",
+        "3600000 of 3600000 ['committed']",
+    ]
+
+
 def test_each_clock_strikes_when_it_should() -> None:
     (part,) = clocks().parts
     struck = {lane.name: lane.bars[0] for lane in part.lanes}

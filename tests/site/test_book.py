@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb") if path.stem != Path(START).stem)
 WITHOUT = {rules.NEXT_GUARD_STAYS, rules.DELETE_HORIZON, rules.NO_NEEDLESS_BATCH}
 """Rules that no scenario shows: see REASONS of kafkalab/reference/rule_matrix.py."""
-CHARTS = {"07_timeouts": 4, "12_auditing_with_spark": 2, "16_spark_at_work": 4}
+CHARTS = {"07_timeouts": 3, "12_auditing_with_spark": 2, "16_spark_at_work": 4}
 """Figures of a notebook that no press changes, there neither: time lines, bars, tables."""
 COLLECTIONS = {
     "90_bugs_that_kafka_had": bug_exhibits,

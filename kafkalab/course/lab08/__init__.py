@@ -4,7 +4,6 @@ from kafkalab.course.lab import CourseLab
 
 LAB = CourseLab(
     name="08_failover",
-    title="Failover and hanging transactions",
+    title="Failover",
     know="what a new coordinator finishes, and what it cannot",
-    settles=(6, 38),
 )

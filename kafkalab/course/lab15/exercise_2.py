@@ -1,4 +1,4 @@
-"""L8.E2: an administrator ends a transaction that is not hanging, or does not end one that is. What is visible?"""
+"""L15.E2: an administrator ends a transaction that is not hanging, or does not end one that is. What is visible?"""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def visible(cluster: Cluster) -> str:
 
 
 def _deciding(cluster: Cluster) -> int:
-    """The step at which the leader appends the first marker behind "a"; behind "b", if there is none behind "a"."""
+    """The step at which the leader appends the first marker after "a"; after "b", if there is none after "a"."""
     found = -1
     for value, partition in (("b", f"{ACCOUNTS}-1"), ("a", f"{ACCOUNTS}-0")):
         leader, written = cluster.controller.metadata.leader(partition), False
@@ -165,7 +165,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 
 EXERCISE = Exercise(
-    "L8.E2",
+    "L15.E2",
     rows(facts, WORDS, FORM),
     (
         "A marker ends what its producer id has open in *one* partition, now. It looks neither back nor ahead, and "
@@ -183,7 +183,7 @@ EXERCISE = Exercise(
         "have told the coordinator?",
         "the wrong half": "In which partition did the ABORT marker come first?",
         "a marker forbids": "A marker ends what is open. Does anything keep the same producer from beginning again "
-        "right behind it?",
+        "right after it?",
         "the decision protects": "The leader of accounts-0 knows markers only. Which one came to it first?",
         "the last marker counts": "After the COMMIT marker nothing is open. What is left for another marker to end?",
         "one partition only": "forceTerminateTransaction is not `abort`: it asks the coordinator, which knows all "
@@ -196,8 +196,8 @@ EXERCISE = Exercise(
         "marker, so it is open. Which marker comes next?",
     },
     afterwards=(
-        "Why: `abort` writes to one log behind the coordinator's back. Where the transaction is alive, it tears it; "
-        "where it hangs, leaving it there lets a later commit make it visible. Next: how many markers a failover "
-        "leaves."
+        "Why: `abort` writes to one log, and the coordinator does not hear of it. Where the transaction is alive, it "
+        "tears it; where it hangs, leaving it there lets a later commit make it visible. Next: the judgement of "
+        "find-hanging."
     ),
 )

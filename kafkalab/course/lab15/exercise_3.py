@@ -1,4 +1,4 @@
-"""L8.E4: which open transactions hang? The learner's function beside what the tool says of runs, and mutants of it."""
+"""L15.E3: which open transactions hang? The learner's function beside what the tool says of runs, and mutants of it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _ask_admin(cluster: Cluster, ask: Callable[[App], Coroutine[Any, Any, Any]])
 @cache
 def moments(of_seed: int) -> tuple[ToolOutput, ...]:
     """Moments of some runs; in some something hangs, in some nothing does."""
-    random = random_for("L8.E4", of_seed)
+    random = random_for("L15.E3", of_seed)
     runs = [scenario(random) for _ in range(RUNS)]
     found = [_ask_tools(of, minutes * MINUTE_MS) for of in runs for minutes in random.sample(MOMENTS, 3)]
     return tuple(found)
@@ -188,7 +188,7 @@ MUTANTS = (
         partial(judge, named_lives=True), hint=1,
     ),
     Mutant(
-        "nobody's is nobody's", "what belongs to no known name were nobody's business; it waits for ever",
+        "nobody's is nobody's", "a producer id without a name could have nothing that hangs; it waits for ever",
         partial(judge, nameless_hangs=False),
         hint="If no coordinator knows the producer id, who is left to send a marker?",
     ),
@@ -220,11 +220,11 @@ def _run_of(*case: object) -> Counterexample:
 
 
 EXERCISE = Exercise(
-    "L8.E4",
+    "L15.E3",
     lambda answer: against_mutants(answer, truth(seed()), MUTANTS, cases(seed()), FORM, _run_of),
     (
-        "Three questions about each row: is something open, is it older than any transaction may be, and does anybody "
-        "still mean to end it?",
+        "Three questions about each row: is something open, is it older than any transaction may be, and will a "
+        "coordinator still end it?",
         "Only a coordinator ends a transaction, and it sends markers to the partitions that it lists. So look for the "
         "row's partition in the description of the row's producer.",
         "Skip rows whose start_offset is None and rows with now_ms - last_timestamp_ms of 15 minutes or less. Of the "
@@ -236,8 +236,8 @@ EXERCISE = Exercise(
     questions=(38,),
     question=lambda of_seed: cases(of_seed)[:2],
     afterwards=(
-        "Why: two sides must agree on a transaction, the leader that has it open and the coordinator that will end "
-        "it. Only asking both tells a long one from one that hangs: that is find-hanging. Next: lab 9 shows a "
-        "late frame that ends the wrong transaction."
+        "Why: a transaction has two sides, the leader that has it open and the coordinator that will end it. Only "
+        "if you ask both can you tell a long one from one that hangs. Next: in lab 9 a late frame ends the wrong "
+        "transaction."
     ),
 )
