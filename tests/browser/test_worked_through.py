@@ -189,8 +189,14 @@ WRONG = {
         says="every record waited a whole interval",
     ),
     "L13.E3": Wrong(
-        answer='def diagnose(incident):\n    return {"anomaly": "", "rule": "", "question": 1, "fix": "client"}',
-        says="It names no rule",
+        answer='row = {"frame": "Produce#1", "state": "in the log", "rule": "a", "effect": "G1a out-0@0"}\n'
+        'e3 = {"case": 1, "chains": [row, row, row]}',
+        says="Incident 1: ",
+        opens=False,
+    ),
+    "L13.E4": Wrong(
+        answer='def plan(fleet):\n    return [("brokers", [service["name"] for service in fleet])]',
+        says="protected after 'brokers'",
     ),
     "L14.E1": Wrong(
         answer='row = dict(zip(e1["Kafka"], ("one log after votes", "the parts", "no", "old values")))\n'

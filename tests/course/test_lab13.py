@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kafkalab.course.lab13 import chains, evidence, exercise_1, exercise_2, exercise_3, incidents
+from kafkalab.course.lab13 import chains, evidence, exercise_1, exercise_2, exercise_3, exercise_4, incidents
 from kafkalab.grading.check import check, counterexample, hint
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
@@ -282,3 +282,88 @@ def test_each_incident_is_clean_with_all_rules_and_is_that_of_the_search(rule: r
     assert incidents.anomalies_of(scenario) == []
     assert incidents.anomalies_of(incidents.without(scenario, rule)) != []
     assert rule in REGISTRY
+
+
+def plan(fleet: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return the cheapest plan, and the services that each step protects."""
+    safe = [s["name"] for s in fleet if s["fears"] == "late Produce"]
+    steps = [("brokers", list(safe))]
+    safe += [s["name"] for s in fleet if s["client"] == "Java 4.3" and s["name"] not in safe]
+    steps.append(("level 2", list(safe)))
+    for service in fleet:
+        if service["name"] not in safe:
+            safe.append(service["name"])
+            way = "client" if service["client"] == "Java 3.9" else "port"
+            steps.append((f"{way} {service['name']}", list(safe)))
+    return steps
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_cheapest_plan_passes_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    assert check("L13.E4", plan) == "L13.E4 ✓ 6 of 6 fleets"
+
+
+def test_what_protects_is_the_cluster_level_and_the_client_together_and_verification_protects_all() -> None:
+    late_end = [exercise_4.holds(p, level, exercise_4.LATE_END) for p in (1, 2) for level in (0, 1, 2)]
+    assert late_end == [False, False, False, False, False, True]
+    assert all(exercise_4.holds(p, level, exercise_4.LATE_WRITE) for p in (1, 2) for level in (0, 1, 2))
+    unverified = replace(exercise_4.scenario(1, 0, exercise_4.LATE_WRITE), rules_off=(rules.VERIFICATION.name,))
+    assert "hanging transaction" in incidents.anomalies_of(unverified)
+
+
+Plan = list[tuple[str, list[str]]]
+
+
+def reorder(fleet: list[dict[str, Any]], steps: Plan) -> Plan:
+    return [steps[1], steps[0], *steps[2:]]
+
+
+def believe(client: str, before: str) -> Callable[[list[dict[str, Any]], Plan], Plan]:
+    """Return a change of a plan: all services with this client are called protected from this step on."""
+
+    def change_plan(fleet: list[dict[str, Any]], steps: Plan) -> Plan:
+        names = [s["name"] for s in fleet if s["client"] == client]
+        at = [step for step, _ in steps].index(before)
+        return [(s, sorted({*safe, *names}) if n >= at else safe) for n, (s, safe) in enumerate(steps)]
+
+    return change_plan
+
+
+@pytest.mark.parametrize(
+    ("wrong", "miss"),
+    [
+        (reorder, "too early"),
+        (believe("librdkafka 2.16", "level 2"), "librdkafka speaks 1"),
+        (believe("Java 3.9", "level 2"), "the level alone"),
+        (lambda fleet, steps: [(s, []) for s, _ in steps], "protected already"),
+        (lambda fleet, steps: steps[:-1], "not all"),
+        (lambda fleet, steps: [steps[0], ("level 1", steps[0][1]), *steps[1:], steps[0]], "too dear"),
+        (lambda fleet, steps: [*steps, (f"port {fleet[0]['name']}", steps[-1][1])], "too dear"),
+        (lambda fleet, steps: [("tea", []), *steps], "no step"),
+    ],
+)
+def test_each_wrong_belief_about_an_upgrade_is_named(wrong: Callable[..., Plan], miss: str) -> None:
+    error = catch_wrong_answer("L13.E4", lambda fleet: wrong(fleet, plan(fleet)))
+    assert error.miss == miss
+    assert miss in exercise_4.EXERCISE.misses
+    assert hint("L13.E4").startswith("Hint for this answer")
+
+
+def test_a_new_client_alone_is_not_protected() -> None:
+    def first(fleet: list[dict[str, Any]]) -> Plan:
+        old = next(s["name"] for s in fleet if s["client"] == "Java 3.9" and s["fears"] == "late EndTxn")
+        safe = [s["name"] for s in fleet if s["fears"] == "late Produce"]
+        return [(f"client {old}", [*safe, old])]
+
+    error = catch_wrong_answer("L13.E4", first)
+    assert error.miss == "the client alone"
+    assert isinstance(error.run, Scenario)
+    assert incidents.anomalies_of(error.run) != []
+
+
+def test_what_is_no_plan_is_refused() -> None:
+    for wrong in (5, [("brokers",)], ["brokers"]):
+        with pytest.raises(WrongType, match="plan"):
+            check("L13.E4", lambda fleet, wrong=wrong: wrong)
+    assert "still blank" in str(catch_wrong_answer("L13.E4", lambda fleet: None))

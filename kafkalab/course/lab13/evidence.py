@@ -12,7 +12,8 @@ from kafkalab.course.lab13.incidents import client_logs, draw_incidents, without
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
-from kafkalab.widgets.views.log_tape import LogTape
+from kafkalab.widgets.payload.log_view import log_text
+from kafkalab.widgets.payload.payload import payload_of
 
 QUIET = ("ApiVersions", "Metadata", "FindCoordinator", "ListOffsets", "Heartbeat", "Fetch")
 """Requests that are left out, and the answers of all but Fetch."""
@@ -42,7 +43,7 @@ def evidence_of(broken: Scenario) -> Incident:
     """Return the lines of an incident: `logs` of the clients, `frames`, and `dump`; no line names the missing rule."""
     cluster = Cluster(broken)
     cluster.run()
-    return {"logs": client_logs(broken), "frames": list(_frames(cluster)), "dump": list(_dump(broken))}
+    return {"logs": client_logs(broken), "frames": list(_frames(cluster)), "dump": list(_dump(cluster))}
 
 
 def _frames(cluster: Cluster) -> Iterator[str]:
@@ -83,10 +84,8 @@ def _short(value: Any) -> str:
     return f"({_fields(value)})" if hasattr(value, "__dataclass_fields__") else str(value)
 
 
-def _dump(broken: Scenario) -> Iterator[str]:
+def _dump(cluster: Cluster) -> Iterator[str]:
     """Yield what the logs hold at the end, partition by partition."""
-    tape = LogTape(broken)
-    tape.press("end")
-    lines = [line.removeprefix("> ") for line in str(tape).splitlines()]
-    first = next(number for number, line in enumerate(lines) if "(leader)" in line)
-    yield from (line for line in lines[first:] if not line.startswith(("    read_", "    position")))
+    for line in log_text(payload_of(cluster), len(cluster.trace.events) - 1, "", -1, replicas=False):
+        if not line.startswith(("    read_", "    position")):
+            yield line
