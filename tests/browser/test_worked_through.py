@@ -151,7 +151,10 @@ WRONG = {
         "        await app.sleep(200)",
         says="end well. The shortest that does not",
     ),
-    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="Six of your rows fit one belief"),
+    "L11.E3": Wrong(
+        answer='def review(config):\n    return ["lost"]',
+        says="configurations are right. One that is not",
+    ),
     "L12.E0": Wrong(
         answer="def fates(inputs, reads, positions):\n"
         '    run = ["configuration", "isolation_level", "run"]\n'
