@@ -281,14 +281,14 @@ def list_groups(g: Fields, n: Names, version: int) -> Fields:
 
 
 def describe_topic_partitions(g: Fields, n: Names, version: int) -> Fields:
-    def named(name: str) -> str | None:
+    def with_prefix(name: str) -> str | None:
         return n.out(name) if name.isalpha() else name
 
     cursor = g.get("cursor")
     return {
-        "Topics": [{"Name": named(t["name"])} for t in g["topics"]],
+        "Topics": [{"Name": with_prefix(t["name"])} for t in g["topics"]],
         "ResponsePartitionLimit": g.get("response_partition_limit", 2_000),
-        "Cursor": cursor and {"TopicName": named(cursor["topic_name"]), "PartitionIndex": cursor["partition_index"]},
+        "Cursor": cursor and {"TopicName": with_prefix(cursor["topic_name"]), "PartitionIndex": cursor["partition_index"]},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.log import find_group
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import CLUSTER, DESCRIBE, GROUP
@@ -9,7 +10,6 @@ from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.list_groups import ListedGroup, ListGroups, ListGroupsResponse
 from kafkalab.protocol.partitions import offsets_partition
-from kafkalab.protocol.transition_tables.group import GroupState
 
 CLASSIC = "classic"
 """The type of every group of the lab: members join by the protocol before KIP-848."""
@@ -26,17 +26,16 @@ def handle(broker: BrokerState, request: ListGroups, header: Header) -> ListGrou
     states = [state.strip().lower() for state in request.states_filter]
     types = [kind.strip().lower() for kind in request.types_filter]
     some = broker.denies(header.sender, DESCRIBE, CLUSTER)
-    found = (
-        _describe(broker, name)
-        for name in sorted(names)
+    shown = (
+        name for name in sorted(names)
         if broker.leads(offsets_partition(name)) and not (some and broker.denies(header.sender, DESCRIBE, GROUP, name))
+    )  # fmt: skip
+    groups = (group for name in shown if (group := find_group(broker, name)) and (not types or CLASSIC in types))
+    return ListGroupsResponse(
+        groups=tuple(_describe(group) for group in groups if not states or group.state.value.lower() in states)
     )
-    listed = (g for g in found if g.group_state != GroupState.DEAD.value and (not types or CLASSIC in types))
-    return ListGroupsResponse(groups=tuple(g for g in listed if not states or g.group_state.lower() in states))
 
 
-def _describe(broker: BrokerState, name: str) -> ListedGroup:
-    group = find_group(broker, name)
-    state = group.state.value if group else GroupState.DEAD.value
-    kind = group.protocol_type if group else ""
-    return ListedGroup(group_id=name, protocol_type=kind, group_state=state, group_type=CLASSIC)
+def _describe(group: ClassicGroup) -> ListedGroup:
+    same = {"group_id": group.group, "protocol_type": group.protocol_type}
+    return ListedGroup(**same, group_state=group.state.value, group_type=CLASSIC)

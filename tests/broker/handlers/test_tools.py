@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kafkalab.broker.handlers.describe_topic_partitions import handle
+from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.acls import Deny
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -16,9 +17,12 @@ from kafkalab.protocol.messages.describe_configs import ConfigResource, Describe
 from kafkalab.protocol.messages.describe_topic_partitions import DescribeTopicPartitions, TopicRequest
 from kafkalab.protocol.messages.list_groups import ListGroups
 from kafkalab.protocol.partitions import offsets_partition
+from kafkalab.protocol.records import Batch, Record
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
 from tests.conformance.one_broker import OneBroker, ask, broker
+
+OFFSET = Batch(records=(Record("g/out-0", OffsetCommit(group="g", partition="out-0", offset=3)),))
 
 
 def configs_of(one: OneBroker, kind: int, name: str, synonyms: bool = False) -> dict[str, Any]:
@@ -82,7 +86,33 @@ def test_groups_are_not_listed_while_a_coordinator_loads() -> None:
     assert ask(one, ListGroups()).error is Error.COORDINATOR_LOAD_IN_PROGRESS
 
 
+def test_a_group_is_listed_by_its_coordinator_only() -> None:
+    one = broker()
+    for leader, names in (("b1", ["g"]), ("b2", [])):
+        one.image({offsets_partition("g"): leader})
+        one.state.apply_offsets(one.state.newest_offsets, offsets_partition("g"), [OFFSET])
+        assert [group.group_id for group in ask(one, ListGroups()).groups] == names
+
+
+def test_a_client_that_asks_for_every_topic_is_not_told_of_hidden_ones() -> None:
+    one = broker(Deny("app", "DESCRIBE", "Topic:out"))
+    found = {topic.name: topic.error for topic in ask(one, DescribeTopicPartitions()).topics}
+    assert found
+    assert "out" not in found
+    named = ask(one, DescribeTopicPartitions(topics=(TopicRequest(name="out"),))).topics
+    assert [(topic.name, topic.error) for topic in named] == [("out", Error.TOPIC_AUTHORIZATION_FAILED)]
+
+
 def test_a_partition_without_a_leader_says_so() -> None:
+    one = broker()
+    leader = one.metadata.leader("out-0")
+    one.metadata = replace(one.metadata, alive=tuple(name for name in one.metadata.alive if name != leader))
+    one.state.metadata = one.metadata
+    (topic,) = ask(one, DescribeTopicPartitions(topics=(TopicRequest(name="out"),))).topics
+    assert (topic.partitions[0].error, topic.partitions[0].leader_id) == (Error.LEADER_NOT_AVAILABLE, "")
+
+
+def test_a_replica_that_is_down_is_offline() -> None:
     cluster = Cluster(Scenario(title="t", brokers=3, topics={"out": 1}))
     info = cluster.controller.metadata.partitions["out-0"]
     cluster.controller.fence_broker(info.leader, -1)
