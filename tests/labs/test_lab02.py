@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kafkalab import lab02
 from kafkalab.course.lab02.exercise_3 import ROWS
+from kafkalab.course.measures import WAY
 from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.sim.cluster import Cluster
@@ -13,7 +14,7 @@ from kafkalab.sim.cluster import Cluster
 PATH = Path(__file__).resolve().parents[2] / SOLUTIONS / "02_coordinator.ipynb"
 CELLS = {c["id"]: c for c in read(PATH)["cells"]}
 TEXTS = {i: "".join(c["source"]) for i, c in CELLS.items()}
-TERMS = ("leader", "replica", "controller", "min.isr", "`__transaction_state`", "coordinator")
+TERMS = ("transactional.id", "transaction coordinator", "controller")
 
 
 def output(cell: str) -> str:
@@ -21,10 +22,11 @@ def output(cell: str) -> str:
     return "".join("".join(o.get("text", o.get("data", {}).get("text/plain", []))) for o in CELLS[cell]["outputs"])
 
 
-def test_no_term_is_used_before_the_table_that_explains_it() -> None:
-    before = [i for i in list(TEXTS)[: list(TEXTS).index("words")] if i not in ("title", "names")]
-    assert {i: t for i in before for t in TERMS if t in TEXTS[i].split()} == {}
-    assert [t for t in TERMS if t not in TEXTS["words"]] == []
+def test_each_term_is_bold_where_it_is_used_first_and_explained_there() -> None:
+    texts = [WAY.sub("", "".join(c["source"])) for c in read(PATH)["cells"] if c["cell_type"] == "markdown"]
+    for term in TERMS:
+        first = next(text for text in texts if term in text)
+        assert f"**{term}" in first[: first.index(term) + len(term)], term
 
 
 def test_question_18_has_the_cells_that_answer_it_and_a_row_in_the_recap() -> None:
@@ -38,7 +40,7 @@ def test_the_comments_of_the_third_exercise_are_its_rows() -> None:
     assert lines == [f'{n}: "",  # {row.says}' for n, row in enumerate(ROWS, 1)]
 
 
-def test_the_nodes_have_the_roles_that_the_words_give_them() -> None:
+def test_the_nodes_have_the_roles_that_the_walk_gives_them() -> None:
     cluster = Cluster(lab02())
     frames = cluster.run().frames
     leader = cluster.controller.metadata.leader
