@@ -32,7 +32,7 @@ CALL_MS = 2_000
 class KafkaError:
     """An error with the questions that confluent-kafka's KafkaError answers."""
 
-    _FENCED, _STATE, _TIMED_OUT, _FAIL = -144, -172, -185, -195
+    _FENCED, _STATE, _TIMED_OUT, _FAIL = -144, -172, -185, -196
 
     def __init__(
         self, code: int, text: builtins.str, fatal: bool = False, retriable: bool = False, abort: bool = False

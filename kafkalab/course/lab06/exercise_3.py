@@ -138,7 +138,8 @@ def _missing(cluster: Cluster, value: str) -> AuditFinding:
             return AuditFinding(says=f"{said} {node} ended with {ended}", miss=miss, step=step)
     aborts = [f for f in cluster.trace.frames.values() if f.name == "EndTxn" and not f.body.committed]
     step = aborts[0].sent_step if aborts else -1
-    return AuditFinding(says=f"{said} Its transaction was aborted.", miss="forgets" if aborts else "stops", step=step)
+    says = f"{said} Its transaction was aborted." if aborts else f"{said} No instance has tried."
+    return AuditFinding(says=says, miss="forgets" if aborts else "stops", step=step)
 
 
 # the service as the notebook has it
