@@ -20,7 +20,7 @@ from kafkalab.course.lab07.services import (
     run_of,
     service,
 )  # fmt: skip
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongValue, is_blank
+from kafkalab.grading.exercise import Belief, BlankAnswer, Exercise, WrongValue, is_blank
 from kafkalab.grading.predictions import Fact, rows, table
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import Cluster, ran
@@ -28,51 +28,50 @@ from kafkalab.sim.cluster import Cluster, ran
 SERVICE = "service"
 FORM = f'a dict with the number of the service under "{SERVICE}", and one of the words for each line'
 
-# name: (what is believed, what helps against it)
-BELIEFS: Mapping[str, tuple[str, str]] = {
-    "a random name is a name": (
-        "any name will do, if it is unique",
-        "A dead instance's transaction is open under its name. Who claims that name after the restart?",
+BELIEFS = {
+    "a random name is a name": Belief(
+        says="any name will do, if it is unique",
+        hint="A dead instance's transaction is open under its name. Who claims that name after the restart?",
     ),
-    "a restart needs a new name": (
-        "a restarted instance needs a new name",
-        "Under the same name init_transactions() aborts what the dead instance left open.",
+    "a restart needs a new name": Belief(
+        says="a restarted instance needs a new name",
+        hint="Under the same name init_transactions() aborts what the dead instance left open.",
     ),
-    "my work does not count": (
-        "a transaction's clock stops while the program works",
-        "The coordinator counts from the first record on. It knows nothing of the program.",
+    "my work does not count": Belief(
+        says="a transaction's clock stops while the program works",
+        hint="The coordinator counts from the first record on. It knows nothing of the program.",
     ),
-    "no maximum": (
-        "a client may choose any transaction timeout",
-        "Which line of server.properties limits it?",
+    "no maximum": Belief(
+        says="a client may choose any transaction timeout",
+        hint="Which line of server.properties limits it?",
     ),
-    "settings stand alone": (
-        "each timeout can be chosen by itself",
-        "A record needs time to wait, and time for one request. Add both up.",
+    "settings stand alone": Belief(
+        says="each timeout can be chosen by itself",
+        hint="A record needs time to wait, and time for one request. Add both up.",
     ),
-    "delivery is the work's": (
-        "delivery.timeout.ms limits the work",
-        "It limits one record, from send() to its answer. While the work is done no record is under way.",
+    "delivery is the work's": Belief(
+        says="delivery.timeout.ms limits the work",
+        hint="It limits one record, from send() to its answer. While the work is done no record is under way.",
     ),
-    "heartbeats suffice": (
-        "a member that sends heartbeats stays in its group",
-        "Heartbeats come from a thread of their own. Which setting limits the time between two polls?",
+    "heartbeats suffice": Belief(
+        says="a member that sends heartbeats stays in its group",
+        hint="Heartbeats come from a thread of their own. Which setting limits the time between two polls?",
     ),
-    "one limit for all": (
-        "the coordinator of the transaction limits everything",
-        "The group has its own coordinator and its own limit. Which one is it?",
+    "one limit for all": Belief(
+        says="the coordinator of the transaction limits everything",
+        hint="The group has its own coordinator and its own limit. Which one is it?",
     ),
-    "a name is for ever": (
-        "a coordinator never forgets a name",
-        "A name at rest expires. Compare the setting with the days between two shelves.",
+    "a name is for ever": Belief(
+        says="a coordinator never forgets a name",
+        hint="A name at rest expires. Compare the setting with the days between two shelves.",
     ),
-    "one expiry for all": (
-        "a producer whose id a leader has forgotten cannot go on",
-        "A leader that knows nothing of a producer accepts sequence 0, with which each transaction begins.",
+    "one expiry for all": Belief(
+        says="a producer whose id a leader has forgotten cannot go on",
+        hint="A leader that knows nothing of a producer accepts sequence 0, with which each transaction begins.",
     ),
-    "idle is open": (
-        "a transaction is open between two shelves",
-        "Between two shelves nothing is open. What can expire then?",
+    "idle is open": Belief(
+        says="a transaction is open between two shelves",
+        hint="Between two shelves nothing is open. What can expire then?",
     ),
 }
 
@@ -148,12 +147,12 @@ def check(answer: object) -> str:
         if not isinstance(number, int) or not 1 <= number <= SERVICES:
             raise WrongValue(f"There is no service {number!r}. The cell above prints the number of yours.")
         answer = {name: word for name, word in answer.items() if name != SERVICE}
-    return table(answer, facts(number, seed()), WORDS, FORM, "line")
+    return table(answer, facts(number, seed()), WORDS, FORM, "line", BELIEFS)
 
 
 EXERCISE = Exercise(
     "L7.E3",
-    replace(rows(lambda of_seed: facts(drawn(of_seed), of_seed), WORDS, FORM, "line"), check=check),
+    replace(rows(lambda of_seed: facts(drawn(of_seed), of_seed), WORDS, FORM, "line", beliefs=BELIEFS), check=check),
     (
         "For each line ask which clock it sets, who keeps that clock, and from when on it runs.",
         "Compare three lines with the time that a shelf takes, one with two other lines of the client, two with the "
@@ -164,7 +163,7 @@ EXERCISE = Exercise(
     ),
     points=6,
     questions=(15, 16, 22, 23),
-    misses={name: helps for name, (_, helps) in BELIEFS.items()},
+    misses=BELIEFS,
     question=ask,
     afterwards=(
         "Why: every clock has its own keeper. The client refuses settings that contradict each other, and the broker "
