@@ -146,7 +146,7 @@ def test_a_blank_function_is_called_blank(exercise_id: str) -> None:
 
 
 def choose_right(of_seed: int) -> dict[int, str]:
-    return {fact.name: fact.truth for fact in lab05_e4.drawn(of_seed)}
+    return {fact.name: fact.truth for fact in lab05_e4.draw_questions(of_seed)}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -185,7 +185,7 @@ def test_a_wrong_choice_opens_its_run_where_it_is_decided_and_names_its_belief(
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(of_seed))
     right = choose_right(of_seed)
-    for fact in lab05_e4.drawn(of_seed):
+    for fact in lab05_e4.draw_questions(of_seed):
         for word, belief in (fact.misses or {}).items():
             with pytest.raises(WrongAnswer) as caught:
                 lab05_e4.EXERCISE.check({**right, fact.name: word})

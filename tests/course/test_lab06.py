@@ -63,7 +63,7 @@ def test_a_bad_name_does_harm_and_the_hint_says_which(name: Callable[[Any], str]
 
 def test_a_stranger_charges_twice_or_leaves_readers_waiting() -> None:
     found = [lab06_e1.audit(_run(s)) for s in lab06_e1.scenarios(1, lambda f: f["host"]) if s.faults]
-    told = [broken.says for broken in found if broken is not None]
+    told = [break_off.says for break_off in found if break_off is not None]
     assert any("was charged twice" in says for says in told)
     assert any("cannot see the last" in says for says in told)
 
@@ -155,12 +155,12 @@ def test_the_service_as_it_came_is_blank_and_one_repair_is_not() -> None:
 
 
 def test_an_error_of_the_program_itself_is_told() -> None:
-    async def broken(app: Any, name: str, start_ms: int, stop_ms: int) -> None:
+    async def break_off(app: Any, name: str, start_ms: int, stop_ms: int) -> None:
         await app.sleep(10)
         raise ValueError("no paper")
 
     with pytest.raises(WrongAnswer, match="no paper"):
-        check("L6.E3", broken)
+        check("L6.E3", break_off)
     with pytest.raises(WrongType, match="async def"):
         check("L6.E3", "billing")
 

@@ -148,7 +148,7 @@ def test_a_new_producer_beside_one_that_is_at_work_fences_it() -> None:
 
 def review(of_seed: int) -> dict[str, Any]:
     """The right words for the service that this seed asks about."""
-    number = lab07_e3.drawn(of_seed)
+    number = lab07_e3.draw_number(of_seed)
     return {"service": number} | {fact.name: fact.truth for fact in lab07_e3.facts(number, 1)}
 
 

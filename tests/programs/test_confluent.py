@@ -42,7 +42,7 @@ async def explain(call: Callable[[], Any]) -> KafkaError | None:
     return None
 
 
-def told(error: KafkaError) -> tuple[int, bool, bool, bool]:
+def describe(error: KafkaError) -> tuple[int, bool, bool, bool]:
     return error.code(), error.fatal(), error.retriable(), error.txn_requires_abort()
 
 
@@ -52,7 +52,7 @@ def run(program: Callable[..., Any], *faults: Fault, other: Callable[..., Any] |
     return ran(scenario)
 
 
-async def started(app: App) -> Producer:
+async def start(app: App) -> Producer:
     producer = Producer(app, CONFIG)
     await producer.init_transactions()
     producer.begin_transaction()
@@ -62,12 +62,12 @@ async def started(app: App) -> Producer:
 
 async def newer(app: App) -> None:
     await app.sleep(1_000)
-    await started(app)
+    await start(app)
 
 
 def test_a_transaction_is_committed() -> None:
     async def till(app: App) -> None:
-        await (await started(app)).commit_transaction()
+        await (await start(app)).commit_transaction()
 
     assert run(till).outcome().committed["charges-0"] == ("tea",)
 
@@ -77,7 +77,7 @@ def test_a_fenced_producer_has_a_fatal_error_whoever_refuses_and_keeps_it(call: 
     found: list[Any] = []
 
     async def till(app: App) -> None:
-        producer = await started(app)
+        producer = await start(app)
         await app.sleep(2_000)
         if call == "flush":
             await producer.produce("charges", "bun")
@@ -86,7 +86,7 @@ def test_a_fenced_producer_has_a_fatal_error_whoever_refuses_and_keeps_it(call: 
         found.append(await explain(lambda: producer.produce("charges", "soup")))
 
     run(till, other=newer)
-    assert [told(error) for error in found] == [(KafkaError._FENCED, True, False, False)] * 3
+    assert [describe(error) for error in found] == [(KafkaError._FENCED, True, False, False)] * 3
     assert found[0] is found[1] is found[2]
 
 
@@ -94,14 +94,14 @@ def test_a_commit_whose_answer_is_lost_is_retriable_and_cannot_be_aborted() -> N
     found: list[Any] = []
 
     async def till(app: App) -> None:
-        producer = await started(app)
+        producer = await start(app)
         found.append(await explain(producer.commit_transaction))
         found.append(await explain(producer.abort_transaction))
         await producer.commit_transaction()
 
     cluster = run(till, Drop("EndTxnResponse#1"), Drop("EndTxnResponse#2"))
     assert cluster.outcome().committed["charges-0"] == ("tea",)
-    assert [told(error) for error in found] == [
+    assert [describe(error) for error in found] == [
         (KafkaError._TIMED_OUT, False, True, False),
         (KafkaError._STATE, False, False, False),
     ]
@@ -119,7 +119,7 @@ def test_a_record_that_expires_requires_an_abort() -> None:
         found.append(await explain(producer.commit_transaction))
 
     run(till, *SLEEP)
-    assert [told(error)[1:] for error in found if error] == [(False, True, False)] or told(found[-1])[3]
+    assert [describe(error)[1:] for error in found if error] == [(False, True, False)] or describe(found[-1])[3]
 
 
 def test_a_setting_that_it_has_not_is_refused() -> None:

@@ -127,7 +127,7 @@ def bank(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
-def drawn(of_seed: int) -> tuple[Fact, ...]:
+def draw_questions(of_seed: int) -> tuple[Fact, ...]:
     """Return the questions that this seed asks, in the order of the labs."""
     numbers = random_for("L5.E4", of_seed).sample(range(len(QUESTIONS)), ASKED)
     return tuple(bank(of_seed)[number] for number in sorted(numbers))
@@ -135,20 +135,20 @@ def drawn(of_seed: int) -> tuple[Fact, ...]:
 
 def ask(of_seed: int) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return each drawn question's text and choices, by its number."""
-    return {fact.name: (fact.says, tuple(fact.words)) for fact in drawn(of_seed)}
+    return {fact.name: (fact.says, tuple(fact.words)) for fact in draw_questions(of_seed)}
 
 
-def answered(answer: Mapping[Any, Any]) -> tuple[Fact, ...]:
-    """Return the facts of the questions that the answer names: another seed may have drawn them; else those drawn."""
+def find_answered(answer: Mapping[Any, Any]) -> tuple[Fact, ...]:
+    """Return the facts of the questions that the answer names: another seed may have drawn them; else those of this seed."""
     facts = tuple(fact for fact in bank(seed()) if fact.name in answer)
-    return facts if len(facts) == len(answer) == ASKED else drawn(seed())
+    return facts if len(facts) == len(answer) == ASKED else draw_questions(seed())
 
 
 def check(answer: object) -> str:
     """ "6 of 6 questions" if each has the right choice; WrongAnswer names the belief that a wrong one shows."""
     if isinstance(answer, Mapping) and not answer:
         raise BlankAnswer(f"All questions are still blank. Give {FORM}.")
-    facts = answered(answer) if isinstance(answer, Mapping) else drawn(seed())
+    facts = find_answered(answer) if isinstance(answer, Mapping) else draw_questions(seed())
     try:
         return table(answer, facts, WORDS, FORM, "question", BELIEFS)
     except WrongAnswer as error:
@@ -171,7 +171,7 @@ def _tell_first(answer: Mapping[Any, Any], facts: Sequence[Fact], part: float) -
 
 EXERCISE = Exercise(
     "L5.E4",
-    replace(rows(drawn, WORDS, FORM, "question", beliefs=BELIEFS), check=check),
+    replace(rows(draw_questions, WORDS, FORM, "question", beliefs=BELIEFS), check=check),
     (
         "For each question, find the frame or the log entry that decides it, before you look at the choices.",
         "Three places hold everything: the partition's log with its markers, the coordinator's log, and the memory of "

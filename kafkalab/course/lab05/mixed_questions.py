@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kafkalab.course.lab00.scenario import lab00
 from kafkalab.course.lab01.scenario import lab01
 from kafkalab.course.lab03.scenario import lab03
-from kafkalab.course.lab04.scenario import ORDERS, lab04
 from kafkalab.course.lab05.mixed_runs import (
     COMMITTED_AT,
     TIMES,
@@ -41,6 +40,7 @@ from kafkalab.programs.orders import PARTITION
 from kafkalab.programs.readers import BOOK
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.scenario_names import SCENARIOS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,9 +170,9 @@ QUESTIONS: tuple[Question, ...] = (
         says="tea and bun are committed in one transaction, cake is aborted in a second, soup is committed in a third. "
         "How much is the end offset minus the beginning?",
         words=("3", "4", "7"),
-        run=lambda seed: lab04(seed=seed),
-        truth=measure_to_end(f"{ORDERS}-0"),
-        step=find_append(f"{ORDERS}-0"),
+        run=lambda seed: SCENARIOS["lab04"](seed=seed),
+        truth=measure_to_end(PARTITION),
+        step=find_append(PARTITION),
         look="What is at each place of the log?",
         beliefs={"3": "an abort deletes", "4": "offsets count records"},
     ),

@@ -183,7 +183,7 @@ async def careless(app: App, name: str, start_ms: int, stop_ms: int) -> None:
 def ends_alone(service: Any) -> Callable[..., Awaitable[Any]]:
     """Return the service; an error of Kafka that leaves it ends its own instance only, and is its result."""
 
-    async def ended(app: App, **given: Any) -> Any:
+    async def run_alone(app: App, **given: Any) -> Any:
         try:
             return await service(app, **given)
         except Exception as error:
@@ -191,7 +191,7 @@ def ends_alone(service: Any) -> Callable[..., Awaitable[Any]]:
                 raise
             return f"{ENDED}: {error}"
 
-    return ended
+    return run_alone
 
 
 def check(answer: object) -> str:

@@ -99,14 +99,14 @@ LOOK: Mapping[str, str] = {
 }
 
 
-def drawn(of_seed: int) -> int:
+def draw_number(of_seed: int) -> int:
     """Return the number of the service that this seed asks about."""
     return random_for("L7.E3", of_seed).randint(1, SERVICES)
 
 
 def ask(of_seed: int) -> tuple[int, str]:
     """Return the number of the service, and its configuration."""
-    return drawn(of_seed), str(service(drawn(of_seed)))
+    return draw_number(of_seed), str(service(draw_number(of_seed)))
 
 
 @cache
@@ -139,7 +139,7 @@ def _step(cluster: Cluster) -> int:
 
 def check(answer: object) -> str:
     """ "6 of 6 lines" if each line has the right word; the service's number says which configuration was reviewed."""
-    number = drawn(seed())
+    number = draw_number(seed())
     if isinstance(answer, Mapping):
         if all(is_blank(word) for name, word in answer.items() if name != SERVICE):
             raise BlankAnswer(f"All lines are still blank. Give {FORM}.")
@@ -152,7 +152,9 @@ def check(answer: object) -> str:
 
 EXERCISE = Exercise(
     "L7.E3",
-    replace(rows(lambda of_seed: facts(drawn(of_seed), of_seed), WORDS, FORM, "line", beliefs=BELIEFS), check=check),
+    replace(
+        rows(lambda of_seed: facts(draw_number(of_seed), of_seed), WORDS, FORM, "line", beliefs=BELIEFS), check=check
+    ),
     (
         "For each line ask which clock it sets, who keeps that clock, and from when on it runs.",
         "Compare three lines with the time that a shelf takes, one with two other lines of the client, two with the "
