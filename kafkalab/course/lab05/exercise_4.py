@@ -139,7 +139,7 @@ def ask(of_seed: int) -> dict[int, tuple[str, tuple[str, ...]]]:
 
 
 def find_answered(answer: Mapping[Any, Any]) -> tuple[Fact, ...]:
-    """Return the facts of the questions that the answer names: another seed may have drawn them; else those of this seed."""
+    """Return the facts of the questions that the answer names, if they are six; else those of this seed."""
     facts = tuple(fact for fact in bank(seed()) if fact.name in answer)
     return facts if len(facts) == len(answer) == ASKED else draw_questions(seed())
 
