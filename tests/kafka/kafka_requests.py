@@ -284,11 +284,11 @@ def describe_topic_partitions(g: Fields, n: Names, version: int) -> Fields:
     def with_prefix(name: str) -> str | None:
         return n.out(name) if name.isalpha() else name
 
-    cursor = g.get("cursor")
+    at = g.get("cursor")
     return {
         "Topics": [{"Name": with_prefix(t["name"])} for t in g["topics"]],
         "ResponsePartitionLimit": g.get("response_partition_limit", 2_000),
-        "Cursor": cursor and {"TopicName": with_prefix(cursor["topic_name"]), "PartitionIndex": cursor["partition_index"]},
+        "Cursor": at and {"TopicName": with_prefix(at["topic_name"]), "PartitionIndex": at["partition_index"]},
     }
 
 
