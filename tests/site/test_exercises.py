@@ -145,11 +145,11 @@ def test_nothing_of_the_answer_is_in_clear(name: str, forms: Any) -> None:
 
 
 def test_a_refusal_is_what_a_notebook_says_and_names_its_run(forms: Any) -> None:
-    text = unseal(json.loads(forms("L0.E3")[0]), [2, "once"])
-    error = catch_wrong_answer("L0.E3", {**collect_answers()["L0.E3"], 3: "once"})
+    text = unseal(json.loads(forms("L1.E1")[0]), [2, "known"])
+    error = catch_wrong_answer("L1.E1", {**collect_answers()["L1.E1"], 3: "known"})
     assert text is not None
     assert as_html(str(error).partition("are right. ")[2]).startswith(text["says"])
-    assert "Produce#1 arrives twice" in text["says"]
+    assert "producer A, epoch 0, sequence 5, 1 record" in text["says"]
     assert RUN in text["run"]
 
 
