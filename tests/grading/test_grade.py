@@ -374,7 +374,7 @@ def test_partial_points_are_given_when_asked_for(root_of_labs: Path, tmp_path: P
     most = RIGHT.replace('1: "appended"', '1: "known"')
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, most))
     labs = sheet(root_of_labs)
-    for partial, points in ((False, 0), (True, 5)):
+    for partial, points in ((False, 0), (True, 5.33)):
         found = submissions(tmp_path, labs)
         (row,) = grade(found, labs, tmp_path, root_of_labs, Limits(time_s=30), partial=partial)
         assert (row.points, row.result) == (points, "wrong")
