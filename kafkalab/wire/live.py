@@ -172,7 +172,7 @@ class RealTime:
     def watch_faults(self, then: Callable[[Fault], None]) -> None:
         """Call `then` with each fault when it strikes."""
         self.network.frame_faults.when_struck = then
-        self.cluster.injector.when_struck = lambda fault: then(self._given.get(fault, fault))
+        self.cluster.injector.when_struck = lambda fault: then(self._given[fault]) if fault in self._given else None
 
     def unused_faults(self) -> list[str]:
         """Return a sentence about each fault that has changed nothing."""
