@@ -64,12 +64,15 @@ class LiveCluster:
         port: int = 0,
         most_events: int = MOST_EVENTS,
         kafka: str = USUAL,
+        host: str = "127.0.0.1",
+        advertised: str = "",
         **config: Any,
     ) -> None:
         """Listen on `port` and the ports after it, 0 for free ones; `hold` as in `hold()`, True for every frame shown.
 
         `cluster_level` is the finalized level of `transaction.version`, 1 or 2; at 2 a client speaks protocol 2 if it
-        can, otherwise 1. `kafka` is the release to be, "4.3" or "4.4". `config` has broker settings, such as
+        can, otherwise 1. `kafka` is the release to be, "4.3" or "4.4". `host` is where to listen, and `advertised` the
+        name by which clients are to reach it, if that is another. `config` has broker settings, such as
         `group_initial_rebalance_delay_ms=0`. ValueError for another level or release, and for anything that no scenario
         has; OSError if a port is taken.
         """
@@ -90,7 +93,7 @@ class LiveCluster:
         if hold:
             self.hold(*((SHOWN,) if hold is True else (hold,) if isinstance(hold, str) else hold))
         try:
-            self.loop.run(self._server.listen("127.0.0.1", port))
+            self.loop.run(self._server.listen(host, port, advertised))
         except BaseException:
             self.loop.close()
             raise

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.broker.group_coordinator.log import offsets_of
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import describe_unused
 from kafkalab.faults.node import Pause, Resume
 from kafkalab.limits import did_you_mean, list_names, quote
 from kafkalab.live.cluster import LiveCluster
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.create_topics import CreateTopics, CreateTopicsResponse, NewTopic
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
@@ -77,6 +80,34 @@ class KafkaLab(LiveCluster):
 
     def _partitions(self) -> list[str]:
         return [f"{topic}-{i}" for topic, count in self.topics.items() for i in range(count)]
+
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Create a topic with replicas on as many brokers as Kafka's default asks for. ValueError if it cannot be."""
+        wanted = CreateTopics(topics=(NewTopic(name=name, num_partitions=partitions),))
+        answers: list[CreateTopicsResponse | None] = []
+
+        def act() -> None:
+            alive = self.cluster.controller.metadata.alive
+            if not alive:
+                raise ValueError("no broker is alive: restart one first")
+            self.cluster.network.request(alive[0], "controller", wanted, lambda answer, _: answers.append(answer), -1)
+
+        self._act(act)
+        error = answers[0].errors[name] if answers and answers[0] else Error.REQUEST_TIMED_OUT
+        if error is not Error.NONE:
+            raise ValueError(f"topic {quote(name)} with {quote(partitions)} partitions: {error.name}")
+
+    def committed_offsets(self, group: str) -> dict[str, int]:
+        """Return the group's committed offsets by partition, as far as they are replicated; {} if it has none."""
+
+        def act() -> dict[str, int]:
+            coordinator = self.cluster.controller.metadata.leader(offsets_partition(group))
+            if coordinator not in self.cluster.brokers:
+                raise ValueError(f"no broker coordinates the group {quote(group)} now")
+            found = offsets_of(self.cluster.brokers[coordinator].state, group)
+            return {key: found.committed[group, key].offset for key in sorted(found.offsets_of(group))}
+
+        return self.do(act)
 
     # faults
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kafkalab.course.lab08 import exercise_1 as lab08_e1
-from kafkalab.grading.check import check, counterexample, hint
-from kafkalab.grading.exercise import WrongAnswer
+from kafkalab.grading.check import check, find
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import ran
+from tests.grading.told import hold, tell
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -28,9 +28,9 @@ def test_the_solution_is_right_under_every_seed(seed: str, monkeypatch: pytest.M
 def test_every_wrong_count_is_found_with_its_run(number: int, word: str) -> None:
     if word == RIGHT[number]:
         return
-    with pytest.raises(WrongAnswer, match=f"row {number}:"):
-        check("L8.E1", RIGHT | {number: word})
-    assert counterexample()
+    told = tell("L8.E1", number, word)
+    assert f"row {number}, " in told.refutes
+    assert told.run is not None
 
 
 def test_every_miss_of_a_row_is_a_wrong_word_of_it_and_has_its_hint() -> None:
@@ -42,9 +42,9 @@ def test_every_miss_of_a_row_is_a_wrong_word_of_it_and_has_its_hint() -> None:
 
 
 def test_a_misconception_picks_its_hint() -> None:
-    with pytest.raises(WrongAnswer):
-        check("L8.E1", RIGHT | {3: "1 + 1"})
-    assert "only in the memory of the coordinator" in hint("L8.E1")
+    belief = tell("L8.E1", 3, "1 + 1").belief
+    assert hold("L8.E1", belief).miss == belief
+    assert "only in the memory of the coordinator" in find("L8.E1").hint_for(belief)
 
 
 @pytest.mark.parametrize("fact", lab08_e1.facts(1), ids=lambda fact: fact.says[:40])
