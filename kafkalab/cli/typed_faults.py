@@ -1,4 +1,4 @@
-"""Faults typed into `kafkalab serve` while it runs, one a line: `Crash:b2`, `Drop:EndTxnResponse#3`."""
+"""Faults typed into `kafkalab serve` or `tap` while it runs, one a line: `Crash:b2`, `Drop:EndTxnResponse#3`."""
 
 from __future__ import annotations
 

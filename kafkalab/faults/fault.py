@@ -167,7 +167,7 @@ class FrameFault(FaultBase):
         """Return what has not happened if the frame was sent and the fault is unused, as the rest of a sentence."""
         return f"{getattr(self, self.other)} was not sent after it" if self.other else ""
 
-    def told(self, frame: Frame) -> dict[str, object]:
+    def event_data(self, frame: Frame) -> dict[str, object]:
         """Return what its event says of the frame beside the fault itself."""
         return {self.other: getattr(self, self.other)} if self.waits and self.other else {}
 

@@ -138,7 +138,7 @@ class CrashAt(_RequestFault):
         handled, rest = words[:1] == (HANDLED,), words[words[:1] == (HANDLED,) :]
         return cls(target, handled, milliseconds_of(*rest))
 
-    def told(self, frame: Frame) -> dict[str, object]:
+    def event_data(self, frame: Frame) -> dict[str, object]:
         """Return whom it happens to, and when."""
         given = {"broker": frame.receiver, HANDLED: self.handled, "down_ms": self.down_ms}
         return {**given, "when": "when it has handled" if self.handled else "when it receives"}
@@ -200,7 +200,7 @@ class RespondWith(_RequestFault):
         """Return whether a client sends the request: what servers ask each other has errors of its own."""
         return bool(frame.client)
 
-    def told(self, frame: Frame) -> dict[str, object]:
+    def event_data(self, frame: Frame) -> dict[str, object]:
         """Return the broker, the error, and whether the broker handles the request."""
         when = "when it has handled it" if self.handled else "and does not handle it"
         return {"broker": frame.receiver, "error": self.error, HANDLED: self.handled, "when": when}

@@ -72,7 +72,7 @@ class FrameFaults:
         else:
             self.note_used(fault)
         fault.catch(frame, self.network)
-        data = {"fault": repr(fault), **fault.told(frame)}
+        data = {"fault": repr(fault), **fault.event_data(frame)}
         self.network.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, data, frame.id)
         fault.strike(frame, self.network, flight)
 
