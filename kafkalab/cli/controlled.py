@@ -10,8 +10,7 @@ import sys
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.cli.tap import print_struck
-from kafkalab.cli.typed_faults import listen
+from kafkalab.cli.typed_faults import listen, print_struck
 from kafkalab.control.http_server import ControlServer, is_loopback
 from kafkalab.control.of_lab import OPERATIONS, strike
 from kafkalab.faults.fault import describe_unused

@@ -14,7 +14,7 @@ from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.cli.serve import LAST_PORT, add_control_options
-from kafkalab.cli.typed_faults import listen
+from kafkalab.cli.typed_faults import listen, print_struck
 from kafkalab.limits import place_of
 
 
@@ -83,11 +83,6 @@ async def _tap(options: argparse.Namespace, upstream: tuple[str, int], faults: l
     for sentence in gate.describe_unused():
         print(sentence, flush=True)
     print(f"{recorder.frames_seen:,} frames passed", file=sys.stderr)
-
-
-def print_struck(fault: Any) -> None:
-    """Print a line for a fault that strikes."""
-    print(f"struck: {fault!r}", flush=True)
 
 
 def type_fault(gate: Any, line: str) -> None:

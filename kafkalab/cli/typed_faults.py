@@ -48,3 +48,8 @@ def listen(strike: Callable[[str], None]) -> Callable[[], None]:
 
 def _is_ours(number: int) -> bool:
     return not os.isatty(number) or os.tcgetpgrp(number) == os.getpgrp()
+
+
+def print_struck(fault: object) -> None:
+    """Print a line for a fault that strikes."""
+    print(f"struck: {fault!r}", flush=True)
