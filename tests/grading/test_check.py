@@ -185,9 +185,7 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
         ("L3.E1", {2: "committed", 5: "committed"}, "What does the coordinator, old or new, find in its log?"),
     ],
 )
-def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
-    exercise_id: str, change: dict[Any, str], words: str
-) -> None:
+def test_a_plausible_wrong_answer_gets_the_hint_that_fits(exercise_id: str, change: dict[Any, str], words: str) -> None:
     error = catch_text(exercise_id, {**RIGHT[exercise_id], **change})
     assert error
     given = hint(exercise_id)
@@ -243,7 +241,6 @@ def test_cells_knows_the_nearest_name() -> None:
 def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
     from kafkalab.course.lab05.exercise_2 import filter_values
     from kafkalab.protocol.partitions import partition_for
-
 
     def hide(text: str, partitions: int) -> int:
         from kafkalab.protocol.partitions import partition_for as own
