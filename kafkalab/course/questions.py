@@ -66,6 +66,8 @@ QUESTIONS: dict[int, str] = {
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
     40: "Can a share group take part in a transaction?",
+    42: "After an unclean election, what breaks, and how does a read_committed reader go on?",
+    44: "Several transactions at once in one service: how many producers, and which names?",
     47: "Exactly-once source connectors: what is fenced, and where are the offsets?",
     48: "Is my state store exactly-once after a crash?",
     50: "Mirroring: are transactions and aborted records copied, and what do offsets mean there?",
