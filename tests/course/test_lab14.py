@@ -80,10 +80,10 @@ def test_every_miss_of_the_table_can_be_met() -> None:
 
 def test_there_are_more_than_enough_questions_over_the_whole_course() -> None:
     sources = {question.source for question in mixed.pool(1)}
-    assert len(mixed.pool(1)) >= 100
-    assert len(sources) == 16
+    assert len(mixed.pool(1)) >= 80
+    assert len(sources) == 14
     labs = {int("".join(filter(str.isdigit, source.partition(".")[0]))) for source in sources}
-    assert labs == {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+    assert labs == {0, 1, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

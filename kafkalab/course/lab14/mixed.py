@@ -12,9 +12,12 @@ from importlib import import_module
 from random import Random
 
 from kafkalab.checks.all import check_all
+from kafkalab.course.lab00.scenario import lab00
+from kafkalab.course.lab01.scenario import lab01
 from kafkalab.course.lab09.scenario import lab09
 from kafkalab.course.lab13.scenario import lab13
-from kafkalab.faults.frame import Hold, Release
+from kafkalab.course.lab15.scenario import late_batch
+from kafkalab.faults.frame import Drop, Hold, Release
 from kafkalab.grading.beliefs import belief_of
 from kafkalab.grading.exercise import EXERCISES, Belief
 from kafkalab.grading.predictions import Fact
@@ -43,19 +46,9 @@ class Question:
 
 
 CONTEXTS: dict[str, tuple[str, Mapping[str, str]]] = {
-    "L0.E3": ("A producer with acks=1 sends one record, and {}. How often is the record in the log at the end?", {}),
-    "L2.E3": (
-        "b3 coordinates `payments-0`, b1 comes after it, b2 is the third broker: {}. What is the answer?",
-        {"NONE": "no error"},
-    ),
     "L3.E1": (
         "The application app writes to two partitions in one transaction; b3 is its coordinator: {}. How does it end?",
         {"nothing": "no transaction was begun"},
-    ),
-    "L6.E3": (
-        "Two instances, till-1 and till-2, charge once each under the same transactional.id: {}. Whose charges does a "
-        "read_committed reader find?",
-        {},
     ),
     "L7.E2": (
         "A Java producer: {}. What is the lightest remedy that helps?",
@@ -65,16 +58,6 @@ CONTEXTS: dict[str, tuple[str, Mapping[str, str]]] = {
             "recreate": "a new producer with the same name",
             "exit": "none of these",
         },
-    ),
-    "L7.E3": (
-        "A service works in transactions: {}. Whose clock stops it first?",
-        {"cleaner": "the cleaner of old names", "client": "the client's own", "group": "the group coordinator's",
-         "coordinator": "the transaction coordinator's"},
-    ),
-    "L8.E1": (
-        "A transaction over accounts-0 (leader b1) and accounts-1 (leader b2) is committed; b3 coordinates it: {}. "
-        "How many COMMIT markers are in the two logs at the end?",
-        {},
     ),
     "L10.E2": (
         "A consumer has committed tea and salt, and its transaction has read rice and oil. Then {}. Where does its "
@@ -90,12 +73,7 @@ CONTEXTS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"forbidden": "yes", "allowed": "no", "reported": "nobody can say yet: it may disappear later"},
     ),
     "L14.E1": ("Say of {}.", {}),
-    "L15.E2": (
-        "The application app writes a to accounts-0 and b to accounts-1 in one transaction: {}. What does a "
-        "read_committed reader find at the end?",
-        {},
-    ),
-}  # fmt: skip
+}
 """By exercise: how a row of it is asked, and other texts for its words."""
 
 
@@ -139,6 +117,12 @@ OWN = {
         ("an open transaction stops every reader", "Up to which mark does this reader read?"),
         ("the brokers protect every client", "Compare the epoch in the late request with the coordinator's."),
         ("no client is protected", "Compare the epoch in the late request with the coordinator's."),
+        ("the log removes every repetition", "Which number in the batch would show a repetition?"),
+        ("a retry is a second record", "Compare the sequence of the two batches."),
+        ("whoever commits first wins", "Which epoch does the coordinator have when the commit arrives?"),
+        ("an old instance still counts", "Which epoch does the coordinator have when the commit arrives?"),
+        ("an abort ends whatever arrives later", "Does the late batch come before the marker, or after it?"),
+        ("nothing stops a late batch", "Whom does the leader ask before it appends?"),
         ("a request has a number by which it is recognised", "Which fields does EndTxn have?"),
     )
 }
@@ -247,11 +231,71 @@ def _markers(of_seed: int) -> Iterator[Question]:
     yield _own("lab 13", text, run, str(count), wrong)
 
 
+def _repeats(of_seed: int) -> Iterator[Question]:
+    """Yield two questions on a lost answer."""
+    for source, producer, make in (("lab 0", "with acks=1", lab00), ("lab 1", "with the default settings", lab01)):
+        run = partial(_lose_an_answer, make)
+        count = [r.value for b in ran(run()).log_of("orders-0").batches for r in b.records].count("soup")
+        text = (
+            f"A Java producer {producer} sends a record; the leader appends it, and its answer is lost. The producer "
+            "sends the record again. How often is it in the log?"
+        )
+        truth, other = ("twice", "once") if count == 2 else ("once", "twice")
+        name = "the log removes every repetition" if count == 2 else "a retry is a second record"
+        yield _own(source, text, run, truth, {other: OWN[name]})
+
+
+def _lose_an_answer(make: Callable[[], Scenario]) -> Scenario:
+    return make().with_faults(Drop("ProduceResponse#1"))
+
+
+def charges(again: bool) -> Scenario:
+    """Return an instance that has written, and another one that calls init_transactions() if it is `again`."""
+    first = [["init_transactions"], ["begin_transaction"], ["send", "charges", "first", None, 0], ["flush"]]
+    first += [["sleep", 5_000], ["commit_transaction"]]
+    second = [["sleep", 2_000], ["init_transactions"]] if again else [["sleep", 2_000]]
+    programs = tuple(
+        Program(node, "operations", {"transactional_id": "till-0", "steps": steps})
+        for node, steps in (("old", first), ("new", second))
+    )
+    return Scenario(title="Two instances", brokers=1, topics={"charges": 1}, programs=programs)
+
+
+def _fences(of_seed: int) -> Iterator[Question]:
+    """Yield two questions on fencing."""
+    for again in (True, False):
+        run = partial(charges, again)
+        counts = bool(ran(run()).outcome().committed["charges-0"])
+        text = (
+            "An instance has written a record in a transaction. Another one starts with the same transactional.id and "
+            f"{'calls' if again else 'does not call'} init_transactions(). Then the first one commits. Does its record "
+            "count?"
+        )
+        name = "whoever commits first wins" if again else "an old instance still counts"
+        yield _own("lab 6", text, run, "yes" if counts else "no", {"no" if counts else "yes": OWN[name]})
+
+
+def _late_batches(of_seed: int) -> Iterator[Question]:
+    """Yield two questions on a batch that arrives when its transaction is over."""
+    for verified, brokers in ((False, "before 3.6, which do not verify"), (True, "since 3.6, which verify")):
+        run = partial(late_batch, verified=verified)
+        hangs = "hanging transaction" in check_all(history_of(ran(run()))).violated
+        text = (
+            f"On brokers {brokers} a partition with its coordinator, a batch arrives after its transaction was "
+            "aborted. Is a transaction open afterwards that no one will end?"
+        )
+        name = "an abort ends whatever arrives later" if hangs else "nothing stops a late batch"
+        yield _own("lab 15", text, run, "yes" if hangs else "no", {"no" if hangs else "yes": OWN[name]})
+
+
+KINDS = (_ends, _readers, _late_ends, _markers, _repeats, _fences, _late_batches)
+
+
 @cache
 def pool(of_seed: int) -> tuple[Question, ...]:
     """Return all questions, by their sources."""
     made = [question for exercise in CONTEXTS for question in _borrowed(exercise, of_seed)]
-    for kind in (_ends, _readers, _late_ends, _markers):
+    for kind in KINDS:
         made += kind(of_seed)
     return tuple(made)
 
