@@ -88,7 +88,7 @@ def scenario(config: Config, faults: tuple[Fault, ...] = ()) -> Scenario:
 
 
 @cache
-def _broken(config: tuple[tuple[str, Any], ...]) -> tuple[Run, ...]:
+def _find_broken(config: tuple[tuple[str, Any], ...]) -> tuple[Run, ...]:
     """Run the configuration without a crash and with each; return what breaks, with the first run that shows it."""
     settings = dict(config)
     calm = ran(scenario(settings))
@@ -106,7 +106,7 @@ def _broken(config: tuple[tuple[str, Any], ...]) -> tuple[Run, ...]:
 
 def broken_runs(config: tuple[tuple[str, Any], ...]) -> dict[str, Scenario]:
     """Return what this configuration breaks, each with a run that shows it."""
-    return dict(_broken(config))
+    return dict(_find_broken(config))
 
 
 def judge(cluster: Cluster, config: Config) -> list[str]:
@@ -143,10 +143,10 @@ def check(answer: object) -> str:
     told = f"{COUNT - len(wrong)} of {COUNT} configurations are right. One that is not: {config}."
     if more := sorted(set(truth) - words):
         text = f"{told} You do not say {more[0]!r}, and here it happens."
-        raise WrongAnswer(text, run=truth[more[0]], miss=_missed(config, more[0]), part=part)
+        raise WrongAnswer(text, run=truth[more[0]], miss=_name_miss(config, more[0]), part=part)
     extra = min(words - set(truth))
     text = f"{told} You say {extra!r}, and it does not happen, whichever process crashes."
-    raise WrongAnswer(text, run=scenario(config), miss=_feared(config, extra), part=part)
+    raise WrongAnswer(text, run=scenario(config), miss=_name_fear(config, extra), part=part)
 
 
 def _read(value: Any) -> set[str]:
@@ -155,7 +155,7 @@ def _read(value: Any) -> set[str]:
     return set(value)
 
 
-def _missed(config: Config, word: str) -> str:
+def _name_miss(config: Config, word: str) -> str:
     """Return the belief of a learner who does not see that this breaks."""
     if word == LOST:
         too_long = config[WRITER] == JOB and config[INTERVAL] > config[TIMEOUT]
@@ -167,7 +167,7 @@ def _missed(config: Config, word: str) -> str:
     )
 
 
-def _feared(config: Config, word: str) -> str:
+def _name_fear(config: Config, word: str) -> str:
     """Return the belief of a learner who sees a danger that is none here."""
     if word == DOUBLED:
         return "a key does not help" if config[INSERT] == ONCE else "position and row are one"

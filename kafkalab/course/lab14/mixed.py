@@ -77,7 +77,7 @@ CONTEXTS: dict[str, tuple[str, Mapping[str, str]]] = {
 """By exercise: how a row of it is asked, and other texts for its words."""
 
 
-def _borrowed(exercise: str, of_seed: int) -> Iterator[Question]:
+def _borrow(exercise: str, of_seed: int) -> Iterator[Question]:
     """Yield the rows of an exercise that have a belief for a wrong word."""
     module = import_module(EXERCISES[exercise])
     context, texts = CONTEXTS[exercise]
@@ -91,12 +91,12 @@ def _borrowed(exercise: str, of_seed: int) -> Iterator[Question]:
         yield Question(
             source=exercise, asks=context.format(says), choices=tuple(texts.get(w, w) for w in words),
             right=texts.get(fact.truth, fact.truth),
-            fact=fact if fact.tried is None else replace(fact, tried=partial(_tried, fact.tried, texts)),
+            fact=fact if fact.tried is None else replace(fact, tried=partial(_try_text, fact.tried, texts)),
             beliefs={texts.get(word, word): belief for word, belief in beliefs.items()},
         )  # fmt: skip
 
 
-def _tried(tried: Callable[[str], Scenario], texts: Mapping[str, str], text: str) -> Scenario:
+def _try_text(tried: Callable[[str], Scenario], texts: Mapping[str, str], text: str) -> Scenario:
     """Return the run of a choice, which is given by its text here."""
     return tried(next((word for word, said in texts.items() if said == text), text))
 
@@ -294,7 +294,7 @@ KINDS = (_ends, _readers, _late_ends, _markers, _repeats, _fences, _late_batches
 @cache
 def pool(of_seed: int) -> tuple[Question, ...]:
     """Return all questions, by their sources."""
-    made = [question for exercise in CONTEXTS for question in _borrowed(exercise, of_seed)]
+    made = [question for exercise in CONTEXTS for question in _borrow(exercise, of_seed)]
     for kind in KINDS:
         made += kind(of_seed)
     return tuple(made)
