@@ -163,9 +163,11 @@ def test_they_are_buttons_and_words() -> None:
     assert told.endswith("answers EndTxn#1 with NOT_COORDINATOR and does not handle it.")
 
 
-def test_a_search_tries_errors_where_it_is_asked_to() -> None:
-    assert "error" not in KINDS
+def test_a_search_tries_them_where_it_is_asked_to() -> None:
+    assert not {"error", "crash-at"} & set(KINDS)
     run = run_scenario(lab03())
+    found, _ = sequences_after(run, run.start, ("crash-at",))
+    assert {CrashAt("EndTxn#1", handled, 20_000) for handled in (False, True)} <= {one.faults[0] for one in found}
     found, _ = sequences_after(run, run.start, ("error",))
     struck = [one.faults[0] for one in found]
     assert RespondWith("EndTxn#1", "COORDINATOR_NOT_AVAILABLE", handled=True) in struck
