@@ -65,6 +65,12 @@ QUESTIONS: dict[int, str] = {
     36: "How much latency does read_committed add?",
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
+    39: "Does upgrading the brokers to transaction version 2 protect my librdkafka, sarama or aiokafka program?",
+    41: "What changes with the consumer group protocol: STALE_MEMBER_EPOCH, an assignment that is still mine?",
+    43: "May transaction.version be raised under load, and lowered again?",
+    45: "Dead letters: inside or outside the transaction? Do they vanish with the abort?",
+    46: "A stopped job left a transaction open: wait, abort or commit, and what is lost?",
+    49: "transacted=true, @Transactional, exactly_once_v2: which switch really sends the offsets?",
     51: "A topic was deleted, and made again, within a transaction. What becomes of it?",
     52: "The tool shows transactions that are gone, or none that hang. Which output may I trust?",
 }
