@@ -69,7 +69,11 @@ def error_of(response: object) -> str:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One request or response on its way. `id` is the name and how many of that name were sent: "EndTxn#1"."""
+    """One request or response on its way. `id` is the name and how many of that name were sent: "EndTxn#1".
+
+    `client_number` counts only the requests of this name that its client has sent, or the responses sent to it; 0 for
+    frames between servers.
+    """
 
     id: str
     name: str
@@ -89,6 +93,17 @@ class Frame:
     received_ms: int = -1
     fate: str = "in flight"  # delivered, dropped, lost
     receiver_incarnation: int = 0
+    client_number: int = field(default=0, metadata={"encoded": True})  # follows from the other frames
+
+    @property
+    def client(self) -> str:
+        """The client that sends the request, or gets the response; "" for a frame between servers."""
+        return "" if not self.client_number else self.sender if self.kind == "request" else self.receiver
+
+    @property
+    def name_at_client(self) -> str:
+        """The name that counts only this client's frames, "app:EndTxn#1"; "" for a frame between servers."""
+        return f"{self.client}:{self.name}#{self.client_number}" if self.client_number else ""
 
     @property
     def error(self) -> str:
@@ -98,7 +113,7 @@ class Frame:
         return error_of(self.body)
 
     def as_json(self) -> dict[str, Any]:
-        names = [f.name for f in fields(self) if f.name not in ("body", "receiver_incarnation")]
+        names = [f.name for f in fields(self) if f.name not in ("body", "receiver_incarnation", "client_number")]
         return {**{n: getattr(self, n) for n in names}, "error": self.error, "body": plain(self.body)}
 
 
@@ -145,6 +160,12 @@ class Trace:
         """After how much recording has stopped, as "300 events"; "" while it goes on."""
         last = self.events[-1] if self.events else None
         return str(last.data["after"]) if last is not None and last.name == "recording stopped" else ""
+
+    def find_frame(self, name: str) -> Frame | None:
+        """Return the frame of this name, "EndTxn#1" or a client's "app:EndTxn#1"; None if none has been sent."""
+        if ":" in name and name not in self.frames:
+            return next((f for f in self.frames.values() if f.name_at_client == name and not f.copy_of), None)
+        return self.frames.get(name)
 
     def __len__(self) -> int:
         return self.steps

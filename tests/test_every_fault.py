@@ -47,7 +47,7 @@ def lacking(name: str) -> Iterator[str]:
         yield "how an explanation tells of it"
     middle = len(payload()["events"]) // 2
     offered = {pressed for _, row in buttons(payload(), middle) for pressed, *_ in row}
-    if "after" not in fault.details and fault.press not in offered:
+    if not fault.other and fault.press not in offered:
         yield "kafkalab/widgets/views/fault_panel.py: its place in the panel"
     if fault.press not in {pressed for pressed, *_ in every_press(payload(), Random(1))}:
         yield "tests/widgets/every_press.py: a line that presses it"

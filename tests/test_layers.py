@@ -29,6 +29,7 @@ LAYERS = (
     ("wire", "spark", "widgets", "course_files"),
     ("grading", "reference", "live"),
     ("course", "testing"),
+    ("control",),
     ("cli",),
     ("site", "__main__"),
 )

@@ -30,6 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     port = number_from(0, "port", LAST_PORT)
     parser.add_argument("--port", type=port, default=9092, help="the first broker's port, the others follow; 0: any")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
+    parser.add_argument("--advertise", default="", metavar="NAME", help="the host that clients are told (as --host)")
     parser.add_argument("--cluster-level", type=int, default=2, metavar="N", help="transaction.version: 2 or 1 (2)")
     parser.add_argument("--kafka", default=USUAL, choices=list(REFERENCES), help=f"the release to be ({USUAL})")
     parser.add_argument("--topics", default="", metavar="NAME:N,...", help="topics with their partitions")
@@ -39,20 +40,36 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     keep = "keep the logs in this folder, and go on from there"
     parser.add_argument("--data", type=_folder_name, metavar="DIR", help=keep)
     parser.add_argument("--fsync", action="store_true", help="with --data: wait for the disk at every append")
-    words = "Drop:EndTxnResponse#1, Delay:Produce#2:500, Crash:b2:3000 (ms after the start); also typed while it runs"
+    words = (
+        "Drop:EndTxnResponse#1, Delay:app:Produce#2:500 (of the client app), Late:TxnOffsetCommit#1:EndTxn#2 (just "
+        "before), Crash:b2:3000 (ms after the start); also typed while it runs"
+    )
     parser.add_argument("--fault", action="append", default=[], metavar="FAULT", help=words)
+    add_control_options(parser, "record all, and control faults, clock and verdict over HTTP at this port; 0: any")
+
+
+def add_control_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add where the control interface listens, if it does."""
+    port = number_from(0, "port", LAST_PORT)
+    parser.add_argument("--control", type=port, metavar="PORT", help=f"{what} (docs/control.md)")
+    host = "where control listens (127.0.0.1); whoever reaches it can press every fault"
+    parser.add_argument("--control-host", default="127.0.0.1", metavar="HOST", help=host)
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
-    """Serve until SIGTERM or Control-C; print one line when ready."""
+    """Serve until SIGTERM or Control-C; print a line when ready, and one for each fault that strikes, or has not."""
+    if options.port + options.brokers - 1 > LAST_PORT:
+        raise CommandLineError(f"the brokers take ports from --port on, and the last port there is is {LAST_PORT:,}")
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    if options.control is not None:
+        with _lean_imports():
+            from kafkalab.cli.controlled import serve_controlled
+        return _act_controlled(options, serve_controlled)
     with _lean_imports():
         import asyncio
 
         from kafkalab.wire.live import RealTime, fault_of, scenario_of
         from kafkalab.wire.server import Server
-    if options.port + options.brokers - 1 > LAST_PORT:
-        raise CommandLineError(f"the brokers take ports from --port on, and the last port there is is {LAST_PORT:,}")
-    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     folder = None
     try:
         config = dict(map(_setting, options.config))
@@ -71,14 +88,30 @@ def act(options: argparse.Namespace, root: Path) -> int:
             folder.close()
         why = (error.strerror or str(error)).lower()
         raise CommandLineError(f"{error.filename or options.data}: {why}; make room, or name another folder") from None
-    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    _allow_many_files()
     try:
-        asyncio.run(_serve(Server(live), options.host, options.port))
+        asyncio.run(_serve(Server(live), options.host, options.port, options.advertise))
     finally:
         if folder:
             folder.close()
     return 0
+
+
+def _act_controlled(options: argparse.Namespace, serve_controlled: Any) -> int:
+    if options.data is not None:
+        raise CommandLineError("--control records everything from the beginning, so it does not go with --data")
+    _allow_many_files()
+    try:
+        config = dict(map(_setting, options.config))
+        status: int = serve_controlled(options, _topics(options.topics), config)
+    except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
+        raise CommandLineError(str(error)) from None
+    return status
+
+
+def _allow_many_files() -> None:
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
 
 
 def _folder_name(text: str) -> Path:
@@ -135,15 +168,16 @@ def _setting(text: str) -> tuple[str, object]:
     return name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
-async def _serve(server: Any, host: str, port: int) -> None:
+async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
     import asyncio
 
     from kafkalab.wire.live import fault_of
 
-    await server.listen(host, port)
+    await server.listen(host, port, advertised)
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
+    server.live.watch_faults(lambda fault: print(f"struck: {fault!r}", flush=True))
     stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()
@@ -151,4 +185,6 @@ async def _serve(server: Any, host: str, port: int) -> None:
     gc.set_threshold(*THRESHOLDS)
     await ended.wait()
     stop_listening()
+    for sentence in server.live.unused_faults():
+        print(sentence, flush=True)
     await server.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
-from kafkalab.cli.serve import LAST_PORT
+from kafkalab.cli.serve import LAST_PORT, add_control_options
 from kafkalab.limits import place_of
 
 
@@ -28,6 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--save", metavar="FILE", help="write every frame; load_tap(FILE) in a notebook shows them")
     parser.add_argument("--quiet", action="store_true", help="no line for each frame")
+    add_control_options(parser, "allow faults, and control them over HTTP at this port; 0: any")
 
 
 def act(options: argparse.Namespace, root: Path) -> int:
@@ -41,6 +42,10 @@ def act(options: argparse.Namespace, root: Path) -> int:
         raise CommandLineError(str(error)) from None
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     logging.getLogger("kafkalab.tap").setLevel(logging.INFO)
+    if options.control is not None:
+        from kafkalab.cli.controlled import tap_controlled
+
+        return tap_controlled(options, faults, None if options.quiet else _print)
     try:
         with open(options.save, "w", encoding="utf-8") if options.save else nullcontext() as file:
             asyncio.run(_tap(options, upstream, faults, file))

@@ -52,12 +52,18 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab{nn}.scenario import lab{nn}
-from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.exercise import Belief, Exercise
 from kafkalab.grading.predictions import Fact, judge_predictions
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.sim.cluster import ran
 
 FORM = "a list of four numbers"
+BELIEFS = {{
+    "no marker": Belief(
+        says="a log ends after the last record",
+        hint="You have counted the records. What else is in the log?",
+    ),
+}}
 
 
 @cache
@@ -68,7 +74,7 @@ def numbers(of_seed: int) -> tuple[int, ...]:
 
 @cache
 def facts(of_seed: int) -> tuple[Fact, ...]:
-    """Where the log ends in a run of each; whoever counts the records has forgotten the marker."""
+    """Return where the log ends in a run of each; a learner who counts the records has forgotten the marker."""
     found = []
     for number, records in enumerate(numbers(of_seed), 1):
         scenario = partial(lab{nn}, seed=of_seed, records=records)
@@ -79,8 +85,8 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 
 def check(answer: Any) -> str:
-    """ "4 of 4 predictions" if each end is right; WrongAnswer names the first that is not."""
-    return judge_predictions(answer, numbers(seed()), facts(seed()), FORM)
+    """ "4 of 4 predictions" if each end is right; WrongAnswer names the belief that the others fit."""
+    return judge_predictions(answer, numbers(seed()), facts(seed()), FORM, beliefs=BELIEFS)
 
 
 EXERCISE = Exercise(
@@ -92,7 +98,7 @@ EXERCISE = Exercise(
         "The marker takes one offset.",
     ),
     points=4,
-    misses={{"no marker": "You have counted the records. What else is in the log?"}},
+    misses=BELIEFS,
     question=lambda of_seed: list(numbers(of_seed)),
     afterwards="Why: a marker is a batch, and each batch takes offsets. Next: …",
 )

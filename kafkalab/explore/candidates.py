@@ -26,7 +26,7 @@ from kafkalab.protocol.partitions import INTERNAL_TOPICS, topic_of
 from kafkalab.run.run import Run
 from kafkalab.trace import Event, Frame
 
-OF_FRAMES = [name for name, kind in SEARCHED.items() if issubclass(kind, FrameFault)]
+OF_FRAMES = {name: kind for name, kind in SEARCHED.items() if issubclass(kind, FrameFault)}
 OVERTAKEN_MS = 1_000
 DELAYS_MS = (200, 3_000, 31_500, 40_000)
 """The delays of a frame where losing it is not allowed: past its retry, and past the transaction that follows."""
@@ -130,7 +130,7 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
     """The faults of these kinds that begin with this event."""
     if event.kind == "send":
         frame: Frame = event.data
-        yield from ((kind, faults) for kind, faults in _of_frame(moments, frame) if kind in kinds)
+        yield from ((kind, faults) for kind, faults in _of_frame(moments, frame, kinds) if kind in kinds)
         if "drop" not in kinds and "late" in kinds:  # no run without the frame says when it matters
             yield from (("late", (Delay(frame.id, ms),)) for ms in DELAYS_MS)
     if event.kind not in ("send", "append") or event.name in PLUMBING or event.node == "controller":
@@ -140,11 +140,14 @@ def _at(moments: Moments, event: Event, kinds: tuple[str, ...]) -> Iterator[tupl
             yield from ((kind, faults) for faults in SEARCHED[kind].sequences(moments.run.cast, event))
 
 
-def _of_frame(moments: Moments, frame: Frame) -> list[tuple[str, tuple[Fault, ...]]]:
+def _of_frame(moments: Moments, frame: Frame, kinds: tuple[str, ...]) -> list[tuple[str, tuple[Fault, ...]]]:
     found: list[tuple[str, tuple[Fault, ...]]] = [("drop", (Drop(frame.id),))]
     if not is_heard_once(moments.run, frame):
         found.append(("duplicate", (Duplicate(frame.id),)))
     behind = moments.behind.get(frame.id)
     if behind is not None and 0 <= behind.received_ms - frame.sent_ms < OVERTAKEN_MS and frame.fate == "delivered":
         found.append(("late", (Delay(frame.id, behind.received_ms - frame.received_ms + 1),)))
+    for kind in kinds:
+        if kind in OF_FRAMES:
+            found += [(kind, faults) for faults in OF_FRAMES[kind].sequences_on(moments.run.trace.frames, frame)]
     return found

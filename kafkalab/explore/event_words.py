@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.frame import Delay, Release, Reorder
+from kafkalab.faults.frame import Delay
 from kafkalab.faults.registry import TYPES
 from kafkalab.limits import truncate
 from kafkalab.log.group_offsets import OffsetCommit
@@ -115,7 +115,7 @@ def _late(event: Event, frame: Frame, run: Run) -> str:
 
 def _fault(event: Event, run: Run) -> Fault | None:
     faults = run.cast.faults
-    return next((f for f in faults if not isinstance(f, Reorder | Release) and repr(f) == event.data["fault"]), None)
+    return next((f for f in faults if isinstance(f, Delay) and repr(f) == event.data["fault"]), None)
 
 
 def _overtaken(frame: Frame, trace: Trace) -> str:

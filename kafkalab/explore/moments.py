@@ -78,7 +78,7 @@ def _note_window(run: Run, fault: Event, follows: bytearray) -> None:
     """
     events, frame = run.trace.events, run.trace.frames.get(fault.frame)
     nodes: tuple[str, ...]
-    if fault.name == "Delay" and frame is not None:
+    if fault.name in ("Delay", "Late") and frame is not None:
         nodes, end = (frame.sender, frame.receiver), frame.received_step
     elif fault.name == "Resume":
         nodes, end = (fault.node,), -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from kafkalab.explore.candidates import OF_FRAMES
 from kafkalab.explore.experiment import Job
@@ -58,7 +59,10 @@ class Targets:
         fault = SEARCHED[kind]
         if kind in OF_FRAMES:
             frame, step = chance.choice(self.frames)
-            details = {fault.number[0]: draw_duration(chance)} if fault.number else {}
+            details: dict[str, Any] = {fault.number[0]: draw_duration(chance)} if fault.number else {}
+            if fault.other:
+                frame, step = chance.choice(self.frames[:-1])
+                details[fault.other] = chance.choice([name for name, sent in self.frames if sent > step])
             return FaultSequence(kind, (fault.of_press(frame, details, ()),), step)
         step = chance.randrange(self.first, len(self.times))
         end_ms = self.times[step] + draw_duration(chance)

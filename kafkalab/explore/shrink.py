@@ -208,8 +208,10 @@ def _rename_frame(fault: Fault, shift: int) -> Fault | None:
     """The fault of the frame whose number is lower by `shift`; the fault itself for one that strikes no frame."""
     if not isinstance(fault, FrameFault) or not shift:
         return fault
-    name, _, number = fault.frame.partition("#")
-    if int(number) <= shift:
-        return None
-    frame = f"{name}#{int(number) - shift}"
-    return replace(fault, frame=frame)
+    names = dict(zip(("frame", fault.other), fault.frames, strict=False))
+    for field, frame in names.items():
+        name, _, number = frame.rpartition("#")
+        if int(number) <= shift:
+            return None
+        names[field] = f"{name}#{int(number) - shift}"
+    return replace(fault, **names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafkalab.limits import TIME_MS, did_you_mean, list_names, quote, whole_number
+from kafkalab.protocol.acls import is_server
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_PARTITIONS, INTERNAL_TOPICS, split
 
@@ -19,8 +20,16 @@ def check_duration(name: str, ms: object) -> None:
 
 
 def check_frame_id(frame: object) -> None:
-    """Raise ValueError unless the frame is named like "EndTxn#1": an API's name and a number from 1 on."""
-    name, _, number = frame.partition("#") if isinstance(frame, str) else ("", "", "")
+    """Raise ValueError unless the frame is named like "EndTxn#1": an API's name and a number from 1 on.
+
+    A client's name and a colon may come before: "app:EndTxn#1".
+    """
+    client, colon, plain = frame.rpartition(":") if isinstance(frame, str) else ("", "", "")
+    if colon and is_server(client):
+        raise ValueError(f'{quote(frame)}: {client} is no client; frames of all servers are named like "EndTxn#1"')
+    if colon and not client:
+        raise ValueError(f'{quote(frame)} names no client; frames are named like "EndTxn#1" or "app:EndTxn#1"')
+    name, _, number = plain.partition("#")
     if name not in FRAME_NAMES:
         hint = did_you_mean(name, FRAME_NAMES, f"#{max(whole_number(number), 1)}")
         raise ValueError(f'no frame is called {quote(frame)}; frames are named like "EndTxn#1"{hint}')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, replace
 from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -12,7 +12,7 @@ from kafkalab.faults.check import check_frame_id, check_moment
 from kafkalab.faults.world import Flight, NetworkOfWorld, Scene, Targets, World
 from kafkalab.protocol import lazy_dataclass
 from kafkalab.protocol.arguments import check_fields
-from kafkalab.trace import Event, Frame
+from kafkalab.trace import Event, Frame, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,8 @@ class FaultBase(ABC):
     """The names of the details that a press has beside its target."""
     number: ClassVar[tuple[str, int] | None] = None
     """The field that a person types as a number from 1 on, and the number that is there before."""
+    other: ClassVar[str] = ""
+    """The field that names a second frame, which is sent later; it is a detail, too."""
     kind: ClassVar[str] = ""
     """The name under which a search tries it; empty for faults that only undo another, or that another stands for."""
 
@@ -63,6 +65,8 @@ class FaultBase(ABC):
             cls.press = cls.__name__.lower()
         if cls.number and not cls.details:
             cls.details = cls.number[:1]
+        if cls.other and not cls.details:
+            cls.details = (cls.other,)
 
     target_field: ClassVar[str] = ""
     """The field that says whom or what it strikes; empty for what strikes all."""
@@ -122,10 +126,18 @@ class FaultBase(ABC):
 
 @lazy_dataclass.dataclass(frozen=True, slots=True)
 class FrameFault(FaultBase):
-    """A fault that strikes a frame when it is sent."""
+    """A fault that strikes a frame when it is sent.
+
+    `frame` is the name of a frame, "EndTxn#1", or a client's name of it: "app:EndTxn#1" counts only the requests that
+    the client app sends, "app:EndTxnResponse#1" the responses that it gets.
+    """
 
     frame: str
     target_kind = target_field = "frame"
+    waits: ClassVar[bool] = False
+    """Whether something else has to happen before it changes anything, which may never happen."""
+    keeps: ClassVar[bool] = False
+    """Whether the frame stays where it is until something lets it go on."""
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
@@ -135,6 +147,26 @@ class FrameFault(FaultBase):
     def check(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless the frame is named like "EndTxn#1"."""
         check_frame_id(self.frame)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Return the names of its frames."""
+        return (self.frame, getattr(self, self.other)) if self.other else (self.frame,)
+
+    @property
+    def awaited(self) -> str:
+        """Return what has not happened if the frame was sent and the fault is unused, as the rest of a sentence."""
+        return f"{getattr(self, self.other)} was not sent after it" if self.other else ""
+
+    @property
+    def told(self) -> dict[str, object]:
+        """Return what its event says beside the fault itself."""
+        return {self.other: getattr(self, self.other)} if self.waits and self.other else {}
+
+    @classmethod
+    def sequences_on(cls, frames: Mapping[str, Frame], frame: Frame) -> Iterator[tuple[Fault, ...]]:
+        """Yield it as a search tries it on a frame; `frames` are those of the run."""
+        return iter(())
 
     def strikes(self, network: NetworkOfWorld) -> bool:
         """Return False where it has no effect although its frame is sent."""
@@ -151,7 +183,8 @@ class FrameFault(FaultBase):
     def why_not(self, world: World) -> str:
         """Return why no fault would change anything about the frame, or see `why_not_here` of each class."""
         reason, struck = why_no_fault(world, self.frame), _faults_of(world, self.frame)
-        return reason or self.why_not_here(world, world.trace.frames[self.frame], struck)
+        frame = world.trace.find_frame(self.frame)
+        return reason or (self.why_not_here(world, frame, struck) if frame else "")
 
     excludes: ClassVar[str] = ""
     """Why no other fault can strike the same frame: "held"."""
@@ -162,12 +195,18 @@ class FrameFault(FaultBase):
 
 
 def _faults_of(world: World, frame: str) -> list[FrameFault]:
-    return [fault for fault in world.faults if isinstance(fault, FrameFault) and fault.frame == frame]
+    return [f for f in world.faults if isinstance(f, FrameFault) and frame in names_of(world.trace, f.frame)]
+
+
+def names_of(trace: Trace, name: str) -> tuple[str, ...]:
+    """Return both names of a frame of which one is given: "EndTxn#7" and a client's "app:EndTxn#2"."""
+    frame = trace.find_frame(name)
+    return (frame.id, frame.name_at_client) if frame else (name,)
 
 
 def why_no_fault(world: World, name: str) -> str:
     """Return why no fault would change anything about the frame of this name; "" if one would."""
-    frame = world.trace.frames.get(name)
+    frame = world.trace.find_frame(name)
     if frame is None or frame.copy_of:
         return f"no frame {name!r} flies in this run"
     if frame.fate == "dropped":
@@ -246,3 +285,11 @@ def _at_step(fault: TimedFault, step: int) -> TimedFault:
 
 
 Fault: TypeAlias = FrameFault | TimedFault
+
+
+def describe_unused(fault: Fault, was_sent: Callable[[str], bool]) -> str:
+    """Return a sentence about a fault that has changed nothing; `was_sent` says of a frame's name whether it was."""
+    missing = "its time has not come, or it would have changed nothing"
+    if isinstance(fault, FrameFault):
+        missing = fault.awaited if was_sent(fault.frame) and fault.awaited else f"{fault.frame} has not been sent"
+    return f"unknown: the fault {fault!r} never struck: {missing}"

@@ -52,27 +52,31 @@ class Links:
         if after:
             self.followers.setdefault(after, []).append(frame.id)
 
-    def find_held(self, frame_id: str) -> Frame | None:
-        """Return the frame if it is held on its way."""
-        return self._held.get(frame_id)
+    def find_held(self, name: str) -> Frame | None:
+        """Return the frame of this name, "EndTxn#1" or a client's "app:EndTxn#1", if it is held on its way."""
+        if ":" in name:
+            return next((frame for frame in self._held.values() if frame.name_at_client == name), None)
+        return self._held.get(name)
 
     @property
     def all_held(self) -> list[str]:
         """The ids of the frames that are held on their way, in the order in which they were sent."""
         return list(self._held)
 
-    def take(self, frame_id: str) -> Frame | None:
+    def take(self, name: str) -> Frame | None:
         """Hold the frame no longer, and return it if it was held; what becomes of it is the caller's."""
-        return self._held.pop(frame_id, None)
+        frame = self.find_held(name)
+        return frame and self._held.pop(frame.id)
 
-    def release(self, frame_id: str) -> bool:
+    def release(self, name: str) -> bool:
         """Let the frame arrive if it is held on its way; return whether it is."""
-        frame = self.take(frame_id)
+        frame = self.take(name)
         if frame is not None:
             self.arrive(frame)
         return frame is not None
 
     def release_followers(self, frame: Frame) -> None:
         """Release what waits for this frame: it has arrived, or never will."""
-        for frame_id in self.followers.pop(frame.id, ()):
-            self.release(frame_id)
+        for name in (frame.id, frame.name_at_client):
+            for frame_id in self.followers.pop(name, ()):
+                self.release(frame_id)

@@ -87,10 +87,21 @@ def fault_of_words(text: str, kinds: Iterable[type[Fault]], examples: str) -> Fa
     kind = next((kind for kind in kinds if kind.__name__ == name), None)
     try:
         if kind is not None:
-            return kind.of_words(*words)
+            return kind.of_words(*(_join_frames(words) if kind.target_kind == "frame" else words))
     except (TypeError, ValueError):
         pass
     raise ValueError(f"a fault is {examples}, not {quote(text)}")
+
+
+def _join_frames(words: list[str]) -> list[str]:
+    """Return the words with each client put before its frame: ["app", "EndTxn#1", "500"] is ["app:EndTxn#1", "500"]."""
+    found, begun = [], list[str]()
+    for word in words:
+        begun.append(word)
+        if "#" in word:
+            found.append(":".join(begun))
+            begun = []
+    return found + begun
 
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
@@ -116,7 +127,7 @@ def fault_from_json(row: Any) -> Fault:
 
 def _argument(name: str, value: object) -> Any:
     """Lists are tuples; a frame named as before version 0.2, such as "EndTxnReply#1", gets its present name."""
-    if name in ("frame", "after") and isinstance(value, str):
+    if name in ("frame", "after", "before") and isinstance(value, str):
         api, reply, number = value.partition("Reply#")
-        return f"{api}Response#{number}" if reply and api in BY_NAME else value
+        return f"{api}Response#{number}" if reply and api.rpartition(":")[2] in BY_NAME else value
     return tuple(value) if isinstance(value, list) else value

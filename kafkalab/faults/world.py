@@ -32,11 +32,19 @@ class NodeOfWorld(Protocol):
     inbox: list[Callable[[], None]]
 
 
+class FrameFaultsOfWorld(Protocol):
+    """The faults of frames, and what they wait for: see kafkalab/sim/frame_faults.py."""
+
+    def wait_before(self, frame: Frame, other: str, fault: Any) -> None: ...
+
+
 class NetworkOfWorld(Protocol):
     """The network: see kafkalab/sim/network.py."""
 
     @property
     def links(self) -> Links: ...
+    @property
+    def frame_faults(self) -> FrameFaultsOfWorld: ...
     def lose(self, frame: Frame) -> None: ...
     def was_sent(self, frame_id: str) -> bool: ...
     def part(self, a: str, b: str) -> bool: ...

@@ -92,9 +92,8 @@ def hint(exercise_id: str) -> Line:
     After a wrong answer whose misconception is known, the hint that fits it comes first, and does not count.
     """
     exercise = find(exercise_id)
-    fitting = exercise.misses.get(_session.misses.pop(exercise.id, ""))
-    if fitting is not None:
-        return Line(f"Hint for this answer: {exercise.hints[fitting] if isinstance(fitting, int) else fitting}")
+    if fitting := exercise.hint_for(_session.misses.pop(exercise.id, "")):
+        return Line(f"Hint for this answer: {fitting}")
     given = min(_session.hints_given.get(exercise.id, 0) + 1, len(exercise.hints))
     _session.hints_given[exercise.id] = given
     return Line(f"Hint {given} of {len(exercise.hints)}: {exercise.hints[given - 1]}")

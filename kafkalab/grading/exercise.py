@@ -92,15 +92,27 @@ def wrap(text: str) -> str:
     return "\n".join(line if line.startswith(" ") else fill(line) for line in lines)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """A misconception that several rows of a table can show.
+
+    `says` is a sentence that is not true, without a full stop; `hint` is what helps against it: a sentence, or the
+    place in the exercise's hints of the one that fits.
+    """
+
+    says: str
+    hint: int | str
+
+
 @dataclass(frozen=True, slots=True)
 class Exercise:
     """`check(answer)` returns what was right ("10 of 10 rows") or raises one of the errors above.
 
     `hints` are in order of strength; none of them is the answer. `misses` maps the `miss` of a wrong answer to what
     `hint` says to it: a sentence of its own, or the place in `hints` of the one that fits, but not of the last one,
-    which says nearly all. `afterwards` says why the right answer is right, and what comes next. `question(seed)` makes
-    the inputs that the exercise asks about, if it asks about generated ones. `questions` are the numbers of the
-    learners' questions that it settles.
+    which says nearly all; or to a Belief, which has such a hint. `afterwards` says why the right answer is right, and
+    what comes next. `question(seed)` makes the inputs that the exercise asks about, if it asks about generated ones.
+    `questions` are the numbers of the learners' questions that it settles.
     """
 
     id: str
@@ -108,17 +120,24 @@ class Exercise:
     hints: tuple[str, ...]
     points: int = 1
     questions: tuple[int, ...] = ()
-    misses: Mapping[str, int | str] = field(default_factory=dict)
+    misses: Mapping[str, int | str | Belief] = field(default_factory=dict)
     question: Callable[[int], Any] | None = None
     afterwards: str = ""
 
     def __post_init__(self) -> None:
         for miss, found in self.misses.items():
+            found = found.hint if isinstance(found, Belief) else found
             if isinstance(found, int) and not 0 <= found < max(1, len(self.hints) - 1):
                 raise ValueError(
                     f"{self.id}: the miss {miss!r} takes hint {found + 1} of {len(self.hints)}; "
                     "it needs a sentence of its own, or a hint that is not the last"
                 )
+
+    def hint_for(self, miss: str) -> str:
+        """Return what helps against the misconception; "" if the exercise does not know it."""
+        found = self.misses.get(miss, "")
+        found = found.hint if isinstance(found, Belief) else found
+        return self.hints[found] if isinstance(found, int) else found
 
 
 def is_blank(value: object) -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kafkalab.grading.tables import Table
+    from kafkalab.sim.cluster import Cluster
+    from kafkalab.sim.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +21,40 @@ class Blank:
     words: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a form says to one word of one row.
+
+    A wrong word names its belief, "" if it has none, with its sentence; a right one the beliefs that it denies.
+    `refutes` is said where the row refutes the belief that several rows fit, `look` where no belief fits. `run` and
+    `step` are as in WrongAnswer.
+    """
+
+    wrong: bool
+    belief: str
+    sentence: str
+    denies: tuple[str, ...]
+    refutes: str
+    look: str
+    run: Scenario | Cluster | Table | None
+    step: int
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A check of a word for each blank. `flat` makes of an answer the dict from names to words that `check` takes."""
+    """A check of a word for each blank; `tell(name, word)` is what is said to one of them.
+
+    `flat` makes of an answer the dict from names to words that `check` takes. `what` is one row, in a word.
+    """
 
     check: Callable[[Any], str]
     blanks: Callable[[], Sequence[Blank]]
+    tell: Callable[[Any, str], Told]
     flat: Callable[[Any], Any] = lambda answer: answer
+    what: str = "row"
 
     def __call__(self, answer: object) -> str:
         return self.check(self.flat(answer))
-
-    def wrong_words(self, right: Mapping[object, str]) -> dict[tuple[object, str], dict[object, str]]:
-        """Return, by each blank's name and wrong word, the answer in which only this word is wrong."""
-        blanks = self.blanks()
-        return {(b.name, word): {**right, b.name: word} for b in blanks for word in b.words if word != right[b.name]}
 
 
 @dataclass(frozen=True, slots=True)

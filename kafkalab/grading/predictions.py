@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.grading.beliefs import Misses, belief_of, describe_fit, diagnose, sentence_of
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue, cells, describe, is_blank
-from kafkalab.grading.forms import Blank, Form
+from kafkalab.grading.forms import Blank, Form, Told
 from kafkalab.grading.mutants import called_each, same, show_value
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
@@ -20,12 +21,15 @@ from kafkalab.sim.cluster import Cluster, ran
 if TYPE_CHECKING:
     from kafkalab.sim.scenario import Scenario
 
+NO_BELIEF = "No single belief explains the others."
+NO_BELIEFS: Misses = {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """One row: its name, what it says, what is true of it, where to look, and a run or a table that shows it.
 
-    `step` finds the step of that run that decides, `misses` names the misconception behind a wrong value. Where a value
+    `step` finds the step of that run that decides, `misses` names the belief that leads to a wrong value. Where a value
     can be tried, `tried` returns the run to which a wrong one leads; it takes the place of `run`. `words` are the words
     of this row, if not each of the exercise's words is one.
     """
@@ -67,28 +71,45 @@ def rows(
     form: str,
     what: str = "row",
     flat: Callable[[Any], Any] = lambda answer: answer,
+    beliefs: Misses = NO_BELIEFS,
 ) -> Form:
-    """Return the check of an exercise that asks for a word in each row; `facts(seed)` are the rows."""
+    """Return the check of an exercise that asks for a word in each row; `facts(seed)` are the rows.
+
+    `beliefs` are the exercise's `misses`: the sentences of the beliefs that the rows name.
+    """
+
+    def tell(name: Any, word: str) -> Told:
+        return _tell(next(fact for fact in facts(seed()) if fact.name == name), word, what, beliefs)
+
     return Form(
-        lambda answer: table(answer, facts(seed()), words, form, what),
+        lambda answer: table(answer, facts(seed()), words, form, what, beliefs),
         lambda: [Blank(fact.name, fact.says, fact.words or words) for fact in facts(seed())],
+        tell,
         flat,
+        what,
     )
 
 
-def table(answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row") -> str:
-    """ "10 of 10 rows" if each row has the right word of `words`; WrongAnswer names the first that has not.
+def table(
+    answer: Any, facts: Sequence[Fact], words: Sequence[str], form: str, what: str = "row", beliefs: Misses = NO_BELIEFS
+) -> str:
+    """ "10 of 10 rows" if each row has the right word of `words`; WrongAnswer names the belief that the others fit.
 
     The answer is a dict from the facts' names to words; `form` says so to the learner.
     """
     given = cells(answer, tuple(f.name for f in facts), words, form, what)
     if not any(given.values()):
         raise BlankAnswer(f"All {what}s are still blank. Give {form}.")
-    return _compare(facts, [given[f.name] for f in facts], what)
+    return _compare(facts, [given[f.name] for f in facts], what, beliefs)
 
 
 def judge_predictions(
-    answer: object, inputs: Sequence[object], facts: Sequence[Fact], form: str, what: str = "prediction"
+    answer: object,
+    inputs: Sequence[object],
+    facts: Sequence[Fact],
+    form: str,
+    what: str = "prediction",
+    beliefs: Misses = NO_BELIEFS,
 ) -> str:
     """ "8 of 8 predictions" if the answer, a list or a function of one input, is right for each generated input."""
     if callable(answer):
@@ -103,33 +124,64 @@ def judge_predictions(
         raise BlankAnswer(f"Every {what} is still blank. Give {form}.")
     if len(given) != len(facts):
         raise WrongValue(f"There are {len(given)} {what}s for {len(facts)} inputs. Give {form}.")
-    return _compare(facts, given, what)
+    return _compare(facts, given, what, beliefs)
 
 
-def _compare(facts: Sequence[Fact], given: Sequence[object], what: str) -> str:
-    wrong = [i for i, fact in enumerate(facts) if is_blank(given[i]) or not same(given[i], fact.truth)]
-    if not wrong:
+def _compare(facts: Sequence[Fact], given: Sequence[object], what: str, beliefs: Misses) -> str:
+    right = [not is_blank(value) and same(value, fact.truth) for value, fact in zip(given, facts, strict=True)]
+    if all(right):
         return f"{len(facts)} of {len(facts)} {what}s"
-    first = wrong[0]
-    fact, value = facts[first], given[first]
-    said = "It is still blank. " if is_blank(value) else f"You say {show_value(value).replace(chr(39), chr(34))}. "
-    right = len(facts) - len(wrong)
-    shown_by = fact.tried(value) if fact.tried and not is_blank(value) else fact.run() if fact.run else None
-    step = -1
-    if fact.step and shown_by and not isinstance(shown_by, Table):
-        step = fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by))
+    part = sum(right) / len(facts)
+    if blank := [_place(fact) for value, fact in zip(given, facts, strict=True) if is_blank(value)]:
+        raise WrongAnswer(f"Still blank: {what} {', '.join(blank)}. Give a value for each {what} first.", part=part)
+    found = diagnose([fact.misses or {} for fact in facts], given, right)
+    fact, value = facts[found.shown], given[found.shown]
+    said = f"{NO_BELIEF} {_look_at(fact, what)}"
+    if found.belief:
+        sentence = sentence_of(found.belief, beliefs)
+        said = f"{describe_fit(len(found.explained), what)}: {sentence}. {_refute(fact, value, what)}"
+    shown_by, step = _evidence(fact, value)
     raise WrongAnswer(
-        f"{right} of {len(facts)} {what}s are right. The first that is not is {what} {fact.name}: {fact.says}.\n"
-        f"{said}{fact.look}".rstrip(),
+        f"{sum(right)} of {len(facts)} {what}s are right. {said}".rstrip(),
         run=shown_by,
         step=step,
-        miss=_miss(fact, value),
-        part=right / len(facts),
+        miss=found.belief,
+        part=part,
     )
 
 
-def _miss(fact: Fact, value: object) -> str:
-    try:
-        return (fact.misses or {}).get(value, "")
-    except TypeError:
-        return ""
+def _refute(fact: Fact, value: object, what: str) -> str:
+    said = show_value(value).replace("'", '"')
+    return f"Look at {what} {_place(fact)}, where you say {said}: {fact.says}.\n{fact.look}"
+
+
+def _look_at(fact: Fact, what: str) -> str:
+    return f"Look at {what} {_place(fact)}, which may be right or wrong: {fact.says}.\n{fact.look}"
+
+
+def _place(fact: Fact) -> str:
+    return ", ".join(map(str, fact.name)) if isinstance(fact.name, tuple) else str(fact.name)
+
+
+def _evidence(fact: Fact, value: object) -> tuple[Scenario | Cluster | Table | None, int]:
+    """Return what shows the row, and the step of it that decides, or -1."""
+    shown_by = fact.tried(value) if fact.tried else fact.run() if fact.run else None
+    if not fact.step or shown_by is None or isinstance(shown_by, Table):
+        return shown_by, -1
+    return shown_by, fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by))
+
+
+def _tell(fact: Fact, word: str, what: str, beliefs: Misses) -> Told:
+    misses, wrong = fact.misses or {}, not same(word, fact.truth)
+    belief = belief_of(misses, word) if wrong else ""
+    shown_by, step = _evidence(fact, word)
+    return Told(
+        wrong=wrong,
+        belief=belief,
+        sentence=sentence_of(belief, beliefs),
+        denies=() if wrong else tuple(dict.fromkeys(misses.values())),
+        refutes=_refute(fact, word, what),
+        look=_look_at(fact, what),
+        run=shown_by,
+        step=step,
+    )

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault
-from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Late, Release
 from kafkalab.faults.node import Crash, NodeFault, Restart
 from kafkalab.faults.registry import check_fault
 from kafkalab.limits import list_names, quote
@@ -63,12 +63,15 @@ class LiveCluster:
         port: int = 0,
         most_events: int = MOST_EVENTS,
         kafka: str = USUAL,
+        host: str = "127.0.0.1",
+        advertised: str = "",
         **config: Any,
     ) -> None:
         """Listen on `port` and the ports after it, 0 for free ones; `hold` as in `hold()`, True for every frame shown.
 
         `cluster_level` is the finalized level of `transaction.version`, 1 or 2; at 2 a client speaks protocol 2 if it
-        can, otherwise 1. `kafka` is the release to be, "4.3" or "4.4". `config` has broker settings, such as
+        can, otherwise 1. `kafka` is the release to be, "4.3" or "4.4". `host` is where to listen, and `advertised` the
+        name by which clients are to reach it, if that is another. `config` has broker settings, such as
         `group_initial_rebalance_delay_ms=0`. ValueError for another level or release, and for anything that no scenario
         has; OSError if a port is taken.
         """
@@ -89,7 +92,7 @@ class LiveCluster:
         if hold:
             self.hold(*((SHOWN,) if hold is True else (hold,) if isinstance(hold, str) else hold))
         try:
-            self.loop.run(self._server.listen("127.0.0.1", port))
+            self.loop.run(self._server.listen(host, port, advertised))
         except BaseException:
             self.loop.close()
             raise
@@ -224,6 +227,10 @@ class LiveCluster:
         """Let the frame arrive `delay_ms` later, overtaken by frames sent after it."""
         self.strike(Delay(frame, delay_ms))
 
+    def late(self, frame: str, before: str) -> None:
+        """Let the frame arrive just before another one, which waits until the first has been answered."""
+        self.strike(Late(frame, before))
+
     def crash(self, broker: str) -> None:
         """End the broker's process: its connections break, its logs stay."""
         self.strike(Crash(broker))
@@ -248,27 +255,23 @@ class LiveCluster:
         self._struck.append(FaultStrike(self.trace.steps, fault))
         if not isinstance(fault, FrameFault):
             self._strike_now(fault)
-        elif fault.frame in self.gate.held:
+        elif self.cluster.network.links.find_held(fault.frame):
             self.gate.strike(fault)
         else:
-            self.cluster.network.faults.setdefault(fault.frame, []).append(fault)
+            self.cluster.network.frame_faults.add(fault)
 
     @property
     def unused_faults(self) -> tuple[FrameFault, ...]:
-        """The faults of frames that have not struck: no such frame has been sent."""
-
-        def act() -> tuple[FrameFault, ...]:
-            network = self.cluster.network
-            return tuple(f for planned in network.faults.values() for f in planned if f not in network.used)
-
-        return self.do(act)
+        """The faults of frames that have not struck: their frame has not been sent, or what they wait for."""
+        return self.do(lambda: tuple(self.cluster.network.frame_faults.unused))
 
     def why_not(self, fault: Fault) -> str:
         """Return why the fault would change nothing, or cannot strike a live cluster; "" if it can."""
         if isinstance(fault, FrameFault):
-            if fault.frame in self.gate.held:
+            network = self.cluster.network
+            if network.links.find_held(fault.frame):
                 return self.gate.why_not(fault)
-            sent = self.cluster.network.was_sent(fault.frame)
+            sent = network.was_sent(fault.frame)
             return f"{fault.frame} has passed the gate: hold it before it is sent" if sent else ""
         if isinstance(fault, NodeFault) and fault.node not in self.cluster.brokers:
             return f"{fault.node} runs outside the cluster: end it where it runs"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.frame import Reorder
 from kafkalab.faults.link import LinkFault
 from kafkalab.faults.registry import links_of, nodes_that_fail, possible_faults_on
 from kafkalab.live.growing import GoesOn, GrowingJourney
@@ -54,10 +53,12 @@ class LiveJourney(GrowingJourney):
     def _actions(self) -> EnabledActions:
         """Return what can be pressed at the end of the run, and why each other button would change nothing."""
         cluster, gate = self.source.cluster, self.source.gate
-        frame_presses = [kind.press for kind in FRAME_FAULTS]
-        reasons = {**DEFAULTS, **dict.fromkeys(frame_presses, PASSED), Reorder.press: self.why_fixed}
+        frame_presses, with_another = ([k.press for k in FRAME_FAULTS if bool(k.other) is two] for two in (False, True))
+        reasons = {
+            **DEFAULTS, **dict.fromkeys(frame_presses, PASSED), **dict.fromkeys(with_another, self.why_fixed)
+        }  # fmt: skip
         for frame in gate.held:
-            reasons |= {f"{press} {frame}": "" for press in frame_presses if press != Reorder.press}
+            reasons |= {f"{press} {frame}": "" for press in frame_presses}
             if gate.is_kept_by_hold(frame):
                 reasons |= {f"release {frame}": "", f"hold {frame}": "{} is held already"}
         found = possible_faults_on(cluster, "cluster", [""]) | possible_faults_on(cluster, "link", links_of(cluster))

@@ -17,6 +17,7 @@ from kafkalab.live.growing import GrowingJourney
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
 from kafkalab.run.run import Run
+from kafkalab.trace import Frame
 from kafkalab.widgets.model.enabled_actions import EnabledActions, by_hand
 from kafkalab.widgets.model.futures import NO_FRAME_YET
 from kafkalab.widgets.model.journey import SHOWN
@@ -36,8 +37,8 @@ class Tap:
     """Record what clients and a running Kafka say to each other; `Sequence(tap)` shows it.
 
     Clients connect to `bootstrap_servers`. The tap reads, and changes nothing but brokers' addresses, unless `faults`
-    is true. `events` bounds what is kept for pictures; with `save` every frame is written to that file as it passes.
-    TapError if no broker answers at `address`, or a port is taken.
+    is true. `events` bounds what is kept for pictures; with `save` every frame is written to that file as it passes,
+    and `on_frame` is called with it. TapError if no broker answers at `address`, or a port is taken.
     """
 
     began_ms = 0
@@ -50,11 +51,12 @@ class Tap:
         host: str = "127.0.0.1",
         save: str | Path = "",
         events: int = MOST_EVENTS,
+        on_frame: Callable[[Frame], None] | None = None,
     ) -> None:
         upstream = place_of(address)
         self._files = ExitStack()
         file = self._files.enter_context(Path(save).open("w", encoding="utf-8")) if save else None  # noqa: SIM115
-        self._session = Session(Recorder(f"tap of {address}", events), file)
+        self._session = Session(Recorder(f"tap of {address}", events, on_frame=on_frame), file)
         self.gate = Gate(allowed=faults)
         self._proxy = Proxy(upstream, self._session, self.gate, host, port)
         self.loop = EventLoopThread()

@@ -260,7 +260,7 @@ class Cluster:
     @property
     def unused_faults(self) -> tuple[Fault, ...]:
         """The scenario's faults that changed nothing: their frame was never sent, or it was so already."""
-        used = [*self.injector.used, *self.network.used]
+        used = [*self.injector.used, *self.network.frame_faults.used]
         return tuple(f for f in self.scenario.faults if f not in used)
 
     def fork(self, step: int, fault: Fault) -> Cluster:
@@ -275,9 +275,9 @@ class Cluster:
             fault = replace(fault, at_step=step)
         check_fault(fault, self.scenario.nodes, self.scenario.topics)
         if isinstance(fault, FrameFault):
-            known = self.trace.frames.get(fault.frame)
+            known = self.trace.find_frame(fault.frame)
             if known is None:
-                name = fault.frame.partition("#")[0]
+                name = fault.frame.rpartition("#")[0].rpartition(":")[2]
                 raise ValueError(f"{fault.frame} never flies in this run; it has {self._having(name)}")
             if known.sent_step < step:
                 raise ValueError(f"{fault.frame} was sent at step {known.sent_step}, before step {step}")

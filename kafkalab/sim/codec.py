@@ -197,7 +197,7 @@ def fault_row(fault: Fault) -> list[Any]:
     A response's frame is called "EndTxnReply#1", as when version 1 began; reading gives it its present name.
     """
     row = fault_to_json(fault)
-    row |= {k: row[k].replace("Response#", "Reply#") for k in ("frame", "after") if k in row}
+    row |= {k: row[k].replace("Response#", "Reply#") for k in ("frame", "after", "before") if k in row}
     values = [list(v) if isinstance(v, tuple) else v for v in row.values()]
     while len(values) > 2 and values[-1] == -1:
         values.pop()

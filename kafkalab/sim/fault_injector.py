@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from kafkalab.broker.controller import Controller
@@ -22,6 +23,7 @@ class FaultInjector:
         self.kernel, self.network, self.world = kernel, network, world
         self.used: list[TimedFault] = []
         self.direct: DirectReplication | None = None
+        self.when_struck: Callable[[TimedFault], None] = lambda fault: None
         self._struck = 0
 
     def plan(self, fault: TimedFault) -> None:
@@ -39,6 +41,7 @@ class FaultInjector:
             self._go_back_to_frames(self.direct)
         if fault.strike(self.world, cause):
             self.used.append(fault)
+            self.when_struck(fault)
 
     def _go_back_to_frames(self, direct: DirectReplication) -> None:
         """Replicate by frames until every fetch that the fault can have lost has timed out and been sent again."""

@@ -69,7 +69,7 @@ class Gate:
     def let_go(self, name: str) -> None:
         """Let the frame arrive now. ValueError if it does not wait."""
         frame = self._take(name)
-        self._pinned.pop(name, None)
+        self._pinned.pop(frame.id, None)
         self.network.fly(frame)
 
     def strike(self, fault: FrameFault) -> None:
@@ -78,7 +78,7 @@ class Gate:
             raise ValueError(reason)
         frame, flight = self._take(fault.frame), Flight()
         self._pinned.pop(frame.id, None)
-        self.network.strike(fault, frame, flight)
+        self.network.frame_faults.strike(fault, frame, flight)
         if flight.copies:
             self.network.fly(frame, flight.extra_ms, flight.copies)
         elif self.network.links.find_held(frame.id):
@@ -87,8 +87,11 @@ class Gate:
     def why_not(self, fault: FrameFault) -> str:
         """Return why the fault does not strike a frame that waits; "" if it does."""
         if isinstance(fault, Reorder):
-            return f"{quote(fault)} does not strike a frame that waits: Drop, Duplicate, Delay and Hold do"
-        return f"{fault.frame} is held already" if isinstance(fault, Hold) and fault.frame in self._pinned else ""
+            return f"{quote(fault)} does not strike a frame that waits: Drop, Duplicate, Delay, Hold and Late do"
+        if not fault.strikes(self.network):
+            return f"{quote(fault)}: the other frame has been sent already"
+        held = self.network.links.find_held(fault.frame)
+        return f"{fault.frame} is held already" if isinstance(fault, Hold) and held and held.id in self._pinned else ""
 
     def _take(self, name: str) -> Frame:
         frame = self.network.links.take(name)

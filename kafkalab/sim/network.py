@@ -12,7 +12,9 @@ from kafkalab.faults.fault import FrameFault
 from kafkalab.faults.links import Links
 from kafkalab.faults.world import Flight
 from kafkalab.protocol.profiles import Rules
+from kafkalab.sim.frame_faults import FrameFaults
 from kafkalab.sim.frame_headers import both_headers
+from kafkalab.sim.frame_names import FrameNames
 from kafkalab.sim.in_flight_requests import REQUEST_TIMEOUT_MS, HeldFetches, InFlightRequest, ResponseHandler
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.sim.kernel.task import Node, no_requests
@@ -29,19 +31,18 @@ class Network:
     def __init__(self, kernel: Kernel, seed: int, rules: Rules, faults: tuple[FrameFault, ...]) -> None:
         self.kernel = kernel
         self._seed_part = seed * 0x9E3779B9  # of every frame's latency
-        self.faults: dict[str, list[FrameFault]] = {}
-        for fault in faults:
-            self.faults.setdefault(fault.frame, []).append(fault)
-        self.used: list[FrameFault] = []
+        self.frame_faults = FrameFaults(self, faults)
+        self.faults = self.frame_faults.planned
         self.frames_sent = 0
         self.latency_min_ms, self.latency_spread_ms = LATENCY_MIN_MS, LATENCY_SPREAD_MS
         self.breaks_on_drop = False  # over TCP a frame is not lost unless its connection is
         self._outstanding: dict[int, InFlightRequest] = {}
         self._held = HeldFetches(self._outstanding)
-        self._counts: dict[str, int] = {}
+        self.names = FrameNames()
+        self.count_sent, self.was_sent = self.names.count_sent, self.names.was_sent
         self._arrivals: dict[tuple[str, str], int] = {}
         self._timeouts: dict[tuple[str, bool, int], deque[int]] = {}
-        self.links = Links(self._arrive_now)
+        self.links = Links(self.arrive_now)
         self._headers_of_servers, self._headers_of_clients = both_headers(rules)
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
         self.quiet = False
@@ -70,11 +71,14 @@ class Network:
         node = self.kernel.nodes[sender]
         if not node.alive:
             return
-        headers = self._headers_of_clients if node.receive is no_requests else self._headers_of_servers
+        is_client = node.receive is no_requests
+        headers = self._headers_of_clients if is_client else self._headers_of_servers
         name, version, category = headers[type(body)]
         version = version if asked_version is None else asked_version
         self.frames_sent += 1
-        frame = Frame(self._id(name), name, "request", sender, to, category, body, version, self.frames_sent)
+        frame = Frame(self.names.add(name), name, "request", sender, to, category, body, version, self.frames_sent)
+        if is_client:
+            frame.client_number = self.names.add_at(sender, name)
         if self._failed:
             frame.attempt = self._attempt(sender, name, body)
         timeout_ms = getattr(body, "request_timeout_ms", 0) or timeout_ms or REQUEST_TIMEOUT_MS
@@ -91,18 +95,17 @@ class Network:
         self.frames_sent += 1
         name = f"{request.name}Response"
         frame = Frame(
-            self._id(name), name, "response", request.receiver, request.sender, request.category, body, request.version,
-            request.correlation_id,
+            self.names.add(name), name, "response", request.receiver, request.sender, request.category, body,
+            request.version, request.correlation_id,
         )  # fmt: skip
         frame.of = request.copy_of or request.id
+        if request.client_number:
+            frame.client_number = self.names.add_at(request.sender, name)
         frame.attempt = request.attempt
         if request.category == "replication" and (waiting := self._outstanding.get(request.correlation_id)):
             self._held.let_go(waiting, self.kernel.now)
         self._transmit(frame, cause)
-
-    def _id(self, name: str) -> str:
-        self._counts[name] = count = self._counts.get(name, 0) + 1
-        return f"{name}#{count}"
+        self.frame_faults.end(request)
 
     def _attempt(self, sender: str, name: str, body: object) -> int:
         failed = self._failed.get((sender, name))
@@ -123,12 +126,13 @@ class Network:
         if kernel.interrupted and not (sender := kernel.nodes[frame.sender]).alive and not sender.last_frame_leaves:
             frame.fate = "lost"  # the sender died in the moment of sending
             return
-        flight = self._meet_faults(frame) if frame.id in self.faults else UNDISTURBED
+        flight = UNDISTURBED
+        if self.faults and (planned := self._faults_of(frame)):
+            flight = self.frame_faults.meet(frame, planned)
         if not flight.copies:
             return
         if self.links.cuts and self.links.is_cut(frame.sender, frame.receiver):
-            frame.fate = "dropped"
-            self.links.release_followers(frame)
+            self._never_arrives(frame)
             return
         if not receiver.alive:
             frame.fate = "lost"
@@ -151,38 +155,23 @@ class Network:
 
     def lose(self, frame: Frame) -> None:
         """Let the frame never arrive; the connection breaks where frames are not lost otherwise."""
-        frame.fate = "dropped"
-        self.links.release_followers(frame)
+        self._never_arrives(frame)
         if self.breaks_on_drop:
             self._break(frame.correlation_id, frame.sent_step)
 
-    def _meet_faults(self, frame: Frame) -> Flight:
-        """Strike the frame with its faults, in their order, until it is lost or held; return its flight."""
-        flight = Flight()
-        for fault in self.faults[frame.id]:
-            if flight.copies and fault.strikes(self):
-                self.used.append(fault)
-                self.strike(fault, frame, flight)
-        return flight
+    def _never_arrives(self, frame: Frame) -> None:
+        frame.fate = "dropped"
+        self.links.release_followers(frame)
+        self.frame_faults.let_in(frame)
 
-    def strike(self, fault: FrameFault, frame: Frame, flight: Flight) -> None:
-        """Strike a frame with a fault, which leaves an event."""
-        fault.catch(frame, self)
-        data = {"fault": repr(fault)}
-        self.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, data, frame.id)
-        fault.strike(frame, self, flight)
+    def _faults_of(self, frame: Frame) -> list[FrameFault]:
+        """Return the faults that await the frame, under either of its names."""
+        found = self.faults.get(frame.id, [])
+        return found + self.faults.get(frame.name_at_client, []) if frame.client_number else found
 
-    def _arrive_now(self, frame: Frame) -> None:
+    def arrive_now(self, frame: Frame) -> None:
+        """Let the frame arrive at this moment."""
         self.kernel.schedule.at(self.kernel.now, frame.receiver, -1, lambda: self._deliver(frame))
-
-    def count_sent(self, name: str) -> int:
-        """Return how many frames of this name, such as "EndTxn", have been sent, copies not counted."""
-        return self._counts.get(name, 0)
-
-    def was_sent(self, frame_id: str) -> bool:
-        """Return whether the frame of this name, such as "EndTxn#1", has been sent."""
-        name, _, number = frame_id.partition("#")
-        return self.count_sent(name) >= int(number)
 
     def find_request(self, response: Frame) -> Any:
         """Return the body of the request that the response answers, None if nobody waits for it any more."""
@@ -209,7 +198,9 @@ class Network:
     # arriving
 
     def _deliver(self, frame: Frame) -> None:
-        node, quiet = self.kernel.nodes[frame.receiver], self.quiet and not self.faults
+        node, quiet, faults = self.kernel.nodes[frame.receiver], self.quiet and not self.faults, self.frame_faults
+        if (faults.before or faults.kept) and faults.keeps(frame):
+            return
         if not quiet and not self._has_arrived(frame, node):
             return
         waiting = self._outstanding.get(frame.correlation_id)
@@ -230,9 +221,10 @@ class Network:
             links.release_followers(frame)
         if not node.alive or node.incarnation != frame.receiver_incarnation:
             frame.fate = "lost"
-            return False
-        if links.cuts and links.is_cut(frame.sender, frame.receiver):
+        elif links.cuts and links.is_cut(frame.sender, frame.receiver):
             frame.fate = "dropped"
+        if frame.fate != "in flight":
+            self.frame_faults.end(frame)
             return False
         if not kernel.trace.full:  # else it stays in flight in what is recorded
             frame.fate, frame.received_ms = "delivered", kernel.schedule.now
@@ -318,3 +310,4 @@ class Network:
                 self._break(correlation_id, cause)
         for key in [k for k in self._timeouts if k[0] == node]:
             del self._timeouts[key]
+        self.frame_faults.node_died(node)

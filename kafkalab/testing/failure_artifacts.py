@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any, cast
 
 from kafkalab.checks.check import FORBIDDEN, Finding
 from kafkalab.limits import truncate
@@ -54,16 +55,21 @@ def _save(lab: LiveCluster, trace: Path) -> str:
 def frame_lines(lab: LiveCluster, count: int) -> list[str]:
     """Return a line for each of the last `count` frames between clients and brokers: when, who to whom, its name, what
     became of it. Frames about metadata are left out, as in pictures."""
+    return [_line(frame, lab.began_ms) for frame in frames_between(lab, count)]
+
+
+def frames_between(source: Any, count: int) -> list[Frame]:
+    """Return the last `count` frames between clients and brokers of a live cluster or a tap, without metadata."""
 
     def act() -> list[Frame]:
-        servers = lab.cluster.is_server
-        newest_first = reversed(lab.trace.frames.values())
-        frames = (
-            f for f in newest_first if f.category != "metadata" and not (servers(f.sender) and servers(f.receiver))
-        )
+        run = source.run
+        clients = set(run.cast.clients)
+        newest_first = reversed(run.trace.frames.values())
+        of_clients = (f for f in newest_first if not clients.isdisjoint((f.sender, f.receiver)))
+        frames = (f for f in of_clients if f.category != "metadata")
         return list(islice(frames, count))[::-1]
 
-    return [_line(frame, lab.began_ms) for frame in lab.do(act)]
+    return cast("list[Frame]", source.do(act))
 
 
 def _line(frame: Frame, began_ms: int) -> str:
@@ -73,8 +79,8 @@ def _line(frame: Frame, began_ms: int) -> str:
     return f"{seconds:10.3f}  {frame.sender} → {frame.receiver}  {frame.id} v{frame.version}{error}{fate}"
 
 
-def picture_of(lab: LiveCluster, findings: tuple[Finding, ...] = ()) -> str:
-    """Return an SVG of the last steps: of those around the first finding, or of the run."""
+def picture_of(lab: Any, findings: tuple[Finding, ...] = ()) -> str:
+    """Return an SVG of the last steps of a live cluster or a tap: of those around the first finding, or of the run."""
     from kafkalab.widgets.payload.growing import GrowingPayload
     from kafkalab.widgets.payload.text import stops
     from kafkalab.widgets.views.static_sequence import draw

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kafkalab.broker.group_coordinator.log import offsets_of
 from kafkalab.faults.cluster import AdvanceClock
+from kafkalab.faults.fault import describe_unused
 from kafkalab.faults.node import Pause, Resume
 from kafkalab.limits import did_you_mean, list_names, quote
 from kafkalab.live.cluster import LiveCluster
+from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.create_topics import CreateTopics, CreateTopicsResponse, NewTopic
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
@@ -77,6 +81,34 @@ class KafkaLab(LiveCluster):
     def _partitions(self) -> list[str]:
         return [f"{topic}-{i}" for topic, count in self.topics.items() for i in range(count)]
 
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Create a topic with replicas on as many brokers as Kafka's default asks for. ValueError if it cannot be."""
+        wanted = CreateTopics(topics=(NewTopic(name=name, num_partitions=partitions),))
+        answers: list[CreateTopicsResponse | None] = []
+
+        def act() -> None:
+            alive = self.cluster.controller.metadata.alive
+            if not alive:
+                raise ValueError("no broker is alive: restart one first")
+            self.cluster.network.request(alive[0], "controller", wanted, lambda answer, _: answers.append(answer), -1)
+
+        self._act(act)
+        error = answers[0].errors[name] if answers and answers[0] else Error.REQUEST_TIMED_OUT
+        if error is not Error.NONE:
+            raise ValueError(f"topic {quote(name)} with {quote(partitions)} partitions: {error.name}")
+
+    def committed_offsets(self, group: str) -> dict[str, int]:
+        """Return the group's committed offsets by partition, as far as they are replicated; {} if it has none."""
+
+        def act() -> dict[str, int]:
+            coordinator = self.cluster.controller.metadata.leader(offsets_partition(group))
+            if coordinator not in self.cluster.brokers:
+                raise ValueError(f"no broker coordinates the group {quote(group)} now")
+            found = offsets_of(self.cluster.brokers[coordinator].state, group)
+            return {key: found.committed[group, key].offset for key in sorted(found.offsets_of(group))}
+
+        return self.do(act)
+
     # faults
 
     def next(self, name: str) -> str:
@@ -107,10 +139,12 @@ class KafkaLab(LiveCluster):
         """Return a sentence about the faults that have struck no frame; "" if all have, or if the test allows it."""
         if self.allow_unused_faults or not (unused := self.unused_faults):
             return ""
-        names = dict.fromkeys(fault.frame.partition("#")[0] for fault in unused)
-        sent = ", ".join(f"{self.do(lambda name=name: self.cluster.network.count_sent(name))} {name}" for name in names)  # type: ignore[misc]
+        network = self.cluster.network
+        names = dict.fromkeys(name.rpartition("#")[0] for fault in unused for name in fault.frames)
+        sent = self.do(lambda: ", ".join(f"{network.count_sent(name)} {name}" for name in names))
+        told = self.do(lambda: "; ".join(describe_unused(fault, network.was_sent) for fault in unused))
         return (
-            f"{', '.join(map(repr, unused))} struck no frame; sent were {sent}. If the test should pass all the same: "
+            f"{told}. Sent were {sent}. If the test should pass all the same: "
             "@pytest.mark.kafka_lab(allow_unused_faults=True)"
         )
 
@@ -182,14 +216,18 @@ class KafkaLab(LiveCluster):
         return self.do(act)
 
     def check(self, *names: str) -> Report:
-        """Raise `AnomalyError`, an AssertionError, for what the checks find; return their report, a table.
+        """Raise `AnomalyError`, an AssertionError, for what the checks find, or for a fault that has struck nothing:
+        then it is unknown what the application does about it. Return the report of the checks, a table.
 
         Without `names` for a broken promise of Kafka's or of a declared pipeline; with names for each of these
         anomalies, also where Kafka allows it, and if nothing is known about it. ValueError for an unknown name.
         """
-        from kafkalab.testing.verdict import examine
+        from kafkalab.testing.verdict import AnomalyError, examine
 
-        return examine(self.history(), self.trace, self.began_ms, names, bool(self._pipelines))
+        report = examine(self.history(), self.trace, self.began_ms, names, bool(self._pipelines))
+        if unused := self.describe_unused_faults():
+            raise AnomalyError(unused, report)
+        return report
 
     def frames(self, count: int = 30) -> list[str]:
         """Return a line for each of the last `count` frames between clients and brokers; metadata is left out."""

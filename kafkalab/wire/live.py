@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.faults import link, node
-from kafkalab.faults.fault import Fault, FrameFault
-from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults import frame, link, node
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault, describe_unused
 from kafkalab.faults.registry import check_fault, fault_of_words
 from kafkalab.limits import quote
 from kafkalab.protocol.api import REFERENCES, USUAL
@@ -22,8 +21,11 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.spill_file import TemporarySpillFile
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
-FAULTS: tuple[type[Fault], ...] = (Drop, Duplicate, Delay, *node.FAULTS, *link.FAULTS)
-EXAMPLES = "Drop:EndTxnResponse#1, Duplicate:Produce#2, Delay:EndTxn#1:500, Crash:b2:3000 or Cut:b1|b2"
+FAULTS: tuple[type[Fault], ...] = (*frame.FAULTS, *node.FAULTS, *link.FAULTS)
+EXAMPLES = (
+    "Drop:EndTxnResponse#1, Duplicate:app:Produce#2, Delay:EndTxn#1:500, Late:TxnOffsetCommit#1:EndTxn#2, Crash:b2:3000"
+    " or Cut:b1|b2"
+)
 
 
 def scenario_of(
@@ -44,7 +46,8 @@ def scenario_of(
 def fault_of(text: str) -> Fault:
     """`fault_of("Delay:EndTxn#2:500") == Delay("EndTxn#2", 500)`; `fault_of("Crash:b2:30") == Crash("b2", at_ms=30)`.
 
-    ValueError for other faults than of one frame, one broker, or links between brokers.
+    "app:EndTxn#2" is the second EndTxn of the client whose client.id is app. ValueError for other faults than of one
+    frame, one broker, or links between brokers.
     """
     return fault_of_words(text, FAULTS, EXAMPLES)
 
@@ -78,6 +81,7 @@ class RealTime:
         self._alarm_ms = 0
         self.when_ended: Callable[[str], None] = lambda broker: None
         self.when_started: Callable[[str], None] = lambda broker: None
+        self._given: dict[TimedFault, TimedFault] = {}  # by the fault as it is planned
         self._brokers = [self.kernel.nodes[name] for name in self.cluster.brokers]
         self._lives = [(broker.incarnation, broker.alive) for broker in self._brokers]
 
@@ -152,14 +156,30 @@ class RealTime:
         if isinstance(fault, FrameFault):
             if self.network.was_sent(fault.frame):
                 raise ValueError(f"{fault.frame} has been sent already")
-            self.network.faults.setdefault(fault.frame, []).append(fault)
+            self.network.frame_faults.add(fault)
         elif fault.at_ms > 0:
-            self.cluster.plan(replace(fault, at_ms=self.now_ms + fault.at_ms))
+            self._plan(fault, replace(fault, at_ms=self.now_ms + fault.at_ms))
         elif reason := fault.why_not(self.cluster):
             raise ValueError(reason)
         else:
-            self.cluster.plan(replace(fault, at_step=self.kernel.trace.steps - 1, at_ms=-1))
+            self._plan(fault, replace(fault, at_step=self.kernel.trace.steps - 1, at_ms=-1))
         self.catch_up()
+
+    def _plan(self, given: TimedFault, planned: TimedFault) -> None:
+        self._given[planned] = given
+        self.cluster.plan(planned)
+
+    def watch_faults(self, then: Callable[[Fault], None]) -> None:
+        """Call `then` with each fault when it strikes."""
+        self.network.frame_faults.when_struck = then
+        self.cluster.injector.when_struck = lambda fault: then(self._given.get(fault, fault))
+
+    def unused_faults(self) -> list[str]:
+        """Return a sentence about each fault that has changed nothing."""
+        used = self.cluster.injector.used
+        unused: list[Fault] = [*self.network.frame_faults.unused]
+        unused += [given for planned, given in self._given.items() if planned not in used]
+        return [describe_unused(fault, self.network.was_sent) for fault in unused]
 
     def alive(self, node: str) -> bool:
         """Return whether the broker runs."""

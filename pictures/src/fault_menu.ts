@@ -31,8 +31,8 @@ const groupsOf = ({ journey }: View) => new Set(journey.get("groups"));
 const flyingHere = (v: View): Frame[] => inFlight(v.run, v.step, groupsOf(v), new Set(v.journey.get("hidden")));
 
 // The details of a fault's button before anything is typed or chosen.
-const usual = ({ number, details }: Fault): Details =>
-	number.length ? { [number[0]]: number[1] } : details.includes("after") ? { after: "" } : {};
+const usual = ({ number, other }: Fault): Details =>
+	number.length ? { [number[0]]: number[1] } : other ? { [other]: "" } : {};
 
 // Why a fault on a frame would change nothing here: it must be in flight.
 const whyStrike = (v: View, action: string, f: Frame, detail?: string | number): string =>
@@ -49,7 +49,7 @@ export function envelopeMenu(v: View, f: Frame): TemplateResult {
 		held = !whyPress(v.run, v.step, "release", f.id),
 		until = html`<label><select name="after" aria-label="Hold until this frame has arrived">${later.map(
 			({ id }) => html`<option>${id}</option>`,
-		)}</select> has arrived</label>${of("reorder")}`;
+		)}</select> has arrived</label>${of("reorder")}${of("late")}`;
 	const usualMs = faultOf("delay")?.number[1];
 	return html`${line("frame", of("drop"), of("duplicate"), held ? of("release") : of("hold"))}${line(
 		"delay",
@@ -156,7 +156,8 @@ export function choose(v: View, button: HTMLElement) {
 		asked: Choice = JSON.parse(details),
 		typed = (name: string) => v.menu?.querySelector<HTMLInputElement>(`[name=${name}]`)?.value ?? "";
 	if (action === "delay") asked.delay_ms = Number(typed("delay_ms"));
-	if (action === "reorder") asked.after = typed("after");
+	const other = faultOf(action)?.other;
+	if (other) asked[other] = typed("after");
 	const why = v.journey.klab.busy ? "Python is making the new run." : asSentence(no),
 		status = v.menu?.querySelector("[role=status]");
 	if (why && status) status.textContent = why;

@@ -193,7 +193,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			target = f?.id ?? "",
 			of = target || "no frame",
 			buttons = faultsOn("frame")
-				.filter(({ details }) => !details.includes("after"))
+				.filter(({ other }) => !other)
 				.map((fault) => this.fault(fault, of, { target }));
 		if (!f) return row("frame", "No frame", buttons);
 		const fate = run.fate(f, step),
@@ -212,7 +212,7 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 			f.id,
 			this.choice("after", "Arrives after", later, after, choose),
 		)}</label>${faultsOn("frame")
-			.filter(({ details }) => details.includes("after"))
+			.filter(({ other }) => other)
 			.map((fault) => this.fault(fault, f.id, { target: f.id }))}</span>`;
 	}
 	private nodeRow({ id, kind, label }: RunNode, state: State) {
@@ -311,10 +311,10 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	}
 	// What a button is about besides its target.
 	private detailsOf(action: string, detail: string): Details {
-		const { number = [], details = [] } = faultOf(action) ?? {},
+		const { number = [], details = [], other } = faultOf(action) ?? {},
 			[broker, unclean] = detail.split(" ");
 		if (number.length) return { [number[0]]: this.typed[action] };
-		if (details.includes("after")) return { after: this.after.id };
+		if (other) return { [other]: this.after.id };
 		if (details.includes("sent")) return detail ? { sent: true } : {};
 		return details.includes("broker") ? { broker, unclean: !!unclean } : {};
 	}

@@ -7,6 +7,7 @@ export const FAULT_WORDS = [
 		"label": "× drop",
 		"title": "The frame is lost on its way",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -17,6 +18,7 @@ export const FAULT_WORDS = [
 		"label": "×2 duplicate",
 		"title": "The frame arrives twice",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -29,6 +31,7 @@ export const FAULT_WORDS = [
 		"details": [
 			"delay_ms"
 		],
+		"other": "",
 		"number": [
 			"delay_ms",
 			1000
@@ -42,6 +45,7 @@ export const FAULT_WORDS = [
 		"label": "hold",
 		"title": "The frame stays on its way until it is released",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -52,6 +56,7 @@ export const FAULT_WORDS = [
 		"label": "release",
 		"title": "The held frame arrives now",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -64,6 +69,20 @@ export const FAULT_WORDS = [
 		"details": [
 			"after"
 		],
+		"other": "after",
+		"number": [],
+		"brokersOnly": false,
+		"variants": []
+	},
+	{
+		"press": "late",
+		"on": "frame",
+		"label": "late until just before",
+		"title": "The frame arrives just before another one",
+		"details": [
+			"before"
+		],
+		"other": "before",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -76,6 +95,7 @@ export const FAULT_WORDS = [
 		"details": [
 			"sent"
 		],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": [
@@ -94,6 +114,7 @@ export const FAULT_WORDS = [
 		"label": "restart",
 		"title": "The broker starts again, with its logs",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": true,
 		"variants": []
@@ -104,6 +125,7 @@ export const FAULT_WORDS = [
 		"label": "pause",
 		"title": "It stops doing anything; what arrives waits",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -114,6 +136,7 @@ export const FAULT_WORDS = [
 		"label": "resume",
 		"title": "It goes on, first with all that has waited",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -124,6 +147,7 @@ export const FAULT_WORDS = [
 		"label": "isolate",
 		"title": "No frame gets from here to any other node or back",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -134,6 +158,7 @@ export const FAULT_WORDS = [
 		"label": "rejoin",
 		"title": "Frames fly to and from here again",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -146,6 +171,7 @@ export const FAULT_WORDS = [
 		"details": [
 			"frame_ms"
 		],
+		"other": "",
 		"number": [
 			"frame_ms",
 			500
@@ -161,6 +187,7 @@ export const FAULT_WORDS = [
 		"details": [
 			"ms"
 		],
+		"other": "",
 		"number": [
 			"ms",
 			10000
@@ -174,6 +201,7 @@ export const FAULT_WORDS = [
 		"label": "transaction.version 2",
 		"title": "The feature rises; a producer follows with its next transaction",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -187,6 +215,7 @@ export const FAULT_WORDS = [
 			"broker",
 			"unclean"
 		],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -197,6 +226,7 @@ export const FAULT_WORDS = [
 		"label": "roll",
 		"title": "A new segment begins",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -207,6 +237,7 @@ export const FAULT_WORDS = [
 		"label": "compact",
 		"title": "Each replica begins a new segment and cleans what is before it",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []
@@ -217,6 +248,7 @@ export const FAULT_WORDS = [
 		"label": "delete segment",
 		"title": "The leader deletes its oldest segment",
 		"details": [],
+		"other": "",
 		"number": [],
 		"brokersOnly": false,
 		"variants": []

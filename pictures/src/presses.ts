@@ -13,6 +13,7 @@ export interface Fault {
 	label: string;
 	title: string;
 	details: string[];
+	other: string; // the detail that names a second frame
 	number: [string, number] | [];
 	brokersOnly: boolean;
 	variants: Array<{ details: Details; label: string; title: string }>;
@@ -67,6 +68,7 @@ const whySent = (run: Run, { kind, node }: RunEvent, target: string) =>
 export interface Details {
 	[milliseconds: string]: string | number | boolean | null | undefined;
 	after?: string;
+	before?: string;
 	broker?: string | undefined;
 	unclean?: boolean;
 	sent?: boolean;

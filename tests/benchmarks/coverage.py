@@ -61,7 +61,7 @@ class Coverage:
     def note(self, cluster: Cluster) -> None:
         """Count one run that has ended."""
         self.runs += 1
-        scenario, used = cluster.scenario, [*cluster.injector.used, *cluster.network.used]
+        scenario, used = cluster.scenario, [*cluster.injector.used, *cluster.network.frame_faults.used]
         self.drawn.update(type(fault).__name__ for fault in scenario.faults)
         for fault in used:
             self.struck[type(fault).__name__] += 1

@@ -38,8 +38,8 @@ WRONG = {
         says="That is as if",
         opens=False,
     ),
-    "L0.E3": Wrong(answer=rows("e3", 9, "once"), says="The first that is not is row 2"),
-    "L1.E1": Wrong(answer=rows("e1", 9, "appended"), says="The first that is not is row 2"),
+    "L0.E3": Wrong(answer=rows("e3", 9, "once"), says="Two of your rows fit one belief"),
+    "L1.E1": Wrong(answer=rows("e1", 9, "appended"), says="No single belief explains the others"),
     "L1.E2": Wrong(
         answer='def accept(state, batch):\n    return batch["count"], "NONE"',
         says="cases are right. One that is not",
@@ -56,8 +56,8 @@ WRONG = {
         opens=False, table=True,
     ),
     "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
-    "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="The first that is not is row 2"),
-    "L3.E1": Wrong(answer=rows("e1", 10, "committed"), says="The first that is not is row 1"),
+    "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="No single belief explains the others"),
+    "L3.E1": Wrong(answer=rows("e1", 10, "committed"), says="Two of your rows fit one belief"),
     "L3.E2": Wrong(
         answer='e2 = dict.fromkeys(e2, "PrepareCommit")',
         says="The first that is not: EndTxn(COMMIT) in Empty",
@@ -104,14 +104,14 @@ WRONG = {
     "L6.E2": Wrong(
         answer='e2 = [Pause("till-1", at_ms=3_000), Resume("till-1", at_ms=9_000)]', says="This run shows no"
     ),
-    "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="The first that is not is row 1"),
+    "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="No single belief explains the others"),
     "L7.E1": Wrong(
         answer='def violated(settings):\n    late = settings["work_ms"] > settings["delivery_timeout_ms"]\n'
         '    return ["D"] if late else []',
         says="cases are right. One that is not",
     ),
-    "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="The first that is not is row 1"),
-    "L7.E3": Wrong(answer=rows("e3", 10, "coordinator"), says="The first that is not is row 1"),
+    "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="after an error you always need a new producer"),
+    "L7.E3": Wrong(answer=rows("e3", 10, "coordinator"), says="No single belief explains the others"),
     "L8.E1": Wrong(answer='e1 = question("L8.E1")', says="One pair that is not"),
     "L8.E2": Wrong(
         answer="def to_send(entries):\n"
@@ -126,7 +126,7 @@ WRONG = {
         "        await one_order(app, producer, order, cancelled)",
         says="end well. The shortest that does not",
     ),
-    "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="The first that is not is claim 1"),
+    "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="also proves what it did not try", opens=False),
     "L9.E4": Wrong(answer='e4 = {"frame": "EndTxn#3", "program": bill}', says="EndTxn#3 is not the one"),
     "L9.E5": Wrong(
         answer='def plan(services):\n    return {service["name"]: "nothing" for service in services}',
@@ -143,13 +143,13 @@ WRONG = {
         "    await consumer.close()",
         says="end well. The shortest that does not",
     ),
-    "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="The first that is not is row 1"),
+    "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="fit one belief: an abort moves the consumer"),
     "L10.E3": Wrong(answer='e3 = [Pause("anna", at_ms=4_000), Resume("anna", at_ms=30_000)]', says="This run shows no"),
     "L10.E4": Wrong(
         answer='e4 = {"frame": "TxnOffsetCommit#2", "program": pack_some}', says="TxnOffsetCommit#2 is not the one"
     ),
     "L11.E1": Wrong(
-        answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. The first that is not"
+        answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. Three of your cells fit"
     ),
     "L11.E2": Wrong(
         answer="async def relay(app, start_ms, stop_ms):\n"
@@ -165,7 +165,7 @@ WRONG = {
         "        await app.sleep(200)",
         says="end well. The shortest that does not",
     ),
-    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="The first that is not is row 2"),
+    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="Six of your rows fit one belief"),
     "L12.E0": Wrong(
         answer="def fates(inputs, reads, positions):\n"
         '    run = ["configuration", "isolation_level", "run"]\n'
@@ -191,7 +191,9 @@ WRONG = {
         says="L12.E3: ",
         opens=False, table=True,
     ),
-    "L12.E4": Wrong(answer=rows("e4", 10, "forbidden"), says="The first that is not is row 1", opens=False, table=True),
+    "L12.E4": Wrong(
+        answer=rows("e4", 10, "forbidden"), says="Seven of your rows fit one belief", opens=False, table=True
+    ),
     "L13.E1": Wrong(
         answer="def size_for(measured, least_per_second, longest_ms):\n    return 60",
         says="It was run:",
@@ -207,7 +209,7 @@ WRONG = {
     "L14.E1": Wrong(
         answer='row = dict(zip(e1["Kafka"], ("one log after votes", "the parts", "no", "old values")))\n'
         "e1 = {model: row for model in e1}",
-        says="The first that is not is cell Kafka, decided by",
+        says="No single belief explains the others",
         opens=False, table=True,
     ),
     "L14.E2": Wrong(

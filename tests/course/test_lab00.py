@@ -17,7 +17,7 @@ from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import catch_wrong_answer
+from tests.grading.told import catch_wrong_answer, tell
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -146,9 +146,9 @@ def test_the_rows_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_wrong_word_of_the_third_exercise_is_caught() -> None:
     for number, word in E3.items():
         for wrong in {*lab00_e3.WORDS} - {word}:
-            assert f"row {number}: " in str(catch_wrong_answer("L0.E3", {**E3, number: wrong}))
+            assert f"row {number}, " in tell("L0.E3", number, wrong).refutes
 
 
 def test_whoever_believes_that_a_retry_is_recognised_is_told_to_look_for_the_number() -> None:
-    assert catch_wrong_answer("L0.E3", {**E3, 2: "once"}).miss == "a retry is recognised"
+    assert catch_wrong_answer("L0.E3", {**E3, 2: "once", 3: "once"}).miss == "a retry is recognised"
     assert "no number by which a leader could recognise them" in hint("L0.E3")

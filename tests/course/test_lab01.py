@@ -16,8 +16,9 @@ from kafkalab.grading.seeds import VARIABLE
 from kafkalab.log.producer_state.entry import ProducerEntry
 from kafkalab.protocol.errors import Error
 from kafkalab.sim.app import App
-from kafkalab.sim.cluster import Cluster
-from tests.grading.told import catch_wrong_answer, open_counterexample
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario import Scenario
+from tests.grading.told import catch_wrong_answer, tell
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -114,17 +115,17 @@ def test_the_rows_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_wrong_word_is_caught_with_the_run_up_to_that_row() -> None:
     for number, word in E1.items():
         for wrong in {*lab01_e1.WORDS} - {word}:
-            assert f"row {number}: producer" in str(catch_wrong_answer("L1.E1", {**E1, number: wrong}))
-            cluster = Cluster(open_counterexample())
-            cluster.run()
-            assert len(cluster.results["by hand"]) == 2 + number
+            told = tell("L1.E1", number, wrong)
+            assert f'row {number}, where you say "{wrong}": producer' in told.refutes
+            assert isinstance(told.run, Scenario)
+            assert len(ran(told.run).results["by hand"]) == 2 + number
 
 
 @pytest.mark.parametrize(
     ("change", "miss", "hint_says"),
     [
-        ({2: GAP}, "a retry is an error", "hear the answer of the first time"),
-        ({4: "appended"}, "sequences count batches", "A sequence counts records"),
+        ({2: GAP}, "a retry is an error", "asks again"),
+        ({4: "appended", 5: GAP}, "sequences count batches", "A sequence counts records"),
         ({6: GAP}, "an unknown producer must begin at 0", "that producer could never go on"),
     ],
 )

@@ -10,12 +10,13 @@ from kafkalab import lab02
 from kafkalab.course.lab02 import exercise_1 as lab02_e1
 from kafkalab.course.lab02 import exercise_2 as lab02_e2
 from kafkalab.course.lab02 import exercise_3 as lab02_e3
-from kafkalab.grading.check import check, hint, question
+from kafkalab.grading.check import check, find, hint, question
 from kafkalab.grading.exercise import WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol.partitions import partition_for
-from kafkalab.sim.cluster import Cluster
-from tests.grading.told import catch_wrong_answer, open_counterexample
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.scenario import Scenario
+from tests.grading.told import catch_wrong_answer, hold, tell
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -151,14 +152,15 @@ def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_each_misconception_gets_its_hint(change: dict[int, str], miss: str, hint_says: str) -> None:
-    assert catch_wrong_answer("L2.E3", {**E3, **change}).miss == miss
-    assert hint_says in hint("L2.E3")
+    ((number, word),) = change.items()
+    assert tell("L2.E3", number, word).belief == hold("L2.E3", miss).miss == miss
+    assert hint_says in find("L2.E3").hint_for(miss)
 
 
 def test_every_wrong_word_is_caught_with_a_run_that_can_be_opened() -> None:
     for number, word in E3.items():
         for wrong in {*lab02_e3.WORDS} - {word}:
-            assert f"row {number}: " in str(catch_wrong_answer("L2.E3", {**E3, number: wrong}))
-        cluster = Cluster(open_counterexample())
-        cluster.run()
-        assert not cluster.unused_faults
+            told = tell("L2.E3", number, wrong)
+            assert f"row {number}, " in told.refutes
+            assert isinstance(told.run, Scenario)
+            assert not ran(told.run).unused_faults

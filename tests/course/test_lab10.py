@@ -29,7 +29,7 @@ from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import report_of
-from tests.grading.told import catch_wrong_answer
+from tests.grading.told import catch_wrong_answer, tell
 
 SEEDS = ("1", "2026")
 FEW = 32
@@ -188,8 +188,8 @@ def test_what_is_no_async_function_is_told_so(answer: Any) -> None:
 def test_every_wrong_word_is_found_with_its_run(number: int, word: str) -> None:
     if word == RIGHT_2[number]:
         return
-    found = catch_error(lab10_e2.EXERCISE.check, RIGHT_2 | {number: word})
-    assert f"row {number}:" in str(found)
+    found = tell("L10.E2", number, word)
+    assert f"row {number}, " in found.refutes
     polls = [e.step for e in ran(found.run).trace.of("complete", "poll") if e.data["records"]]  # type: ignore[arg-type]
     assert found.step == polls[-1]
 
@@ -210,7 +210,7 @@ def test_every_wrong_word_is_found_with_its_run(number: int, word: str) -> None:
     ],
 )
 def test_a_misconception_picks_its_hint(number: int, word: str, miss: str) -> None:
-    assert catch_wrong_answer("L10.E2", RIGHT_2 | {number: word}).miss == miss
+    assert tell("L10.E2", number, word).belief == miss
     assert miss in lab10_e2.EXERCISE.misses
 
 

@@ -19,7 +19,7 @@ from kafkalab.programs.booking import PATTERNS
 from kafkalab.programs.database import database
 from kafkalab.programs.outbox import last_sent
 from kafkalab.sim.cluster import Cluster, ran
-from tests.grading.told import catch_wrong_answer
+from tests.grading.told import tell
 
 SEEDS = ("1", "2026")
 FEW = 40
@@ -110,11 +110,10 @@ def test_every_wrong_word_of_the_matrix_names_its_misconception(pattern: str, ga
         right = RIGHT_1[pattern][gap - 1]
         if word == right:
             continue
-        words = [word if n == gap else w for n, w in enumerate(RIGHT_1[pattern], 1)]
-        found = catch_error(lab11_e1.EXERCISE.check, {**RIGHT_1, pattern: words})
+        found = tell("L11.E1", (pattern, gap), word)
         assert found.run == lab11(pattern, gap)
         assert ran(found.run).trace.events[found.step].kind == "crash"
-        assert found.miss in lab11_e1.EXERCISE.misses
+        assert found.belief in lab11_e1.EXERCISE.misses
 
 
 def test_the_matrix_takes_only_its_form() -> None:
@@ -178,7 +177,7 @@ def test_a_relay_that_sends_nothing_is_a_blank_form() -> None:
     ],
 )
 def test_what_a_reader_is_believed_to_wait_for(row: int, word: str, miss: str) -> None:
-    assert catch_wrong_answer("L11.E3", {**RIGHT_3, row: word}).miss == miss
+    assert tell("L11.E3", row, word).belief == miss
     assert miss in lab11_e3.EXERCISE.misses
 
 

@@ -13,7 +13,7 @@ from kafkalab.grading.check import check, counterexample, hint, question
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.grading.tables import Table
-from tests.grading.told import catch_wrong_answer
+from tests.grading.told import catch_wrong_answer, tell
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
 
@@ -56,13 +56,11 @@ def test_each_wrong_word_of_a_cell_is_told_with_a_run_and_most_with_their_own_hi
     for word in WORDS[column]:
         if word == truth:
             continue
-        answer = right()
-        answer[model][column] = word
-        error = catch_wrong_answer("L14.E1", answer)
-        assert f"cell {model}, {column}" in str(error)
-        assert isinstance(error.run, Table)
+        told = tell("L14.E1", f"{model}, {column}", word)
+        assert f"cell {model}, {column}, " in told.refutes
+        assert isinstance(told.run, Table)
         expected = exercise_1.MISSES.get((model, column), {}).get(word, "")
-        assert error.miss == expected
+        assert told.belief == expected
         assert not expected or expected in exercise_1.EXERCISE.misses
 
 

@@ -14,6 +14,7 @@ from kafkalab.grading.exercise import EXERCISES
 
 PLAN = re.compile(r"^\| (\d+) \| (.+?) \|", re.M)
 TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| ([^|]+?) \|$", re.M)
+DAY = re.compile(r"^\| (\d+):(\d\d) \| (.+?) \|", re.M)
 NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
 LAB = re.compile(r"\bLab (\d+)")
 EXERCISE = re.compile(r"\b(\d+)\.(\d)\b")
@@ -59,6 +60,25 @@ def test_a_plan_fills_its_time_and_names_parts_of_its_labs(
         for name in set(NAMED.findall(what)) - BUTTONS:
             assert any(one.startswith(name) for one in known), f"lab {lab} has no part {name!r}"
     assert tuple(dict.fromkeys(met)) == labs
+
+
+def test_the_day_fills_its_time_and_names_parts_of_its_labs(root: Path, text: str) -> None:
+    part = section(text, "One day")
+    plan = [(60 * int(h) + int(m), what) for h, m, what in DAY.findall(part)]
+    times = [time for time, _ in plan]
+    assert times[0] == 0
+    assert all(10 <= later - time <= 60 for time, later in zip(times, [*times[1:], 435], strict=True))
+    assert "Seven hours and a quarter" in part
+    lab, met = 0, []
+    for _, what in plan:
+        lab = int(named[1]) if (named := LAB.search(what)) else lab
+        met.append(lab)
+        for name in set(NAMED.findall(what)) - BUTTONS:
+            parts = headings(root, lab)
+            assert name == "What people believe" or name in parts, f"lab {lab} has no part {name!r}"
+        for number, exercise in EXERCISE.findall(what):
+            assert (int(number), f"L{number}.E{exercise}" in EXERCISES) == (lab, True)
+    assert tuple(dict.fromkeys(met)) == TRACKS["A team, one day"]
 
 
 def test_the_paths_are_those_of_the_start_page_and_their_exercises_exist(root: Path, text: str) -> None:

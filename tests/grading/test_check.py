@@ -73,22 +73,21 @@ def test_every_wrong_word_in_every_place_is_caught(exercise_id: str) -> None:
     for name, word in right.items():
         for wrong in [*others(exercise_id, word), ""]:
             message = catch_text(exercise_id, {**right, name: wrong})
-            assert f"{len(right) - 1} of {len(right)}" in message
-            assert (f'You say "{wrong}"' if wrong else "It is still blank") in message
+            assert f"{len(right) - 1} of {len(right)}" in message if wrong else "till blank" in message
 
 
-def test_the_first_wrong_row_is_named_with_a_run_that_shows_it() -> None:
-    answer = {**E1, 4: "aborted", 8: "committed"}
-    message = catch_text("L3.E1", answer)
+def test_the_belief_that_the_wrong_rows_fit_is_named_with_a_run_that_refutes_it() -> None:
+    message = catch_text("L3.E1", {**E1, 3: "aborted", 4: "nothing", 7: "aborted", 8: "committed"})
     assert message.startswith(
-        "L3.E1: 8 of 10 rows are right. The first that is not is row 4: b3 crashes right after b3"
+        "L3.E1: 6 of 10 rows are right. Three of your rows fit one belief: the crash of a broker ends the transaction. "
+        'Look at row 3, where you say "aborted": b1 crashes right after b1 appends the debits to accounts-0.\n'
     )
-    assert '    Sequence(lab03().with_faults(Crash("b3", at_step=84)))\n' in message
+    assert '    Sequence(lab03().with_faults(Crash("b1", at_step=' in message
 
 
 @pytest.mark.parametrize("number", E1)
 def test_the_run_of_each_row_can_be_pasted_and_ends_as_the_row_does(number: int) -> None:
-    code = lab03_e1.pasteable(number)
+    code = lab03_e1.pasteable(1, lab03_e1.ROWS[number - 1])
     scenario = eval(code, {"Sequence": lambda scenario: scenario, "lab03": lab03, "Crash": Crash})
     cluster = Cluster(scenario)
     cluster.run()
@@ -125,15 +124,12 @@ def test_the_runs_that_the_questions_of_the_table_point_to_show_their_answers() 
 
 @pytest.mark.campaign
 def test_the_answers_are_the_same_for_every_seed() -> None:
-    assert [s for s in (*range(1, 21), lab03_e1.GRADER_SEED) if lab03_e1.outcomes(s) != E1] == []
-    assert lab03_e1.LEARNER_SEED != lab03_e1.GRADER_SEED
+    assert [s for s in (*range(1, 21), 2026) if {f.name: f.truth for f in lab03_e1.facts(s)} != E1] == []
 
 
 def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab03_e1.Row, "faults", lambda row, trace: ())
-    monkeypatch.setattr(lab03_e1, "outcomes", lab03_e1.outcomes.__wrapped__)  # not what is remembered
-    assert set(lab03_e1.outcomes(1).values()) == {"committed"}
-    assert "6 of 10" in catch_text("L3.E1", E1)
+    assert {fact.truth for fact in lab03_e1.facts.__wrapped__(1)} == {"committed"}
 
 
 def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,13 +139,6 @@ def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch:
 
     monkeypatch.setitem(TABLES["TV1"][TxnState.EMPTY], Ask.COMMIT, Same())
     assert "EndTxn(COMMIT) in Empty" in catch_text("L3.E2", E2)
-
-
-def test_an_answer_right_for_one_of_the_two_seeds_only_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = {**E1, 3: "aborted"}
-    monkeypatch.setattr(lab03_e1, "outcomes", lambda seed: E1 if seed == lab03_e1.LEARNER_SEED else other)
-    assert "row 3" in catch_text("L3.E1", E1)
-    assert "row 3" in catch_text("L3.E1", other)
 
 
 @pytest.mark.parametrize("blank", [..., None, "", "  "])
@@ -223,8 +212,8 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
 @pytest.mark.parametrize(
     ("exercise_id", "change", "words"),
     [
-        ("L3.E1", {7: "aborted"}, "a dead broker alone changes when"),
-        ("L3.E1", {5: "committed"}, "What does the coordinator, old or new, find in its log?"),
+        ("L3.E1", {3: "aborted", 4: "aborted", 7: "aborted"}, "a dead broker alone changes when"),
+        ("L3.E1", {2: "committed", 5: "committed"}, "What does the coordinator, old or new, find in its log?"),
         ("L3.E2", {"Empty": "PrepareCommit"}, "One state moves on"),
         ("L3.E2", {"PrepareCommit": "INVALID_TXN_STATE"}, "There are two ways to refuse"),
     ],

@@ -14,7 +14,7 @@ from kafkalab.faults.frame import Drop, Duplicate
 from kafkalab.faults.node import Crash
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
-from kafkalab.grading.exercise import Exercise, WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import Belief, Exercise, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.mutants import Mutant, against_mutants, judge_tests
 from kafkalab.grading.predictions import Fact, judge_predictions, table
 from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of
@@ -220,16 +220,26 @@ FACTS = (
     Fact(name=1, says="nothing happens", truth="committed", look="Look.", run=lambda: lab03(), misses={"torn": "x"}),
     Fact(name=2, says="b1 crashes", truth="aborted"),
 )
+BELIEFS = {"x": Belief(says="a commit has two halves", hint="Look again.")}
 
 
-def test_a_table_names_the_first_wrong_row_with_its_run_and_its_misconception() -> None:
+def test_a_table_names_the_belief_of_its_wrong_rows_with_a_run_that_refutes_it() -> None:
     words = ("committed", "aborted", "torn")
     assert table({1: "committed", 2: "aborted"}, FACTS, words, "f") == "2 of 2 rows"
-    error = catch_error(lambda: table({1: "torn", 2: "aborted"}, FACTS, words, "f"))
-    assert 'row 1: nothing happens.\nYou say "torn". Look.' in str(error)
+    error = catch_error(lambda: table({1: "torn", 2: "aborted"}, FACTS, words, "f", beliefs=BELIEFS))
+    assert str(error) == (
+        "1 of 2 rows are right. One of your rows fits one belief: a commit has two halves. "
+        'Look at row 1, where you say "torn": nothing happens.\nLook.'
+    )
     assert (error.miss, error.part, error.run) == ("x", 0.5, lab03())
-    assert "It is still blank." in str(catch_error(lambda: table({1: "committed", 2: ""}, FACTS, words, "f")))
     assert "All rows are still blank" in str(catch_error(lambda: table({1: "", 2: ""}, FACTS, words, "f")))
+
+
+def test_a_table_with_a_blank_row_is_not_judged() -> None:
+    def judge(word: str) -> str:
+        return str(catch_error(lambda: table({1: word, 2: ""}, FACTS, ("committed", "torn"), "f")))
+
+    assert [judge("committed"), judge("torn")] == ["Still blank: row 2. Give a value for each row first."] * 2
 
 
 def test_predictions_may_be_a_list_or_a_function() -> None:

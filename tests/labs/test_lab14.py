@@ -57,11 +57,6 @@ def test_the_two_phase_client_is_told_committed_while_one_participant_cannot_kno
     assert (done.told, done.parts) == ("committed", {"p1": "down", "p2": "in doubt"})
 
 
-def test_the_setting_for_two_phase_commit_of_a_released_client_changes_nothing() -> None:
-    (cell,) = (c for c in LAB["cells"] if c["id"] == "join-939")
-    assert "".join(cell["outputs"][0]["data"]["text/plain"]) == "'InvalidTxnStateError'"
-
-
 def test_an_undecided_transaction_is_aborted_by_its_time_out() -> None:
     cluster = ran(lab14(faults=(Crash("app", at_ms=73),)))
     assert cluster.outcome().verdict == "aborted"

@@ -26,7 +26,7 @@ from kafkalab.site.book.links import Links
 from kafkalab.site.book.notebooks import article_of
 from kafkalab.site.notebooks import NEEDS_MORE
 from kafkalab.widgets.views.predict import mix
-from tests.grading.told import catch_wrong_answer
+from tests.grading.told import hold
 
 ROOT = Path(__file__).parents[2]
 IN_PAGE = [name for name in EXERCISES if isinstance(find(name).check, (Form, Order))]
@@ -70,12 +70,12 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return form
 
 
-def unseal(form: dict[str, Any], part: Any) -> dict[str, str] | None:
+def unseal(form: dict[str, Any], part: Any) -> dict[str, Any] | None:
     """Return what is sealed under a part of an answer, as a page opens it."""
     label, key = stretch(canonical(part), form["salt"])
     if (found := form["sealed"].get(base64.b64encode(label).decode())) is None:
         return None
-    text: dict[str, str] = json.loads(zlib.decompress(mix(base64.b64decode(found), key)))
+    text: dict[str, Any] = json.loads(zlib.decompress(mix(base64.b64decode(found), key)))
     return text
 
 
@@ -105,7 +105,7 @@ def test_the_solutions_answer_is_accepted_and_no_part_of_it_is_refused(name: str
     assert text is not None
     assert text["says"] == as_html(f"✓ {exercise.check(collect_answers()[name])}")
     assert text["more"] == as_html(exercise.afterwards) != ""
-    assert [part for part in parts if unseal(form, part)] == []
+    assert [part for part in parts if (unseal(form, part) or {"wrong": "names" not in form})["wrong"]] == []
 
 
 def test_a_form_is_displayed_as_it_is_and_only_for_an_exercise_that_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,18 +120,17 @@ def test_a_form_is_displayed_as_it_is_and_only_for_an_exercise_that_has_one(monk
 @pytest.mark.parametrize("name", IN_PAGE)
 def test_each_wrong_part_is_refused_and_each_known_misconception_has_its_hint(name: str, forms: Any) -> None:
     exercise, form = find(name), json.loads(forms(name)[0])
-    texts = [unseal(form, part) for part in wrong_parts(name, form)]
-    assert len(form["sealed"]) == len(texts) + 1
-    assert all(text is not None and text["says"] for text in texts)
-    hints = {exercise.hints[hint] if isinstance(hint, int) else hint for hint in exercise.misses.values()}
-    assert {as_html(hint) for hint in hints} == {text["more"] for text in texts if text} - {""}
+    texts = [unseal(form, part) or {} for part in wrong_parts(name, form)]
+    assert len(form["sealed"]) == 1 + len(texts) + len(form.get("rows", ()))
+    assert all(text.get("says") or (text["wrong"] and text["refutes"] and text["look"]) for text in texts)
+    assert {as_html(exercise.hint_for(miss)) for miss in exercise.misses} == {text["more"] for text in texts} - {""}
 
 
 @pytest.mark.parametrize("name", IN_PAGE)
 def test_nothing_of_the_answer_is_in_clear(name: str, forms: Any) -> None:
     file, element = forms(name)
     form, answer = json.loads(file), collect_answers()[name]
-    assert set(form) - {"rows", "names"} == {"id", "salt", "rounds", "sealed"}
+    assert set(form) - {"rows", "what", "names"} == {"id", "salt", "rounds", "sealed"}
     assert list(form["sealed"]) == sorted(form["sealed"])
     for text in (RUN, as_html(find(name).afterwards), canonical(parts_of(name))[1:-1]):
         assert text not in file + element
@@ -145,11 +144,13 @@ def test_nothing_of_the_answer_is_in_clear(name: str, forms: Any) -> None:
 
 
 def test_a_refusal_is_what_a_notebook_says_and_names_its_run(forms: Any) -> None:
-    text = unseal(json.loads(forms("L0.E3")[0]), [2, "once"])
-    error = catch_wrong_answer("L0.E3", {**collect_answers()["L0.E3"], 3: "once"})
+    text = unseal(json.loads(forms("L3.E1")[0]), [2, "nothing"])
+    error = hold("L3.E1", "a dead broker decides")
     assert text is not None
-    assert as_html(str(error).partition("are right. ")[2]).startswith(text["says"])
-    assert "Produce#1 arrives twice" in text["says"]
+    assert text["belief"] == error.miss
+    assert text["sentence"] in str(error)
+    assert as_html(str(error)).endswith(text["refutes"].removeprefix("<p>"))
+    assert "b1 crashes right after b1 appends the debits" in text["refutes"]
     assert RUN in text["run"]
 
 

@@ -45,16 +45,17 @@ def tap(word: Locator) -> None:
         word.tap()
 
 
-def test_a_table_is_judged_row_by_row_and_a_wrong_one_shows_its_run(article: str, page: Page) -> None:
+def test_a_wrong_table_names_its_belief_and_shows_a_run_that_refutes_it(article: str, page: Page) -> None:
     page.goto(article)
     table, right = form(page, "L2.E3"), collect_answers()["L2.E3"]
     table.get_by_role("button", name="Check").click()
-    expect(table.locator(".said")).to_contain_text("Row 1 is still blank")
-    fill(table, {**right, 4: "NOT_COORDINATOR", 9: "NONE"})
+    expect(table.locator(".said")).to_contain_text("Still blank: row 1, 2")
+    fill(table, {**right, 3: "NONE", 6: "NONE"})
     table.get_by_role("button", name="Check").click()
     said = table.locator(".said")
-    expect(said).to_contain_text("8 of 10 are right.")
-    expect(said).to_contain_text('You say "NOT_COORDINATOR".')
+    expect(said).to_contain_text("8 of 10 rows are right.")
+    expect(said).to_contain_text("Two of your rows fit one belief: any broker will do.")
+    expect(said).to_contain_text('where you say "NONE"')
     expect(table.locator("select[aria-invalid=true]")).to_have_count(1)
     expect(table.locator("kafka-run .klab.sequence")).to_be_visible()
     expect(table.locator(".solved")).to_have_count(0)

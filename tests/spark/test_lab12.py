@@ -12,7 +12,7 @@ from kafkalab.course.lab12 import exercise_0 as lab12_e0
 from kafkalab.course.lab12 import exercise_1 as lab12_e1
 from kafkalab.course.lab12 import exercise_3 as lab12_e3
 from kafkalab.course.lab12.configurations import CONFIGURATIONS, simulate_copies
-from kafkalab.course.lab12.guarantee import open_doubled, tables_of
+from kafkalab.course.lab12.guarantee import open_run, tables_of
 from kafkalab.course.lab12.rates import rates
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
@@ -80,16 +80,16 @@ def test_a_wrong_count_of_fates_is_shown_beside_the_true_one_and_gets_the_hint_t
         check("L12.E0", lambda inputs, reads, positions: inputs.select("colour"))
 
 
-@pytest.mark.spark
-def test_the_first_doubled_input_of_a_configuration_is_opened_where_its_second_copy_is(spark: SparkSession) -> None:
-    rows = [("old client", "read_committed", run, 0, 17, more, 0) for run, more in ((9, 1), (3, 1), (1, 0))]
-    frame = spark.createDataFrame(rows, lab12_e0.COLUMNS)
-    journey = open_doubled(frame, "old client")
+def test_a_run_with_a_doubled_input_is_opened_where_its_second_copy_is() -> None:
+    journey = open_run("old client", 3)
     assert (journey.scenario.seed, journey.scenario.profile) == (3, "4.x/TV1")
     event = journey.cluster.trace.events[journey.step]
     assert (event.kind, event.name) == ("append", "out-1")
-    with pytest.raises(ValueError, match="no input of transactions has more than one effect"):
-        open_doubled(frame, "transactions")
+
+
+@pytest.mark.spark
+def test_rates_need_all_columns(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("old client", "read_committed", 3, 0, 17, 1, 0)], lab12_e0.COLUMNS)
     assert str(rates(frame)).splitlines()[1].startswith("old client     read_committed      0")
     with pytest.raises(ValueError, match="the column lost is missing"):
         rates(frame.drop("lost"))

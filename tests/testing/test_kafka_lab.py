@@ -59,6 +59,22 @@ def test_a_dropped_answer_is_lost_once(lab: KafkaLab, connect: Connect) -> None:
         lab.next("EndTransaction")
 
 
+def test_a_check_is_not_green_over_a_fault_that_never_struck(lab: KafkaLab, connect: Connect) -> None:
+    client = connect()
+    client.init()
+    commit_values(client, "a")
+    lab.check()
+    lab.drop("EndTxnResponse#7")
+    lab.late("EndTxn#2", before="EndTxn#9")
+    never = r"unknown: the fault Drop\(frame='EndTxnResponse#7'\) never struck: EndTxnResponse#7 has not been sent"
+    with pytest.raises(AnomalyError, match=never):
+        lab.check()
+    with pytest.raises(AnomalyError, match="unknown: the fault"):
+        lab.check("duplicate")
+    lab.allow_unused_faults = True
+    lab.check()
+
+
 def test_nodes_are_found_by_what_they_lead(lab: KafkaLab, connect: Connect) -> None:
     coordinator = lab.coordinator_of("pay")
     assert coordinator == lab.leader_of(transaction_partition("pay"))

@@ -21,6 +21,7 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
             yield action, frame, {}
         yield "delay", frame, {"delay_ms": random.choice([1, 40, 2500])}
         yield "reorder", frame, {"after": random.choice(frames)}
+        yield "late", frame, {"before": random.choice(frames)}
     nodes = [n["id"] for n in payload["nodes"]]
     for node in nodes:
         for action in ("crash", "restart", "pause", "resume", "cut", "heal", "throttle"):

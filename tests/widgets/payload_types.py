@@ -87,7 +87,8 @@ def faults_in_typescript() -> str:
     rows = [
         {
             "press": kind.press, "on": kind.target_kind, "label": kind.words.label, "title": kind.words.title,
-            "details": list(kind.details), "number": list(kind.number or ()), "brokersOnly": of_brokers_only(kind),
+            "details": list(kind.details), "other": kind.other, "number": list(kind.number or ()),
+            "brokersOnly": of_brokers_only(kind),
             "variants": [{**one._asdict(), "details": dict(one.details)} for one in kind.variants],
         }
         for kind in FAULTS

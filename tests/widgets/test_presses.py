@@ -80,7 +80,7 @@ def test_an_enabled_press_makes_another_run_and_a_disabled_one_gives_its_reason(
 
 
 def test_each_fault_can_be_pressed() -> None:
-    details = {"after": "EndTxn#1", "broker": "b1"}
+    details = {"after": "EndTxn#1", "before": "EndTxn#1", "broker": "b1"}
     for action, kind in BY_PRESS.items():
         fault = kind.of_press("b1|b2", details, ())
         assert type(fault) is kind

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kafkalab.faults.frame import Delay, Drop, Duplicate
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Late, Release
 from kafkalab.faults.node import Crash, Restart
 from kafkalab.protocol import batch_bytes
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.protocol.messages.list_offsets import LATEST, ListOffsets
+from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
 from kafkalab.protocol.partitions import transaction_partition
 from kafkalab.protocol.records import Batch, Record
@@ -111,6 +113,11 @@ def test_a_client_that_has_a_brokers_name_is_another_node(live: Make) -> None:
         ("Delay:EndTxn#1:500", Delay("EndTxn#1", 500)),
         ("Crash:b2:3000", Crash("b2", at_ms=3000)),
         ("Restart:b2", Restart("b2", at_ms=0)),
+        ("Late:TxnOffsetCommit#1:EndTxn#2", Late("TxnOffsetCommit#1", "EndTxn#2")),
+        ("Late:my:app:TxnOffsetCommit#1:other:EndTxn#2", Late("my:app:TxnOffsetCommit#1", "other:EndTxn#2")),
+        ("Delay:app:EndTxn#1:500", Delay("app:EndTxn#1", 500)),
+        ("Hold:app:EndTxn#1", Hold("app:EndTxn#1")),
+        ("Release:app:EndTxn#1", Release("app:EndTxn#1", at_ms=0)),
     ],
 )
 def test_faults_in_words(text: str, fault: object) -> None:
@@ -146,3 +153,29 @@ def test_a_fault_that_comes_too_late_is_refused(live: Make) -> None:
     cluster.strike(fault_of("Crash:b1"))
     with pytest.raises(ValueError, match="b1 is down already"):
         cluster.strike(fault_of("Crash:b1"))
+
+
+def test_a_fault_is_told_when_it_strikes_and_otherwise_at_the_end(live: Make) -> None:
+    cluster = live("Drop:InitProducerId#2", "Late:Metadata#1:Metadata#9", "Crash:b2:90000")
+    struck: list[Fault] = []
+    cluster.watch_faults(struck.append)
+    ask(cluster, "b1", InitProducerId(transactional_id=None, transaction_timeout_ms=1), 4)
+    cluster.ask(cluster.client("app"), "b1", Metadata(), 9, lambda answer: None)
+    cluster.strike(fault_of("Crash:b3"))
+    assert struck == [Crash("b3", at_ms=0)]
+    never = "unknown: the fault {} never struck: {}"
+    assert cluster.unused_faults() == [
+        never.format("Drop(frame='InitProducerId#2')", "InitProducerId#2 has not been sent"),
+        never.format("Late(frame='Metadata#1', before='Metadata#9')", "Metadata#9 was not sent after it"),
+        never.format("Crash('b2', at_ms=90000)", "its time has not come, or it would have changed nothing"),
+    ]
+
+
+def test_a_held_frame_is_released_on_request_under_its_clients_name(live: Make) -> None:
+    cluster, answers = live("Hold:app:Metadata#1"), list[str]()
+    cluster.ask(cluster.client("other"), "b1", Metadata(), 9, lambda answer: answers.append("other"))
+    cluster.ask(cluster.client("app"), "b1", Metadata(), 9, lambda answer: answers.append("app"))
+    assert answers == ["other"]
+    cluster.strike(fault_of("Release:app:Metadata#1"))
+    assert answers == ["other", "app"]
+    assert cluster.unused_faults() == []

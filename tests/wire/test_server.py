@@ -399,6 +399,24 @@ def test_faults_typed_while_it_runs(tmp_path: Path) -> None:
     assert "a fault is typed: Crash:b2\n" in logged
 
 
+def test_faults_that_strike_and_those_that_never_do_are_printed(tmp_path: Path) -> None:
+    options = ["--port", "0", "--fault", "Drop:t:ApiVersions#2", "--fault", "Hold:t:Fetch#1"]
+    command = [sys.executable, "-m", "kafkalab.cli.main", "serve", *options]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    servers = server.stdout.readline().removeprefix("ready: ").strip()
+    with Connection(servers, 1, "t") as connection:
+        assert connection.ask(ApiVersions(), 3).error is Error.NONE
+        with pytest.raises(ConnectionError):
+            connection.ask(ApiVersions(), 3)
+    server.send_signal(signal.SIGTERM)
+    said = server.communicate(timeout=30)[0].splitlines()
+    assert said == [
+        "struck: Drop(frame='t:ApiVersions#2')",
+        "unknown: the fault Hold(frame='t:Fetch#1') never struck: t:Fetch#1 has not been sent",
+    ]
+
+
 def test_a_broker_crashes_at_its_time(tmp_path: Path) -> None:
     with lab(tmp_path, 2, "Crash:b2:700") as cluster, Connection(cluster.servers, broker=2) as connection:
         assert connection.ask(ApiVersions(), 3).error is Error.NONE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from kafkalab.grading.counterexamples import answer_step
-from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.exercise import Belief, Exercise
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.grading.seeds import LEARNER_SEED, random_for
 from kafkalab.programs.orders import PARTITION, TOPIC
@@ -18,10 +18,15 @@ APPENDED, KNOWN = "appended", "known"
 ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH")
 WORDS = (APPENDED, KNOWN, *ERRORS)
 FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "appended", 2: ...}}'
+OUT_OF_ORDER, OLD_EPOCH = ERRORS
 MISSES = {
     2: dict.fromkeys(ERRORS, "a retry is an error"),
     4: {APPENDED: "sequences count batches"},
+    5: {OUT_OF_ORDER: "sequences count batches"},
     6: dict.fromkeys(ERRORS, "an unknown producer must begin at 0"),
+    7: {OUT_OF_ORDER: "a new epoch goes on", KNOWN: "epochs do not count"},
+    8: {APPENDED: "epochs do not count", OUT_OF_ORDER: "epochs do not count"},
+    9: {KNOWN: "the first sequence is enough"},
 }
 
 
@@ -119,9 +124,35 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )
 
 
+BELIEFS = {
+    "a retry is an error": Belief(
+        says="a batch that comes again is an error",
+        hint="Its sender has no answer, and asks again. Which answer does it need?",
+    ),
+    "sequences count batches": Belief(says="a sequence number counts batches, not records", hint=1),
+    "an unknown producer must begin at 0": Belief(
+        says="a leader accepts an unknown producer only at sequence 0",
+        hint="A leader forgets a producer that was idle for a day. If it insisted on 0, that producer could never go "
+        "on.",
+    ),
+    "a new epoch goes on": Belief(
+        says="under a new epoch a producer goes on with its old sequence numbers",
+        hint="Look at the first batch that A sends under epoch 1. Which sequence does it begin with?",
+    ),
+    "epochs do not count": Belief(
+        says="a leader compares sequence numbers only, whatever the epoch",
+        hint="Two producers may have the same id. Which field tells the leader which of the two is the newer one?",
+    ),
+    "the first sequence is enough": Belief(
+        says="a batch is known as soon as its first sequence number is known",
+        hint="The leader compares the first and the last sequence with those of the batches that it remembers.",
+    ),
+}
+
+
 EXERCISE = Exercise(
     "L1.E1",
-    rows(facts, WORDS, FORM),
+    rows(facts, WORDS, FORM, beliefs=BELIEFS),
     (
         "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
         "has. Only an appended batch changes it.",
@@ -133,14 +164,7 @@ EXERCISE = Exercise(
     ),
     points=9,
     questions=(20, 21),
-    misses={
-        "a retry is an error": "A retry is not an error: its sender asks again because it has no answer, and it is to "
-        "hear the answer of the first time.",
-        "sequences count batches": 1,
-        "an unknown producer must begin at 0": "The leader may have forgotten a producer that was idle for a "
-        "day. If it "
-        "insisted on 0, that producer could never go on.",
-    },
+    misses=BELIEFS,
     afterwards=(
         "Why: the leader compares four numbers with what it remembers: producer id, epoch, first and last "
         "sequence. It never looks at a value. Next: write that decision yourself."

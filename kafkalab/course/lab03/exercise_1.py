@@ -1,24 +1,23 @@
-"""L3.E1: who crashes after which event, and what becomes of the transaction? Each answer is found by running it."""
+"""L3.E1: a process crashes after an event; what becomes of the transaction? Each answer is found by running it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from kafkalab.course.lab03.scenario import lab03
 from kafkalab.faults.node import Crash
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
-from kafkalab.grading.forms import Blank, Form
+from kafkalab.grading.exercise import Belief, Exercise
+from kafkalab.grading.predictions import Fact, rows
+from kafkalab.grading.seeds import LEARNER_SEED
 from kafkalab.programs.transfers import TRANSACTIONAL_ID
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
-from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario import Scenario
 from kafkalab.trace import Event, Trace
 
 WORDS = ("committed", "aborted", "nothing")
-LEARNER_SEED, GRADER_SEED = 1, 2026
-"""The run that the notebook shows, and one with other latencies: an answer must be right in both."""
-
 FORM = 'a dict with one of the words "committed", "aborted", "nothing" for each row, like {1: "nothing", 2: ...}'
 
 
@@ -98,56 +97,75 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-def run(seed: int, *faults: Crash) -> Cluster:
-    """Lab 03's run under transaction version 2 with these faults, to its end."""
-    return ran(lab03(seed=seed).with_faults(*faults))
+MISSES: dict[int, dict[str, str]] = {
+    1: dict.fromkeys(("committed", "aborted"), "begin is a request"),
+    2: {"committed": "written is committed", "nothing": "unknown until the commit"},
+    3: dict.fromkeys(("aborted", "nothing"), "a dead broker decides"),
+    4: dict.fromkeys(("aborted", "nothing"), "a dead broker decides"),
+    5: {"committed": "written is committed", "nothing": "unknown until the commit"},
+    6: dict.fromkeys(("aborted", "nothing"), "a dead application aborts"),
+    7: dict.fromkeys(("aborted", "nothing"), "a dead broker decides"),
+    8: {"committed": "one copy is enough"},
+    9: dict.fromkeys(("aborted", "nothing"), "a dead application aborts"),
+    10: dict.fromkeys(("aborted", "nothing"), "a dead application aborts"),
+}
+"""By row the belief that leads to each wrong word."""
+
+
+def scenario(of_seed: int, row: Row) -> Scenario:
+    """Return lab 03's scenario under transaction version 2 with the row's crashes."""
+    without = lab03(seed=of_seed)
+    return without.with_faults(*row.faults(ran(without).trace))
+
+
+def pasteable(of_seed: int, row: Row) -> str:
+    """Return code that opens the row's run in the widget."""
+    listed = ", ".join(f'Crash("{f.node}", at_step={f.at_step})' for f in row.faults(ran(lab03(seed=of_seed)).trace))
+    seed = "" if of_seed == LEARNER_SEED else f"seed={of_seed}"
+    return f"Sequence(lab03({seed}).with_faults({listed}))"
 
 
 @cache
-def outcomes(seed: int) -> dict[int, str]:
-    """For each row the outcome, as the logs of the crashed run have it."""
-    trace = run(seed).trace
-    return {n: run(seed, *row.faults(trace)).outcome().verdict for n, row in enumerate(ROWS, 1)}
+def facts(of_seed: int) -> tuple[Fact, ...]:
+    """Return the rows with the outcome of each, as the logs of its run have it."""
+    found = []
+    for number, row in enumerate(ROWS, 1):
+        run = partial(scenario, of_seed, row)
+        look = f"See it happen, then press End:\n    {pasteable(of_seed, row)}\n{row.look}"
+        verdict = ran(run()).outcome().verdict
+        found.append(Fact(name=number, says=str(row), truth=verdict, look=look, run=run, misses=MISSES[number]))
+    return tuple(found)
 
 
-def pasteable(number: int) -> str:
-    """Code that opens the row's run in the widget."""
-    faults = ROWS[number - 1].faults(run(LEARNER_SEED).trace)
-    listed = ", ".join(f'Crash("{f.node}", at_step={f.at_step})' for f in faults)
-    return f"Sequence(lab03().with_faults({listed}))"
-
-
-def check(answer: object) -> str:
-    """Return how many rows are right, if all are; WrongAnswer names the first wrong one, and the run that shows it."""
-    given = cells(answer, tuple(range(1, len(ROWS) + 1)), WORDS, FORM, "row")
-    if not any(given.values()):
-        raise BlankAnswer(f"All rows are still blank. Give {FORM}.")
-    truths = [outcomes(seed) for seed in (LEARNER_SEED, GRADER_SEED)]
-    wrong = [n for n, word in given.items() if any(word != truth[n] for truth in truths)]
-    if not wrong:
-        return f"{len(ROWS)} of {len(ROWS)} rows"
-    first = wrong[0]
-    row, word = ROWS[first - 1], given[first]
-    raise WrongAnswer(
-        f"{len(ROWS) - len(wrong)} of {len(ROWS)} rows are right. The first that is not is row {first}: {row}.\n"
-        + (f'You say "{word}". ' if word else "It is still blank. ")
-        + f"See it happen, then press End:\n    {pasteable(first)}\n{row.look}",
-        run=lab03(seed=LEARNER_SEED).with_faults(*row.faults(run(LEARNER_SEED).trace)),
-        miss=_miss(row, word),
-        part=(len(ROWS) - len(wrong)) / len(ROWS),
-    )
-
-
-def _miss(row: Row, word: str) -> str:
-    """The belief behind a wrong word: a dead broker decides, or a dead application still does."""
-    if not word:
-        return ""
-    return "a dead application asks again" if "app" in row.nodes else "a dead broker decides"
+BELIEFS = {
+    "begin is a request": Belief(
+        says="begin_transaction() already tells the coordinator something",
+        hint="Which frame does begin_transaction() send? Look at the coordinator's log at that moment.",
+    ),
+    "written is committed": Belief(
+        says="a record that is written will be committed, even if nobody asks for it",
+        hint="app is dead in this row, so no client asks for a commit. What does the coordinator, old or new, find in "
+        "its log?",
+    ),
+    "unknown until the commit": Belief(
+        says="the coordinator knows nothing of a transaction before the commit",
+        hint="Look at the coordinator's log before the records are written. Which entry is there?",
+    ),
+    "a dead broker decides": Belief(says="the crash of a broker ends the transaction", hint=1),
+    "a dead application aborts": Belief(
+        says="a transaction is aborted whenever its application dies",
+        hint="Has EndTxn arrived at the coordinator by then? Does the coordinator need app for what comes next?",
+    ),
+    "one copy is enough": Belief(
+        says="PrepareCommit in one broker's log is the decision",
+        hint="That broker is dead. Which log does the next coordinator read, and has it the entry?",
+    ),
+}
 
 
 EXERCISE = Exercise(
     "L3.E1",
-    Form(check, lambda: [Blank(number, str(row), WORDS) for number, row in enumerate(ROWS, 1)]),
+    rows(facts, WORDS, FORM, beliefs=BELIEFS),
     (
         "Ask two things of each row. Who is still alive and wants a commit? And what do the logs that survive say?",
         "A live app sends again whatever was not answered, to whoever leads now. So a dead broker alone changes when, "
@@ -158,11 +176,7 @@ EXERCISE = Exercise(
     ),
     points=10,
     questions=(24,),
-    misses={
-        "a dead broker decides": 1,
-        "a dead application asks again": "app is dead in this row, so no client asks for anything any more. What does "
-        "the coordinator, old or new, find in its log?",
-    },
+    misses=BELIEFS,
     afterwards=(
         "Why: a live app asks again until it has an answer, whichever broker has died. Once app is dead, only the "
         "log that the next coordinator reads can decide. Next: the same as a table of states."

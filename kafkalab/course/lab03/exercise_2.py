@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kafkalab.faults.frame import Delay
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
-from kafkalab.grading.forms import Blank, Form
 from kafkalab.programs.steps import abort, add, commit, init, sleep
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.transaction_metadata import TxnState
@@ -99,7 +98,7 @@ def check(answer: object) -> str:
 
 EXERCISE = Exercise(
     "L3.E2",
-    Form(check, lambda: [Blank(state, f"EndTxn(COMMIT) in {state}", OFFERED) for state in STATES]),
+    check,
     (
         "One state moves on. One answers that all is well. The others refuse.",
         "There are two ways to refuse: CONCURRENT_TRANSACTIONS means that the same question will do better later, "

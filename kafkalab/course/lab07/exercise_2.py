@@ -10,7 +10,7 @@ from typing import Any
 from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, SLOW_MS, cut_off, ended_at, shelf
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
-from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.exercise import Belief, Exercise
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.programs.counting import COUNTER
 from kafkalab.protocol.acls import Deny
@@ -157,9 +157,64 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
+BELIEFS = {
+    "in doubt": Belief(
+        says="a commit whose answer is missing can be aborted",
+        hint="Nobody knows yet whether the commit was decided. The client refuses an abort now: it accepts only the "
+        "same call again.",
+    ),
+    "twice, perhaps": Belief(
+        says="a commit whose answer is missing has failed",
+        hint="A new producer does not learn how this commit ended. If it was decided, the shelf is counted twice.",
+    ),
+    "heavier than needed": Belief(
+        says="after an error you always need a new producer",
+        hint="A new producer helps, but something lighter does, too. Which?",
+    ),
+    "too soon": Belief(
+        says="after a time-out the program has to end",
+        hint="Nothing is wrong with the program, and the brokers come back.",
+    ),
+    "nothing to abort": Belief(
+        says="an error always leaves a transaction to abort",
+        hint="Nothing has begun: begin_transaction() was not called.",
+    ),
+    "a hole in it": Belief(
+        says="a record that failed can be sent again within the same transaction",
+        hint="A record is missing from this transaction. The client does not let it be committed any more.",
+    ),
+    "fenced by nobody": Belief(
+        says="an error about an epoch or an id means that another instance is at work",
+        hint="There is no other counter. A new producer with the same name may go on.",
+    ),
+    "version 1 fences": Belief(
+        says="a producer whose epoch is old can still abort",
+        hint="The abort goes to the coordinator, whose epoch is higher already: PRODUCER_FENCED.",
+    ),
+    "decided against": Belief(says="a refused commit can be asked for again", hint=0),
+    "a commit is too late": Belief(
+        says="after a refused commit the same producer can abort and go on",
+        hint="The answer to a commit left the client in its fatal state. If a *send* is refused, you can abort.",
+    ),
+    "a duel": Belief(
+        says="a new producer with the same name harms nobody",
+        hint="The other one is fenced, does the same, and fences you. Which of the two should end?",
+    ),
+    "the loop": Belief(says="a coordinator never forgets a transactional id", hint=1),
+    "the same generation": Belief(
+        says="the same call succeeds once the group has moved on",
+        hint="The call names the generation in which the counter was a member. What changes that?",
+    ),
+    "the same settings": Belief(
+        says="a call or a new producer can change what is configured",
+        hint="It would send the same settings once more. Who has to change something, and where?",
+    ),
+}
+
+
 EXERCISE = Exercise(
     "L7.E2",
-    rows(facts, WORDS, FORM),
+    rows(facts, WORDS, FORM, beliefs=BELIEFS),
     (
         "Ask in this order. May the same call be made again? If not: can the transaction be given up, by the same "
         "producer? If not: would a new producer, which calls init_transactions(), do better, and harm nobody?",
@@ -171,25 +226,7 @@ EXERCISE = Exercise(
     ),
     points=12,
     questions=(14, 15, 23),
-    misses={
-        "in doubt": "Nobody knows yet whether the commit was decided. The client refuses an abort now: it takes only "
-        "the same call again.",
-        "twice, perhaps": "A new producer does not learn how this commit ended. If it was decided, the shelf is "
-        "counted twice.",
-        "heavier than needed": "A new producer helps, but something lighter does, too. Which?",
-        "too soon": "Nothing is wrong with the program, and the brokers come back.",
-        "nothing to abort": "Nothing has begun: begin_transaction() was not called.",
-        "a hole in it": "A record is missing from this transaction. The client does not let it be committed any more.",
-        "fenced by nobody": "There is no other counter. A new producer with the same name may go on.",
-        "version 1 fences": "The abort asks the coordinator, whose epoch is higher already: PRODUCER_FENCED.",
-        "decided against": 0,
-        "a commit is too late": "The answer to a commit left the client in its fatal state. What was refused to a "
-        "*send* could have been aborted.",
-        "a duel": "Then the other one is fenced, does the same, and fences you. Which of the two should go?",
-        "the loop": 1,
-        "the same generation": "The call names the generation in which the counter was a member. What changes that?",
-        "the same settings": "It would say and be the same once more. Who has to change something, and where?",
-    },
+    misses=BELIEFS,
     afterwards=(
         "Why: an error says what is spoilt: nothing yet, the transaction, the producer, or the deployment. Its name "
         "alone does not: rows 4 and 5 have the same one, and so have 7 and 8. Next: which clock was it?"

@@ -12,7 +12,7 @@ from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.result import NONE
 from kafkalab.explore.search import explore
 from kafkalab.faults.frame import Delay, Drop
-from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.exercise import Belief, Exercise
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.history.export import history_of
 from kafkalab.programs.transfers import read_to_the_end
@@ -182,9 +182,44 @@ def facts() -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
+BELIEFS = {
+    "which version": Belief(
+        says="both versions of the protocol do the same with a late EndTxn",
+        hint="The late EndTxn tears a transaction under version 1 and is refused under version 2. Which version is "
+        "this row about?",
+    ),
+    "too careful": Belief(
+        says="a search proves nothing, not even within its bound",
+        hint="Within its bound the search has run every case: nothing is left open there.",
+    ),
+    "beyond the bound": Belief(
+        says="a search that finds nothing also proves what it did not try",
+        hint="Nothing was found *in what was tried*. Compare the row with the search, part by part: program, seed, "
+        "number of faults.",
+    ),
+    "no run": Belief(
+        says="a claim that nobody has tried is refuted",
+        hint="Only a run that breaks a claim refutes it. Which run is it here?",
+    ),
+    "a run is enough": Belief(
+        says="one run that breaks a claim does not settle it",
+        hint="One run that breaks the claim refutes it, and this lab or lab 5 has one.",
+    ),
+    "brokers decide": Belief(
+        says="brokers of version 2 protect clients that speak version 1",
+        hint="In all runs of this lab the brokers have version 2. A transaction is torn if the client speaks version "
+        "1.",
+    ),
+    "not looked for": Belief(
+        says="a search for one anomaly rules out the others, too",
+        hint="The search looked for torn transactions. This row is about another anomaly.",
+    ),
+}
+
+
 EXERCISE = Exercise(
     "L9.E3",
-    rows(lambda _: facts(), WORDS, FORM, "claim"),
+    rows(lambda _: facts(), WORDS, FORM, "claim", beliefs=BELIEFS),
     (
         "For each claim ask first: have you seen a run that breaks it? Then it is refuted, whatever a search says. If "
         "not: is all of it inside what the search tried?",
@@ -196,18 +231,7 @@ EXERCISE = Exercise(
     ),
     points=10,
     questions=(26,),
-    misses={
-        "which version": "The late EndTxn tears under version 1 and is refused under version 2. Which one is this row "
-        "about?",
-        "too careful": "Within its bound the search has run every case: there is nothing left open there.",
-        "beyond the bound": "Nothing was found *in what was tried*. Compare the row with the search, part by part: "
-        "program, seed, number of faults.",
-        "no run": "To refute a claim takes a run that breaks it. Which one is it here?",
-        "a run is enough": "One run that breaks the claim refutes it, and this lab or lab 5 has one.",
-        "brokers decide": "In all runs of this lab the brokers have version 2. What tears is what the client speaks.",
-        "not looked for": "The search looked for torn transactions. This is something else, of which it says "
-        "nothing.",
-    },
+    misses=BELIEFS,
     afterwards=(
         "Why: a search that finds nothing says so of its bound, and one run says more than any bound. Version 2 keeps "
         "a transaction in one piece. It promises no snapshot, and it does not know that you book the same order again. "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.exercise import Belief, Exercise
 from kafkalab.grading.predictions import Fact, facts_of, rows
 from kafkalab.programs.packing import ORDERS, PARCELS
 from kafkalab.sim.cluster import Cluster
@@ -54,7 +54,7 @@ ROWS = (
         says="it aborts, and seeks to the first order that the transaction had read",
         look="Where did the transaction begin to read?",
         acts=("abort", "seek to the first"),
-        misses={UNCHANGED: "pending counts", FURTHER: "committed is far back"},
+        misses={FURTHER: "committed is far back"},
     ),
     Row(
         says="it aborts, and calls seek_to_beginning()",
@@ -127,9 +127,43 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
     return facts_of(ROWS, partial(scenario, of_seed), where, _last_poll)
 
 
+BELIEFS = {
+    "the abort rewinds": Belief(says="an abort moves the consumer", hint=0),
+    "pending counts": Belief(
+        says="offsets that were sent to an aborted transaction still count",
+        hint="An aborted transaction leaves no offset behind. The committed offset is still that of the previous "
+        "transaction.",
+    ),
+    "committed is far back": Belief(
+        says="the group has committed nothing since the start",
+        hint="The first transaction has committed. Where does its offset point?",
+    ),
+    "the beginning is what is committed": Belief(
+        says="seek_to_beginning() goes to the committed offset",
+        hint="seek_to_beginning() asks the leader for the first offset of the log. It asks the group coordinator for "
+        "nothing.",
+    ),
+    "positions outlive consumers": Belief(
+        says="a group remembers the position, even if nothing was committed",
+        hint="A position is a number in one consumer's memory, for as long as the partition is assigned to it. What "
+        "does the consumer ask for when it is assigned the partition again?",
+    ),
+    "automatic commits know of aborts": Belief(
+        says="an automatic commit belongs to the producer's transaction",
+        hint="A consumer commits its position by itself, also when it is closed. It knows nothing of a producer's "
+        "transaction.",
+    ),
+    "commit_sync is in the transaction": Belief(
+        says="commit_sync() belongs to the open transaction",
+        hint="commit_sync() sends an OffsetCommit, a request of the consumer without any transaction. An abort does "
+        "not take it back.",
+    ),
+}
+
+
 EXERCISE = Exercise(
     "L10.E2",
-    rows(facts, WORDS, FORM),
+    rows(facts, WORDS, FORM, beliefs=BELIEFS),
     (
         "Two things have a place in the log: the consumer has a position, the group has a committed offset. Which of "
         "the two does each call of the row change?",
@@ -141,20 +175,7 @@ EXERCISE = Exercise(
     ),
     points=10,
     questions=(27, 30),
-    misses={
-        "the abort rewinds": 0,
-        "pending counts": "An aborted transaction leaves no offset behind. The committed offset is still that of the "
-        "transaction before it.",
-        "committed is far back": "The first transaction has committed. Where does its offset point?",
-        "the beginning is what is committed": "seek_to_beginning() asks the leader for the first offset of the log, "
-        "and the group coordinator for nothing.",
-        "positions outlive consumers": "A position is a number in one consumer's memory, for as long as the partition "
-        "is assigned to it. What does it ask for when it is assigned the partition anew?",
-        "automatic commits know of aborts": "A consumer commits its position by itself, also when it is closed. It "
-        "knows nothing of a producer's transaction.",
-        "commit_sync is in the transaction": "commit_sync() is a request of the consumer: an OffsetCommit, without "
-        "any transaction. An abort takes nothing of it back.",
-    },
+    misses=BELIEFS,
     afterwards=(
         "Why: the position is in the consumer, the transaction in the producer, and only your program knows both. So "
         "after an abort seek to what is committed, or to the start where nothing is. Next: exercise 3 lets a zombie "

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from kafkalab.course.lab11.scenario import DUP, GAPS, LOST, OK, WORDS, lab11, verdict
-from kafkalab.grading.exercise import Exercise, WrongType, describe, is_blank
+from kafkalab.grading.exercise import Belief, Exercise, WrongType, describe, is_blank
 from kafkalab.grading.predictions import Fact, rows
 from kafkalab.programs.booking import PATTERNS
 from kafkalab.sim.cluster import Cluster, ran
@@ -75,9 +75,57 @@ def _by_cell(answer: object) -> Any:
     return found
 
 
+BELIEFS = {
+    "the offsets are committed": Belief(
+        says="a payment that was not booked is read again, even if its offset is committed",
+        hint="Kafka's transaction has committed the position. Who reads this payment again?",
+    ),
+    "not committed yet": Belief(
+        says="a crash keeps what no side has committed",
+        hint="A crash takes back what neither side has committed. Is anything committed at this call, and on which "
+        "side?",
+    ),
+    "which comes twice": Belief(
+        says="a payment can be booked twice if the offsets are committed first",
+        hint="To book a payment twice, a booker must read it again. Where does the next booker read on?",
+    ),
+    "the booking is in the database": Belief(
+        says="the abort of Kafka's transaction takes the booking back, too",
+        hint="The SQL transaction is over; Kafka's is not. What does the abort of Kafka's transaction do to the "
+        "database?",
+    ),
+    "what is read again is not lost": Belief(
+        says="a crash loses the payment that is being booked",
+        hint="The position is committed last here. What does the next booker do with a payment whose position is not "
+        "committed?",
+    ),
+    "the key refuses it": Belief(
+        says="a unique key does not stop the second booking",
+        hint="The payment is read again, and inserted again. What does UNIQUE do with it?",
+    ),
+    "sent and still in the outbox": Belief(
+        says="a receipt that was sent has left the outbox",
+        hint="The receipt is in Kafka for good, and its row is still in the outbox. What does the next booker do with "
+        "that row?",
+    ),
+    "position and booking are one": Belief(
+        says="the database can have the booking without the position",
+        hint="Booking and position are in one SQL transaction. Can one be there without the other?",
+    ),
+    "all is committed": Belief(
+        says="a crash after the last call still changes something",
+        hint="After the last call both sides have committed all they have to. What is left to lose, or to do twice?",
+    ),
+    "the outbox keeps it": Belief(
+        says="a receipt in the outbox is lost in a crash",
+        hint="The receipt to send is a row, in the same SQL transaction as the booking. Who deletes it, and when?",
+    ),
+}
+
+
 EXERCISE = Exercise(
     "L11.E1",
-    rows(facts, WORDS, FORM, "cell", _by_cell),
+    rows(facts, WORDS, FORM, "cell", _by_cell, BELIEFS),
     (
         "Take one pattern, and write beside each call whether it is taken back by a crash: what is inside an "
         "open transaction is, on either side; what is committed is not.",
@@ -88,26 +136,7 @@ EXERCISE = Exercise(
     ),
     points=12,
     questions=(31, 32),
-    misses={
-        "the offsets are committed": "Kafka's transaction has committed the position. Who reads this payment again?",
-        "not committed yet": "A crash takes back what neither side has committed. Is anything committed at this call, "
-        "and on which side?",
-        "which comes twice": "To have something twice, a booker must read the payment again. Where does the next one "
-        "read on?",
-        "the booking is in the database": "The SQL transaction is over; Kafka's is not. What does the abort of Kafka's "
-        "transaction do to the database?",
-        "what is read again is not lost": "The position is committed last here. What does the next booker do with a "
-        "payment whose position is not committed?",
-        "the key refuses it": "The payment is read again, and inserted again. What does UNIQUE do with it?",
-        "sent and still in the outbox": "The receipt is in Kafka for good, and its row is still in the outbox. What "
-        "does the next booker do with that row?",
-        "position and booking are one": "Booking and position are in one SQL transaction. Can one be there without "
-        "the other?",
-        "all is committed": "After the last call both sides have committed all they have to. What is left to lose, "
-        "or to do twice?",
-        "the outbox keeps it": "The receipt to send is a row, in the same SQL transaction as the booking. Who deletes "
-        "it, and when?",
-    },
+    misses=BELIEFS,
     afterwards=(
         "Why: two commits have a gap between them, whatever is wrapped around them. Move one thing into the other's "
         "transaction (the position into the database), or make doing it twice harmless (a unique key). Next: "

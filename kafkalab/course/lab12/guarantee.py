@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkalab.checks.view import COMMITTED as COMMITTED_OUTCOME
 from kafkalab.checks.view import PLAIN, view_of
-from kafkalab.course.lab12.configurations import LEVELS, READER, runs_of
+from kafkalab.course.lab12.configurations import READER, runs_of
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.programs.copying import INPUT, OUTPUT
@@ -55,17 +55,9 @@ def tables_of(workloads: Mapping[str, Histories]) -> Tables:
     )  # fmt: skip
 
 
-def open_doubled(fates: DataFrame, configuration: str, isolation_level: str = LEVELS[0]) -> Journey:
-    """Return the first run of a configuration in which an input has more than one effect, where the second one begins.
-
-    `fates` has the columns configuration, isolation_level, run, more. ValueError if no run has such an input.
-    """
-    one = f"configuration = '{configuration}' AND isolation_level = '{isolation_level}' AND more > 0"
-    found = fates.where(one).orderBy("run").first()
-    if found is None:
-        raise ValueError(f"no input of {configuration} has more than one effect for a {isolation_level} reader")
-    scenario = runs_of(configuration, str(found.run)).scenario_of(found.run)
-    journey = Journey(scenario)
+def open_run(configuration: str, run: int) -> Journey:
+    """Return a run of a configuration at the step where the second copy of an input is written."""
+    journey = Journey(runs_of(configuration, str(run)).scenario_of(run))
     journey.step = second_copy(history_of(journey.cluster))
     return journey
 

@@ -9,7 +9,7 @@ from typing import Any
 from kafkalab.alternatives.matrix import COLUMNS, WORDS, cell
 from kafkalab.alternatives.presses import MODELS
 from kafkalab.course.lab14.tables import table_of
-from kafkalab.grading.exercise import Exercise, WrongType, describe
+from kafkalab.grading.exercise import Belief, Exercise, WrongType, describe
 from kafkalab.grading.predictions import Fact, rows
 
 FORM = 'a dict with a dict for each machine, like {"Kafka": {"decided by": "one log", "blocks": ...}, ...}'
@@ -82,9 +82,70 @@ def show_cell(model: str, column: str, of_seed: int) -> Any:
     return table_of(found.run, found.step, f"{model}: {column}")
 
 
+BELIEFS = {
+    "Kafka votes": Belief(
+        says="Kafka's partitions vote before the decision",
+        hint="Look for a frame by which a partition says yes or no before PrepareCommit. There is none.",
+    ),
+    "Kafka counts a majority": Belief(
+        says="a majority of the copies is enough for Kafka's decision",
+        hint="Let b2 crash when all is written. A majority is left: does the decision wait?",
+    ),
+    "one copy is enough": Belief(
+        says="the decision stands as soon as one copy has it",
+        hint="Let the coordinator crash right after its own append. Is the entry anywhere else?",
+    ),
+    "Kafka blocks like 2PC": Belief(
+        says="Kafka waits for a lost coordinator as two-phase commit does",
+        hint="Press coordinator, or coordinator and participant, go to the end, and look at accounts-0 and accounts-1.",
+    ),
+    "an abort takes back": Belief(
+        says="an abort removes what was written",
+        hint="Press abort. Compare the logs at “written” and at the end: is anything gone?",
+    ),
+    "votes are a majority": Belief(
+        says="in two-phase commit the majority of the votes decides",
+        hint="Let one of two participants vote no (press abort). What is decided?",
+    ),
+    "nobody votes": Belief(
+        says="in two-phase commit the coordinator decides alone",
+        hint="What does the coordinator wait for before it logs the decision?",
+    ),
+    "a time-out decides": Belief(
+        says="in two-phase commit a participant may give up after a time-out",
+        hint="p1 has voted yes, and knows nothing. The coordinator may have told p2 to commit, or not. What may p1 do "
+        "when its time is up?",
+    ),
+    "all stand still": Belief(
+        says="if one process is lost, everybody waits",
+        hint="Who holds a lock, and who may still be of use to others? Look at who is up at the end.",
+    ),
+    "who has voted may decide": Belief(
+        says="a participant that has voted may decide alone",
+        hint="p2 asks everybody who is up. What does it learn?",
+    ),
+    "readers filter everywhere": Belief(
+        says="every machine leaves aborted data where it is, and readers skip it",
+        hint="Press no and read the last events of this machine, not only its state.",
+    ),
+    "one server never blocks": Belief(
+        says="if nobody waits for locks, nobody waits for a lost server",
+        hint="Readers do not wait for writers here. But who answers them when the server is down?",
+    ),
+    "all copies must have it": Belief(
+        says="a broadcast waits for all of its servers",
+        hint="Let s3 crash when all is written. How long does the decision take?",
+    ),
+    "one of three is enough": Belief(
+        says="one server of a broadcast can go on alone",
+        hint="s3 is up, and has the proposal. How many servers must follow a leader?",
+    ),
+}
+
+
 EXERCISE = Exercise(
     "L14.E1",
-    rows(facts, tuple(word for column in COLUMNS for word in WORDS[column]), FORM, "cell", flat),
+    rows(facts, tuple(word for column in COLUMNS for word in WORDS[column]), FORM, "cell", flat, BELIEFS),
     (
         "Take one column at a time, and one press: for “blocks” coordinator, for “survivors finish” coordinator "
         "and participant, for “undo” abort. The line below each machine at the end says most of it.",
@@ -95,25 +156,7 @@ EXERCISE = Exercise(
         "server is one server.",
     ),
     points=16,
-    misses={
-        "Kafka votes": "Look for a frame by which a partition says yes or no before PrepareCommit. There is none.",
-        "Kafka counts a majority": "Let b2 crash when all is written. A majority is left: does the decision wait?",
-        "one copy is enough": "Let the coordinator crash right after its own append. Is the entry anywhere else?",
-        "Kafka blocks like 2PC": "Press coordinator, or coordinator and participant, go to the end, and look at "
-        "accounts-0 and accounts-1.",
-        "an abort takes back": "Press abort. Compare the logs at “written” and at the end: is anything gone?",
-        "votes are a majority": "Let one of two participants vote no (press abort). What is decided?",
-        "nobody votes": "What does the coordinator wait for before it logs the decision?",
-        "a time-out decides": "p1 has voted yes, and knows nothing. The coordinator may have told p2 to commit, or "
-        "not. What may p1 do when its time is up?",
-        "all stand still": "Who holds a lock, and who may still be of use to others? Look at who is up at the end.",
-        "who has voted may decide": "p2 asks everybody who is up. What does it learn?",
-        "readers filter everywhere": "Press no and read the last events of this machine, not only its state.",
-        "one server never blocks": "Readers do not wait for writers here. But who answers them when the server is "
-        "down?",
-        "all copies must have it": "Let s3 crash when all is written. How long does the decision take?",
-        "one of three is enough": "s3 is up, and has the proposal. How many servers must follow a leader?",
-    },
+    misses=BELIEFS,
     questions=(33,),
     afterwards=(
         "Why: each machine has one entry that decides, and what differs is in how many logs it must be, and who may "

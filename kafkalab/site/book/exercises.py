@@ -1,7 +1,7 @@
 """The exercises of an article: a box in place of the cells to fill in, and a form where no Python is needed.
 
-A form's file holds no answer in clear. SHA-256, repeated `ROUNDS` times, makes of each wrong part of an answer, and of
-the whole right one, a label under which a text is found, and the text's key. This keeps an answer from being read by
+A form's file holds no answer in clear. SHA-256, repeated `ROUNDS` times, makes of each part of an answer, and of the
+whole right one, a label under which a text is found, and the text's key. This keeps an answer from being read by
 accident, also by who looks into the file. It keeps nobody out who wants to know: a row has a handful of words, and a
 program tries them all in a second. So `ROUNDS` is small enough for a page without https, where a browser offers no
 hash of its own.
@@ -88,6 +88,10 @@ def as_html(text: str) -> Markup:
     )
 
 
+AS_HTML = {**dict.fromkeys(("says", "more", "refutes", "look"), as_html), "sentence": _inline}
+"""How each text that a form says is written; the rest stays as it is."""
+
+
 def seal(texts: Mapping[str, str], salt: str) -> dict[str, str]:
     """Return the texts unreadable, by labels that only the part of each gives; in the order of the labels."""
     sealed = {}
@@ -110,9 +114,9 @@ def write_form(site: Path, described: Described, write_run: Callable[[Kept], str
     """Write the file of a form; return its element. `write_run` writes a run's picture and returns its element."""
     name, texts = described["id"], {}
     runs = {run: data.get("text/html") or write_run(data) for run, data in described.pop("runs").items()}
-    for part, told in {**described.pop("wrong"), **described.pop("right")}.items():
-        run = runs.get(told.pop("run"), "")
-        texts[part] = json.dumps({**{kind: as_html(text) for kind, text in told.items()}, "run": run})
+    for part, told in described.pop("parts").items():
+        written = {kind: AS_HTML[kind](value) for kind, value in told.items() if kind in AS_HTML}
+        texts[part] = json.dumps({**told, **written, "run": runs.get(told["run"], "")})
     salt = f"kafkalab {name}"
     form = {**described, "salt": salt, "rounds": ROUNDS, "sealed": seal(texts, salt)}
     place = site / FOLDER / f"{name}.json"

@@ -6,20 +6,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
 from kafkalab.grading.check import find
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import Exercise, WrongAnswer
-from kafkalab.grading.forms import Blank, Form, Order
+from kafkalab.grading.forms import Blank, Form, Order, Told
 from kafkalab.grading.seeds import seed
 from kafkalab.grading.tables import Table
 from kafkalab.sim.cluster import Cluster
 from kafkalab.site.book.recorder import not_foretold
+
+if TYPE_CHECKING:
+    from kafkalab.sim.scenario import Scenario
 
 FORM = "application/vnd.kafkalab.form+json"
 FORM_ID = "-form"
@@ -39,25 +41,19 @@ def record_form(exercise_id: str, answer: object) -> None:
 
 
 def describe_form(exercise: Exercise, answer: object) -> Described:
-    """Return what the form asks, what the right answer brings, and by each wrong part what the check says to it.
+    """Return what the form asks, what the right answer brings, and by each part what is said to it.
 
-    A part of an answer is a row's place with its word, or two names that follow each other; it is written as JSON.
-    `runs` has the pictures that `wrong` names.
+    A part of an answer is a row's place with its word, or two names that follow each other in the wrong order; it is
+    written as JSON. `runs` has the pictures that `parts` names.
     """
     runs: dict[str, Any] = {}
     if isinstance(exercise.check, Form):
-        asked, parts, wrong = _rows(exercise.check, answer)
+        asked, right, parts = _rows(exercise, exercise.check, answer, runs)
     else:
         assert isinstance(exercise.check, Order)
-        asked, parts, wrong = _order(exercise.check, answer)
-    check = exercise.check.check
-    return {
-        **asked,
-        "id": exercise.id,
-        "right": {canonical(parts): {"says": f"✓ {exercise.check(answer)}", "more": exercise.afterwards, "run": ""}},
-        "wrong": {part: _refusal(exercise, check, given, runs) for part, given in wrong.items()},
-        "runs": runs,
-    }
+        asked, right, parts = _order(exercise, exercise.check, answer, runs)
+    told = {"says": f"✓ {exercise.check(answer)}", "more": exercise.afterwards, "run": ""}
+    return {**asked, "id": exercise.id, "parts": {canonical(right): told, **parts}, "runs": runs}
 
 
 def canonical(value: object) -> str:
@@ -65,36 +61,57 @@ def canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _rows(form: Form, answer: object) -> tuple[Described, list[Any], dict[str, Any]]:
+def _rows(exercise: Exercise, form: Form, answer: object, runs: dict[str, Any]) -> tuple[Described, Any, Described]:
     right, blanks = form.flat(answer), form.blanks()
-    place = {blank.name: number for number, blank in enumerate(blanks)}
-    asked = {"rows": [{"says": _label(blank), "words": list(blank.words)} for blank in blanks]}
-    wrong = {canonical([place[name], word]): given for (name, word), given in form.wrong_words(right).items()}
-    return asked, [[place[blank.name], right[blank.name]] for blank in blanks], wrong
+    asked = {"what": form.what, "rows": [{"says": _label(blank), "words": list(blank.words)} for blank in blanks]}
+    parts = {
+        canonical([place, word]): _describe_told(exercise, form.tell(blank.name, word), runs)
+        for place, blank in enumerate(blanks)
+        for word in blank.words
+    }
+    return asked, [[place, right[blank.name]] for place, blank in enumerate(blanks)], parts
 
 
 def _label(blank: Blank) -> str:
     return f"{blank.name}: {blank.says}" if isinstance(blank.name, str) and blank.name not in blank.says else blank.says
 
 
-def _order(order: Order, answer: Any) -> tuple[Described, list[Any], dict[str, Any]]:
-    wrong = {canonical(pair): given for pair, given in order.wrong_pairs(answer).items()}
+def _describe_told(exercise: Exercise, told: Told, runs: dict[str, Any]) -> Described:
+    return {
+        "wrong": told.wrong,
+        "belief": told.belief,
+        "sentence": told.sentence,
+        "denies": list(told.denies),
+        "refutes": told.refutes,
+        "look": told.look,
+        "more": exercise.hint_for(told.belief),
+        "run": _keep_run(told.run, told.step, "Sequence", runs),
+    }
+
+
+def _order(exercise: Exercise, order: Order, answer: Any, runs: dict[str, Any]) -> tuple[Described, Any, Described]:
+    wrong = {
+        canonical(pair): _refusal(exercise, order, given, runs) for pair, given in order.wrong_pairs(answer).items()
+    }
     return {"names": list(order.names(seed()))}, [list(pair) for pair in pairwise(answer)], wrong
 
 
-def _refusal(exercise: Exercise, check: Callable[[Any], str], given: object, runs: dict[str, Any]) -> dict[str, str]:
-    """Return what the check says to an answer, without how much of it is right, its hint, and its run's name."""
+def _refusal(exercise: Exercise, order: Order, given: object, runs: dict[str, Any]) -> Described:
+    """Return what the check says to an order, without how much of it is right, its hint, and its run's name."""
     try:
-        check(given)
+        order.check(given)
     except WrongAnswer as error:
-        hint = exercise.misses.get(error.miss, "")
-        run = f"{error.run.scenario if isinstance(error.run, Cluster) else error.run} {error.step} {error.view}"
-        if error.run is not None and run not in runs:
-            shown = picture(error.run, error.step, error.view)
-            runs[run] = {"text/html": shown._repr_html_()} if isinstance(shown, Table) else shown._repr_mimebundle_()[0]
-        return {
-            "says": str(error).partition(". ")[2],
-            "more": exercise.hints[hint] if isinstance(hint, int) else hint,
-            "run": "" if error.run is None else run,
-        }
+        run = _keep_run(error.run, error.step, error.view, runs)
+        return {"says": str(error).partition(". ")[2], "more": exercise.hint_for(error.miss), "run": run}
     raise AssertionError(f"{exercise.id}: the check takes {given} for right, which is not the solution's answer")
+
+
+def _keep_run(run: Scenario | Cluster | Table | None, step: int, view: str, runs: dict[str, Any]) -> str:
+    """Keep the picture of a run under its name, which is returned; "" for no run."""
+    if run is None:
+        return ""
+    name = f"{run.scenario if isinstance(run, Cluster) else run} {step} {view}"
+    if name not in runs:
+        shown = picture(run, step, view)
+        runs[name] = {"text/html": shown._repr_html_()} if isinstance(shown, Table) else shown._repr_mimebundle_()[0]
+    return name

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
-from kafkalab.faults.fault import Fault, FrameFault, TimedFault, why_no_fault
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault, names_of, why_no_fault
 from kafkalab.faults.frame import Release
 from kafkalab.faults.link import LinkFault
 from kafkalab.faults.node import of_brokers_only
@@ -130,7 +130,8 @@ class Watch:
     def _note_leaders(self, cluster: Simulator, step: int, planned: Sequence[TimedFault]) -> None:
         """Note the partitions whose replicas have changed. Of a topic's partitions with equal replicas one is asked."""
         image, old = cluster.controller.metadata, self._image
-        elected = list(dict.fromkeys(f.partition for f in planned if isinstance(f, ElectLeader)))
+        elections = [f.partition for f in planned if isinstance(f, ElectLeader)]
+        elected = [partition for partition in dict.fromkeys(elections) if partition in image.partitions]
         of_equals: dict[tuple[Any, ...], tuple[str, dict[str, str]]] = {}
         for partition, info in image.partitions.items() if image is not old else ():
             if old is None or image.alive != old.alive or old.partitions.get(partition) is not info:
@@ -140,6 +141,8 @@ class Watch:
                     of_equals[equal] = partition, {fault.key: reason for fault, reason in found.items()}
                 first, reasons = of_equals[equal]
                 for key, reason in reasons.items():
+                    if old is not None and partition not in old.partitions:
+                        self._note(0, key.replace(first, partition), "{} does not exist yet")
                     self._note(step, key.replace(first, partition), reason.replace(first, partition))
         self._note_all(step, possible_faults_on(cluster, "leader", elected))
         self._image = image
@@ -181,13 +184,13 @@ def _frame_reasons(cluster: Simulator) -> dict[str, str]:
     found: dict[str, str] = {}
     frames = cluster.trace.frames
     planned = [fault for fault in cluster.scenario.faults if isinstance(fault, FrameFault)]
-    struck = {fault.frame for fault in planned}
+    struck = {name for fault in planned for name in names_of(cluster.trace, fault.frame)}
     for frame in frames.values():
         if frame.copy_of or not (frame.id in struck or frame.fate in ("dropped", "lost")):
             continue
         general = why_no_fault(cluster, frame.id)
         for kind in FRAME_FAULTS:
-            own = "" if general or kind.details else kind.of_press(frame.id, {}, ()).why_not(cluster)
+            own = "" if general or kind.other or kind.number else kind.of_press(frame.id, {}, ()).why_not(cluster)
             if reason := general or own:
                 found[f"{kind.press} {frame.id}"] = reason
     for fault in planned:

@@ -91,7 +91,7 @@ def struck_at(trace: Trace, fault: Fault, at: int) -> int:
         if event.kind not in FAULT_KINDS:
             continue
         if isinstance(fault, FrameFault):
-            if event.frame == fault.frame and event.data["fault"] == repr(fault):
+            if event.frame and event.data["fault"] == repr(fault):
                 return event.step
         elif event.cause == at or event.step == at + 1:
             return event.step

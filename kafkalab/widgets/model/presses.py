@@ -37,10 +37,10 @@ def move_cursor(places: Sequence[int], step: int, action: str) -> int:
 def fault_of(payload: Payload, step: int, action: str, target: str = "", **details: Any) -> tuple[int, Fault]:
     """Return the step to fork at and the fault that the button of this name adds.
 
-    `details` are those of DETAILS: delay_ms for delay, after for reorder, ms for advance, broker and unclean for elect,
-    sent for crash (the frame whose sending is this step arrives). The target of a fault of links is two nodes, "b1|b2",
-    with commas between several on a side; one node alone is cut off from all others. ValueError, with the reason, if
-    the press would change nothing or is none.
+    `details` are those of DETAILS: delay_ms for delay, after for reorder, before for late, ms for advance, broker and
+    unclean for elect, sent for crash (the frame whose sending is this step arrives). The target of a fault of links is
+    two nodes, "b1|b2", with commas between several on a side; one node alone is cut off from all others. ValueError,
+    with the reason, if the press would change nothing or is none.
     """
     if is_frame_fault(action) and not target:
         event = payload["events"][step]
@@ -84,8 +84,8 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
         number, (least, most, otherwise) = details.get(*kind.number), actions["limits"][action]
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
             return str(otherwise).format(quote(number))
-    if "after" in kind.details:
-        return _why_reorder(payload, target, str(details.get("after", "")))
+    if kind.other:
+        return _why_other(payload, kind, target, str(details.get(kind.other, "")))
     if kind.target_kind == "link":
         return _why_link(payload, at, action, target)
     detail = kind.of_press(target, details, _nodes_of(payload)).detail
@@ -128,13 +128,13 @@ def _unknown(payload: Payload, kind: type[Fault], target: str, details: dict[str
     return ""
 
 
-def _why_reorder(payload: Payload, target: str, after: str) -> str:
+def _why_other(payload: Payload, kind: type[Fault], target: str, name: str) -> str:
     frames = payload["frames"]
-    other = frames.get(after)
+    other = frames.get(name)
     if other is None or other["copy_of"]:
-        return f"reorder needs the frame after which {target} arrives{near(after, frames)}"
+        return f"{kind.press} needs the frame {kind.other} which {target} arrives{near(name, frames)}"
     if other["sent"] <= frames[target]["sent"]:
-        return f"{after} is not sent later than {target}, so it cannot overtake it"
+        return f"{name} is not sent later than {target}, so it cannot overtake it"
     return ""
 
 

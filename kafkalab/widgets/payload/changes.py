@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kafkalab.faults.registry import TYPES
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
 from kafkalab.protocol.partitions import offsets_partition, transaction_partition
@@ -153,7 +154,7 @@ def fault_changes(event: Event) -> list[Op]:
     match event.name:
         case "Cut" | "Heal":
             return [["cut", a, b, event.name == "Cut"] for a, b in event.data["pairs"]]
-        case "Hold" | "Reorder":
+        case name if getattr(TYPES.get(name), "keeps", False):
             return [["held", event.frame, True]]
         case "Release":
             return [["held", event.frame, False]]

@@ -125,7 +125,7 @@ def _of(kinds: Iterable[type[Fault]], target: str) -> list[Button]:
     """Return the buttons of these faults about a target, but for those that need a second frame."""
     found: list[Button] = []
     for kind in kinds:
-        if "after" not in kind.details:
+        if not kind.other:
             found.append((kind.press, target, dict([kind.number] if kind.number else [])))
             found += [(kind.press, target, dict(variant.details)) for variant in kind.variants]
     return found

@@ -115,8 +115,9 @@ class KafkaExercise extends HTMLElement {
 	private rows(rows: NonNullable<Form["rows"]>) {
 		return rows.map(({ says, words }, place) => {
 			const given = this.given[place] as string,
-				wrong = this.verdict?.place === place;
-			return html`<li class=${wrong ? "first" : ""}><label><span>${says}</span><select .value=${live(given)}
+				here = this.verdict?.place === place,
+				wrong = here && !!this.verdict?.invalid;
+			return html`<li class=${here ? "first" : ""}><label><span>${says}</span><select .value=${live(given)}
 				aria-invalid=${wrong} @change=${({ target }: Event) => this.put(place, (target as HTMLSelectElement).value)}>
 				<option value="">…</option>${words.map((word) => html`<option ?selected=${word === given}>${word}</option>`)}
 				</select></label></li>`;
