@@ -189,10 +189,10 @@ MUTANTS = (
 
 
 def _run_of(job: Job) -> Counterexample:
-    return {"run": _watched(job), "view": "LogTape"}
+    return {"run": _watch(job), "view": "LogTape"}
 
 
-def _watched(job: Job) -> Cluster:
+def _watch(job: Job) -> Cluster:
     """The run in which the operator waits, up to the limit."""
     cluster = Cluster(scenario(job, WAIT, seed()))
     cluster.run_for(LIMIT_MIN * MINUTE_MS)
