@@ -268,12 +268,7 @@ async def new_each_time(app: Any, start_ms: int, count: int) -> None:
     for order in orders[:count]:
         producer = app.producer(transactional_id="packer-1")
         await producer.init_transactions()
-        producer.begin_transaction()
-        await producer.send("parcels", order.value, partition=0)
-        offsets = {order.partition: order.offset + 1}
-        await producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
-        await app.sleep(2_000)
-        await producer.commit_transaction()
+        await lab10_e4.pack_one(app, consumer, producer, order)
 
 
 def of_client(frame: str = "TxnOffsetCommit#1", program: Any = new_each_time) -> dict[str, Any]:

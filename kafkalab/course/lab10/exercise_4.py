@@ -17,7 +17,6 @@ from kafkalab.grading.schedules import LEARNER, AuditFinding
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.packing import ORDERS, PACKERS, PARCELS
 from kafkalab.protocol.partitions import offsets_partition
-from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
@@ -70,13 +69,17 @@ async def pack_some(app: App, start_ms: int, count: int) -> None:
     producer = app.producer(transactional_id="packer-1")
     await producer.init_transactions()
     for order in orders[:count]:
-        producer.begin_transaction()
-        await app.sleep(150)
-        await producer.send(PARCELS, order.value, partition=0, headers=made_from(order))
-        offsets = {order.partition: order.offset + 1}
-        await producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
-        await app.sleep(2_000)
-        await producer.commit_transaction()
+        await pack_one(app, consumer, producer, order)
+
+
+async def pack_one(app: App, consumer: Any, producer: Any, order: Any) -> None:
+    """Write the order's parcel and its offset in one transaction, work for two seconds, and commit."""
+    producer.begin_transaction()
+    await producer.send(PARCELS, order.value, partition=0)
+    offsets = {order.partition: order.offset + 1}
+    await producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
+    await app.sleep(2_000)
+    await producer.commit_transaction()
 
 
 async def read_waiting(app: App) -> tuple[Any, Any]:
