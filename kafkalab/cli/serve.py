@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
-from kafkalab.cli.typed_faults import listen
+from kafkalab.cli.typed_faults import listen, print_struck
 from kafkalab.limits import quote, whole_number
 from kafkalab.protocol.api import REFERENCES, USUAL
 
@@ -177,7 +177,7 @@ async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    server.live.watch_faults(lambda fault: print(f"struck: {fault!r}", flush=True))
+    server.live.watch_faults(print_struck)
     stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()

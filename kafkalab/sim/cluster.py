@@ -82,6 +82,7 @@ class Cluster:
         kernel.add_node(Controller.name, self.controller.receive)
         self.sessions = BrokerSessions(kernel, self.network.links, self.controller, self.brokers)
         self.injector = FaultInjector(kernel, self.network, self)
+        self.network.frame_faults.plan = self.injector.plan
 
     @property
     def faults(self) -> tuple[Fault, ...]:

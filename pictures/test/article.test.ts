@@ -6,15 +6,21 @@ import { test } from "node:test";
 import { nameOf } from "../src/basics";
 import { formatAddress, parseAddress } from "../src/page/address";
 import { openSeal, sha256 } from "../src/page/open_seal";
-import { isRight, scoreOf } from "../src/page/predict_card";
-import { SharedJourney } from "../src/page/run_model";
+import { isRight, playCard, scoreOf } from "../src/page/predict_card";
+import { RunModel, SharedJourney } from "../src/page/run_model";
 
 // Predict.seal(["b1", "B 1"], "Because “it” was first, and " * 3)
 const SEALED = "sealed-1:pc8p1NdNy1rcQ2DIzNjuyf62uSbk8zMV4rC3ODqdocKaj00plpqABhS6mKT6oG6fZ6dRB2s35ZhK9xxSY_d4";
+// Predict.seal("Because it is.", "", ["It says why."])
+const WITH_CRITERIA = "sealed-1:O-gNnugaNoaIGtMglzHJjgLzp9XVSYvXoH4EMPv5sbnfuM6g4IXHWMRdHgDcXpuV0SI=";
 
 test("a seal of Python opens, and a changed one does not", async () => {
 	assert.deepEqual(await openSeal(SEALED), [["b1", "B 1"], "Because “it” was first, and ".repeat(3)]);
 	await assert.rejects(openSeal(SEALED.replace("aj00", "aj01")), /broken/);
+});
+
+test("a seal opens its criteria, too", async () => {
+	assert.deepEqual(await openSeal(WITH_CRITERIA), ["Because it is.", "", ["It says why."]]);
 });
 
 test("SHA-256 is that of Node for texts around the length of a block", () => {
@@ -34,6 +40,43 @@ test("an answer is right as in Python: a number by its value, a text without its
 test("the score counts the first answers", () => {
 	assert.equal(scoreOf([{ first: true }, { first: false }, {}], 4), "1 of 4 right, 2 still open");
 	assert.equal(scoreOf([{ first: true }], 1), "1 of 1 right");
+});
+
+test("a sentence is compared in the page, ticked, and counted by no score", async () => {
+	const values = {
+			kind: "sentence",
+			given: "",
+			verdict: "",
+			truth: "",
+			criteria: [],
+			ticked: [],
+			now: "",
+			score_text: "",
+		},
+		model = new RunModel({ part: "predict", values }),
+		card = { sealed: WITH_CRITERIA, asked: "asked", kept: "", right: "", wrong: "", compare: "compare" },
+		said: unknown[] = [],
+		press = async (action: string, target = "") => {
+			model.send({ kind: "press", action, target });
+			await new Promise((done) => setTimeout(done, 30));
+		};
+	Object.assign(globalThis, { document: { querySelectorAll: () => [] } });
+	model.on("msg:custom", (message) => said.push(message.text));
+	await playCard("one", model, card);
+	await press("answer", "too short");
+	assert.deepEqual([said, model.get("truth")], [["Write a whole sentence first."], ""]);
+	await press("answer", "it is as it is");
+	assert.deepEqual(
+		["verdict", "truth", "now"].map((name) => model.get(name)),
+		["compared", "Because it is.", "compare"],
+	);
+	await press("tick", "0");
+	assert.deepEqual([model.get("criteria"), model.get("ticked"), model.get("score_text")], [["It says why."], [0], ""]);
+	const again = new RunModel({ part: "predict", values: { ...values } });
+	await playCard("one", again, card); // the page is loaded again
+	assert.deepEqual([again.get("given"), again.get("ticked")], ["it is as it is", [0]]);
+	await press("again");
+	assert.deepEqual([model.get("criteria"), model.get("ticked"), model.get("now")], [[], [], "asked"]);
 });
 
 test("an address names a picture and a place; a link to a frame is none", () => {

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalab import lab03
 from kafkalab.widgets.model.journey import Journey
-from kafkalab.widgets.views.predict import ASKED, KEPT, Predict, Score
+from kafkalab.widgets.views.predict import ASKED, COMPARE, EXPLAIN, KEPT, Predict, Score
 
 CHOICES = {"a": "It commits", "b": "It aborts", "c": "It hangs"}
 BECAUSE = "The decision is in the log already."
@@ -118,6 +118,68 @@ def test_a_sealed_card_hides_the_answer_in_the_cell_and_a_changed_seal_is_refuse
     for wrong in (token[:-3], token[:20] + "A" + token[21:], "sealed", "a"):
         with pytest.raises(ValueError, match="this seal was cut or changed"):
             card(answer=None, sealed=wrong)
+
+
+MODEL = "The coordinator has decided once PrepareCommit is in every in-sync replica."
+CRITERIA = ("It names the coordinator.", "It names PrepareCommit.", "It says in which logs.")
+SENTENCE = "Once the log has PrepareCommit, it is decided."
+
+
+def ask_for_sentence(**more: Any) -> Predict:
+    return Predict("When is it decided?", **{"answer": MODEL, "because": BECAUSE, "criteria": CRITERIA, **more})
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_sentence_is_compared_with_a_model_answer_and_earns_no_points(sealed: bool) -> None:
+    token = Predict.seal(MODEL, BECAUSE, CRITERIA)
+    other = card()
+    asks = Predict("When is it decided?", sealed=token) if sealed else ask_for_sentence()
+    assert asks.seal_answer() == token
+    assert asks.text().splitlines() == ["In one sentence: When is it decided?", EXPLAIN]
+    asks.press("answer", f"  {SENTENCE} ")
+    assert asks.text().splitlines() == [
+        "In one sentence: When is it decided?", f"Your sentence: {SENTENCE}", f"A model answer: {MODEL}", COMPARE,
+        *(f" ☐ {criterion}" for criterion in CRITERIA), BECAUSE,
+    ]  # fmt: skip
+    asks.press("tick", "2")
+    asks.press("tick", "0")
+    asks.press("tick", "2")
+    assert (asks.ticked, asks.verdict, asks.score_text) == ([0], "compared", "")
+    assert (Predict.score(), other.score_text) == (Score(0, 0, 1), "0 of 1 right, 1 still open")
+    asks.press("again")
+    assert (asks.given, asks.truth, asks.criteria, asks.ticked, asks.now) == ("", "", [], [], EXPLAIN)
+
+
+def test_before_a_sentence_is_given_nothing_that_is_sent_says_what_it_should_hold() -> None:
+    asks = ask_for_sentence()
+    state = str({k: v for k, v in asks.get_state().items() if k != "_esm"}) + asks.svg()
+    assert not any(text in state for text in (MODEL, BECAUSE, *CRITERIA))
+    assert "A sentence is asked for." in asks.svg()
+
+
+@pytest.mark.parametrize(
+    ("action", "target", "message"),
+    [
+        ("answer", "when it is", "write a whole sentence first"),
+        ("answer", " ", "type an answer first"),
+        ("tick", "0", "this card is not told yet"),
+        ("tell", "", "no action 'tell'; there are answer, tick, again"),
+    ],
+)
+def test_a_press_that_no_sentence_takes_says_what_to_do(action: str, target: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask_for_sentence().press(action, target)
+
+
+def test_only_a_criterion_can_be_ticked_and_only_of_a_sentence() -> None:
+    asks = ask_for_sentence()
+    asks.press("answer", SENTENCE)
+    with pytest.raises(ValueError, match="no criterion '3'; there are 0 to 2"):
+        asks.press("tick", "3")
+    with pytest.raises(ValueError, match='press\\("again"\\) asks once more'):
+        asks.press("answer", SENTENCE)
+    with pytest.raises(ValueError, match="no action 'tick'"):
+        card().press("tick", "0")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from kafkalab.widgets.views.predict import Predict
 from tests.widgets.live import Live
-from tests.widgets.test_predict import BECAUSE, CHOICES
+from tests.widgets.test_predict import BECAUSE, CHOICES, CRITERIA, MODEL, SENTENCE, ask_for_sentence
 
 pytestmark = pytest.mark.browser
 SIGNS = """() => [...document.querySelectorAll(".choice")].map((e) =>
@@ -93,6 +93,36 @@ def test_a_number_is_typed(page: Page, console_errors: list[str]) -> None:
     live.settle()
     assert card.verdict == "right"
     same(page, card)
+    assert console_errors == []
+
+
+def test_a_sentence_is_written_compared_and_ticked(page: Page, console_errors: list[str]) -> None:
+    card = ask_for_sentence()
+    live = Live(page, card)
+    expect(page.locator(".predict h3")).to_have_text("In one sentence")
+    assert page.locator(".predict .where").inner_text() == ""
+    box, now = page.get_by_role("textbox", name="Your sentence"), page.locator(".predict .now")
+    box.fill("too short")
+    box.press("Enter")
+    expect(now).to_have_text("Write a whole sentence first.")
+    assert MODEL not in page.content()
+    box.fill(SENTENCE)
+    box.press("Enter")
+    live.settle()
+    expect(now).to_have_text(card.now)
+    expect(page.locator(".predict .model")).to_have_text(f"A model answer: {MODEL}")
+    expect(page.get_by_role("button", name="Compare with a model answer")).to_be_hidden()
+    ticks = page.locator("[data-action=tick]")
+    expect(ticks).to_have_text([f"☐ {criterion}" for criterion in CRITERIA])
+    ticks.nth(1).click()
+    live.settle()
+    assert card.ticked == [1]
+    expect(ticks.nth(1)).to_have_text(f"☑ {CRITERIA[1]}")
+    expect(ticks.nth(1)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="ask me again").click()
+    live.settle()
+    expect(box).to_have_value("")
+    expect(box).to_be_editable()
     assert console_errors == []
 
 

@@ -45,7 +45,7 @@ FIRST_HEADING = re.compile(r"\A(?:#.*\n?)?")
 PREAMBLE_ID = "record-pictures"
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
 ELEMENT = (
-    '<kafka-run id="{id}" src="{data}" part="{part}"><img src="{image}" alt="{alt}" width="{width}" '
+    '<kafka-run id="{id}" src="{data}" part="{part}"{kind}><img src="{image}" alt="{alt}" width="{width}" '
     'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
     "<pre>{words}</pre></details></noscript>"
 )
@@ -188,9 +188,12 @@ def write_picture(place: Path, up: str, kept: Kept, data: dict[str, Any], shown:
         place.with_name(f"{name}.svg").write_text(svg, encoding="utf-8")
     width, height = svg.split('viewBox="0 0 ', 1)[1].split('"', 1)[0].split()
     words = "".join(data["text/plain"])
+    kind = kept["models"][kept["root"]]["values"].get("kind", "")
+    unscored = ' class="sentence"' if kind == "sentence" else ""
     where = f"{up}{(FOLDER / place.parent.name / name).as_posix()}"
     return ELEMENT.format(
-        id=place.name, data=f"{where}.packed", part=kept["part"], image=f"{where}.svg", width=width, height=height,
+        id=place.name, data=f"{where}.packed", part=kept["part"], kind=unscored, image=f"{where}.svg", width=width,
+        height=height,
         alt=escape(words.partition("\n")[0]), words=escape(words),
     )  # fmt: skip
 

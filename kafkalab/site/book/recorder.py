@@ -19,7 +19,7 @@ from kafkalab.sim.codec import code_of
 from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.compare import Compare
 from kafkalab.widgets.views.parts import Part
-from kafkalab.widgets.views.predict import ASKED, RIGHT, WRONG, Predict
+from kafkalab.widgets.views.predict import COMPARE, RIGHT, WRONG, Predict
 from kafkalab.widgets.views.predict import KEPT as ANSWERED
 from kafkalab.widgets.views.view import Picture
 
@@ -124,7 +124,8 @@ def _codes_of(journey: Journey) -> list[str]:
 
 def _card_of(card: Predict) -> dict[str, str]:
     """Return the card's answer, sealed, and its sentences."""
-    return {"sealed": card.seal_answer(), "asked": ASKED, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG}
+    sentences = {"asked": card.asked, "kept": ANSWERED, "right": RIGHT, "wrong": WRONG, "compare": COMPARE}
+    return {"sealed": card.seal_answer(), **sentences}
 
 
 def fix(payload: str) -> str:

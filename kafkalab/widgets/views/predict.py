@@ -1,13 +1,17 @@
-"""A card that asks for a prediction, keeps it while the run is walked, then shows what happened and the score."""
+"""A card that asks for a prediction, keeps it while the run is walked, then shows what happened and the score.
+
+With criteria the card asks for a sentence instead, and shows a model answer beside it. That earns no points.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import traitlets
 
@@ -24,6 +28,18 @@ ASKED = "What do you think? The card keeps your answer until you ask what happen
 KEPT = "You said {}. Walk on; then press “What happened?” here, or where this card is shown again."
 RIGHT = "Your answer, {}, is right."
 WRONG = "Your answer, {}, is wrong. It is {}."
+EXPLAIN = "Write one sentence, then compare it with a model answer. It earns no points."
+COMPARE = "Compare the two sentences, and tick what yours says, too."
+LEAST_WORDS = 4
+"""A sentence has at least so many words."""
+
+
+class Sealed(NamedTuple):
+    """What a seal holds: the answer, the reason, and the criteria of a sentence."""
+
+    answer: Answer
+    because: str = ""
+    criteria: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +63,9 @@ class Predict(Picture):
     several may be right, and capitals do not matter. With a journey and a `step` its cursor waits in front of that
     step, and the card tells as soon as the cursor has reached it. `sealed` takes what `Predict.seal(answer, because)`
     gives: then no cell shows the answer.
+
+    With `criteria` a sentence is asked for: `Predict("Why …?", answer="Because …", criteria=("names …", …))`. Once it
+    is written the card shows the answer and the criteria; each can be ticked. The score does not count it.
     """
 
     part = "predict"
@@ -60,29 +79,36 @@ class Predict(Picture):
     truth = traitlets.Unicode("").tag(sync=True)
     because = traitlets.Unicode("").tag(sync=True)
     score_text = traitlets.Unicode("").tag(sync=True)
+    criteria = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    ticked = traitlets.List(traitlets.Int()).tag(sync=True)
     now = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
         self, question: str, choices: dict[str, str] | None = None, answer: Answer | None = None, because: str = "",
         sealed: str = "", journey: Journey | View | None = None, step: int | None = None, size: str = "laptop",
+        criteria: Sequence[str] = (),
     ) -> None:  # fmt: skip
         """Open the card and count it; it replaces a previous card with the same question.
 
         ValueError for an answer that is no choice, for none at all, and for a seal that was cut or changed.
         """
         if sealed:
-            answer, because = _unseal(sealed)
+            answer, because, criteria = _unseal(sealed)
         if answer is None:
             raise ValueError("a card needs its answer: answer=…, or sealed=… from Predict.seal(answer, because)")
         if choices and str(answer) not in choices:
             raise ValueError(f"the answer {answer!r} is none of the choices {', '.join(choices)}")
-        self._answer, self._because, self._right = answer, because, False
+        self._answer, self._because, self._criteria, self._right = answer, because, list(criteria), False
         self._journey = None if journey is None else Journey.of(journey)
         self._step = step
         kind = "choice" if choices else "number" if isinstance(answer, (int, float)) else "text"
-        Predict.cards[question] = self
-        score = str(Predict.score())  # all of it is in the widget's first state: an update may come before the view
-        super().__init__(question=question, choices=choices or {}, kind=kind, size=size, now=ASKED, score_text=score)
+        kind, self.asked = ("sentence", EXPLAIN) if criteria else (kind, ASKED)
+        score = ""
+        if not criteria:
+            Predict.cards[question] = self
+            score = str(Predict.score())  # all of it is in the widget's first state: an update may come before the view
+        first = {"question": question, "choices": choices or {}, "kind": kind, "now": self.asked, "score_text": score}
+        super().__init__(size=size, **first)
         self._tell_score()
         if self._journey is not None and step is not None:
             before = [s for s in stops(self._journey.payload, tuple(self._journey.groups)) if s < step]
@@ -91,15 +117,16 @@ class Predict(Picture):
         self.hear({"press": lambda said: self.press(str(said.get("action")), str(said.get("target", "")))})
 
     @staticmethod
-    def seal(answer: Answer, because: str = "") -> str:
-        """Return answer and reason as a token for `sealed`, which cannot be read by accident."""
-        packed = zlib.compress(json.dumps([answer, because], ensure_ascii=False).encode(), 9)
+    def seal(answer: Answer, because: str = "", criteria: Sequence[str] = ()) -> str:
+        """Return answer, reason and criteria as a token for `sealed`, which cannot be read by accident."""
+        told = [answer, because, list(criteria)] if criteria else [answer, because]
+        packed = zlib.compress(json.dumps(told, ensure_ascii=False).encode(), 9)
         check = sha256(packed).digest()[:4]
         return SEAL + base64.urlsafe_b64encode(check + mix(packed, check)).decode()
 
     def seal_answer(self) -> str:
-        """Return this card's answer and reason as a token."""
-        return self.seal(self._answer, self._because)
+        """Return this card's answer, reason and criteria as a token."""
+        return self.seal(self._answer, self._because, self._criteria)
 
     @classmethod
     def score(cls) -> Score:
@@ -112,17 +139,22 @@ class Predict(Picture):
         """`press("choose", "b")` or `press("answer", "42")` keeps an answer, in place of an earlier one.
 
         `press("tell")` says what is true and why; the score counts the first time. `press("again")` asks once more.
-        ValueError for what is no choice or no number, for a card without an answer, for one that is told already, and
-        for another action.
+        A sentence is compared as soon as it is given; then `press("tick", "0")` ticks the first criterion, or takes
+        the tick away. ValueError for what is no choice, number or sentence, for a card without an answer, for one that
+        is told already, and for another action.
         """
-        if action not in ("choose", "answer", "tell", "again"):
-            raise ValueError(f"no action {quote(action)}; there are choose, answer, tell, again")
-        if action == "again":
-            if not self.verdict:
-                raise ValueError("this card is not told yet")
+        known = ("answer", "tick", "again") if self.kind == "sentence" else ("choose", "answer", "tell", "again")
+        if action not in known:
+            raise ValueError(f"no action {quote(action)}; there are {', '.join(known)}")
+        if action in ("again", "tick") and not self.verdict:
+            raise ValueError("this card is not told yet")
+        if action == "tick":
+            self._tick(target)
+        elif action == "again":
             with self.hold_sync():
                 self.given = self.verdict = self.truth = self.because = ""
-                self.now, self._counted = ASKED, True
+                self.criteria, self.ticked = [], []
+                self.now, self._counted = self.asked, True
         elif self.verdict:
             raise ValueError('this card is told already; press("again") asks once more')
         elif action == "tell":
@@ -139,7 +171,23 @@ class Predict(Picture):
             raise ValueError(f"a number is asked for, not {quote(given)}")
         if not given:
             raise ValueError("type an answer first")
+        if self.kind == "sentence":
+            return self._compare(given)
         self.given, self.now = given, KEPT.format(given)
+
+    def _compare(self, sentence: str) -> None:
+        if len(sentence.split()) < LEAST_WORDS:
+            raise ValueError("write a whole sentence first")
+        with self.hold_sync():
+            self.given, self.verdict, self.truth, self.because = sentence, "compared", str(self._answer), self._because
+            self.criteria, self.ticked, self.now = self._criteria, [], COMPARE
+        if self._journey is not None and self._step is not None:
+            self._journey.step = self._step
+
+    def _tick(self, target: str) -> None:
+        if target not in map(str, range(len(self.criteria))):
+            raise ValueError(f"no criterion {quote(target)}; there are 0 to {len(self.criteria) - 1}")
+        self.ticked = sorted({*self.ticked} ^ {int(target)})
 
     def _tell(self) -> None:
         if not self.given:
@@ -170,9 +218,18 @@ class Predict(Picture):
         answers = self._answer if isinstance(self._answer, list) else [str(self._answer)]
         return given.casefold() in [" ".join(a.split()).casefold() for a in answers]
 
+    @property
+    def title(self) -> str:
+        """What the card asks for, in a word or three."""
+        return "In one sentence" if self.kind == "sentence" else "Predict"
+
     def text(self) -> str:
         """Return the question, the choices, what the card says now; once it is told, why and the score."""
-        lines = [f"Predict: {self.question}"]
+        lines = [f"{self.title}: {self.question}"]
+        if self.kind == "sentence":
+            mine = [f"Your sentence: {self.given}", f"A model answer: {self.truth}"] if self.verdict else []
+            ticks = [f" {'☑' if at in self.ticked else '☐'} {text}" for at, text in enumerate(self.criteria)]
+            return "\n".join(line for line in (*lines, *mine, self.now, *ticks, self.because) if line)
         for key, choice in self.choices.items():
             kept = "•" if key == self.given else " "
             sign = "✓" if key == self.truth else "✕" if self.verdict and key == self.given else kept
@@ -182,9 +239,9 @@ class Predict(Picture):
 
     def svg(self) -> str:
         """Return the question and the choices only, whatever was answered."""
-        canvas = Canvas(y=30)
-        canvas.text(18, canvas.y, "Predict", AMBER, more=BOLD)
-        canvas.text(80, canvas.y, fit(self.question, 840, 14), DARK, more=BOLD + ' font-size="14"')
+        canvas, left = Canvas(y=30), 150 if self.kind == "sentence" else 80
+        canvas.text(18, canvas.y, self.title, AMBER, more=BOLD)
+        canvas.text(left, canvas.y, fit(self.question, 920 - left, 14), DARK, more=BOLD + ' font-size="14"')
         for key, choice in self.choices.items():
             canvas.y += 32
             canvas.box(18, canvas.y - 18, 922, 26, BLUE, f' rx="4" fill="{PALE}"')
@@ -192,8 +249,9 @@ class Predict(Picture):
             canvas.text(54, canvas.y, fit(choice, 860))
         if not self.choices:
             canvas.y += 30
-            canvas.text(18, canvas.y, f"A {'number' if self.kind == 'number' else 'word'} is asked for.", DIM)
-        return standalone(canvas, f"Predict: {self.question}")
+            asked = self.kind if self.kind in ("number", "sentence") else "word"
+            canvas.text(18, canvas.y, f"A {asked} is asked for.", DIM)
+        return standalone(canvas, f"{self.title}: {self.question}")
 
     def __repr__(self) -> str:
         return f"<Predict {self.question!r}, {self.verdict or 'open'}>"
@@ -214,13 +272,12 @@ def mix(data: bytes, key: bytes) -> bytes:
     return bytes(a ^ b for a, b in zip(data, stream, strict=False))
 
 
-def _unseal(token: str) -> tuple[Answer, str]:
+def _unseal(token: str) -> Sealed:
     try:
         raw = base64.urlsafe_b64decode(token.removeprefix(SEAL).encode())
         packed = mix(raw[4:], raw[:4])
         if not token.startswith(SEAL) or sha256(packed).digest()[:4] != raw[:4]:
             raise ValueError
-        answer, because = json.loads(zlib.decompress(packed))
+        return Sealed(*json.loads(zlib.decompress(packed)))
     except (ValueError, zlib.error):
         raise ValueError("this seal was cut or changed; make it anew with Predict.seal(answer, because)") from None
-    return answer, because

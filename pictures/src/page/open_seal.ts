@@ -67,9 +67,9 @@ export function mixed(data: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer
 	return result;
 }
 
-export type Sealed = [answer: string | number | string[], because: string];
+export type Sealed = [answer: string | number | string[], because: string, criteria?: string[]];
 
-// The answer and its reason. A seal that was cut or changed is an error.
+// The answer, its reason, and the criteria of a sentence. A seal that was cut or changed is an error.
 export async function openSeal(token: string): Promise<Sealed> {
 	const text = atob(token.slice(SEAL.length).replaceAll("-", "+").replaceAll("_", "/")),
 		raw = Uint8Array.from(text, (letter) => letter.charCodeAt(0)),

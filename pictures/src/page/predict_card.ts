@@ -12,15 +12,18 @@ export interface Card {
 	kept: string;
 	right: string;
 	wrong: string;
+	compare: string;
 }
 
 interface Said {
 	given: string;
 	told: boolean;
+	ticked?: number[];
 	first?: boolean; // whether it was right when it was first told
 }
 
-const KEY = `klab-predict ${globalThis.location?.pathname}`,
+const LEAST_WORDS = 4,
+	KEY = `klab-predict ${globalThis.location?.pathname}`,
 	ANSWERED = "this card is told already",
 	known: Record<string, Said> = recall(),
 	cards = new Map<string, RunModel>();
@@ -57,18 +60,37 @@ export function scoreOf(all: Array<Pick<Said, "first">>, count: number) {
 }
 
 const countCards = () =>
-	new Set([...document.querySelectorAll("kafka-run[part=predict]")].map((one) => one.getAttribute("src"))).size;
+	new Set(
+		[...document.querySelectorAll("kafka-run[part=predict]:not(.sentence)")].map((one) => one.getAttribute("src")),
+	).size;
 
 function tellScore() {
-	const text = scoreOf(Object.values(known), countCards());
-	for (const model of cards.values()) model.set("score_text", text);
+	const counted = [...cards].filter(([, model]) => !isSentence(model)),
+		text = scoreOf(Object.values(known), countCards());
+	for (const [, model] of counted) model.set("score_text", text);
 }
 
-function update(model: RunModel, values: Record<string, string>) {
+function update(model: RunModel, values: Record<string, unknown>) {
 	for (const [name, value] of Object.entries(values)) model.set(name, value);
 }
 
+const isSentence = (model: RunModel) => model.get("kind") === "sentence";
+
+async function compare(model: RunModel, card: Card, said: Said) {
+	const [answer, because, criteria = []] = await openSeal(card.sealed);
+	said.told = true;
+	update(model, { truth: String(answer), because, criteria, ticked: said.ticked ?? [] });
+	update(model, { verdict: "compared", now: card.compare });
+}
+
+function tick(model: RunModel, said: Said, at: number) {
+	const before = said.ticked ?? [];
+	said.ticked = before.includes(at) ? before.filter((one) => one !== at) : [...before, at].sort((a, b) => a - b);
+	update(model, { ticked: said.ticked });
+}
+
 async function tell(model: RunModel, card: Card, said: Said) {
+	if (isSentence(model)) return compare(model, card, said);
 	const [answer, because] = await openSeal(card.sealed),
 		truth = String([answer].flat()[0]),
 		right = isRight(said.given, answer);
@@ -83,17 +105,22 @@ async function tell(model: RunModel, card: Card, said: Said) {
 function keep(model: RunModel, card: Card, said: Said, given: string) {
 	if (!given) throw new Error("Type an answer first.");
 	if (model.get("kind") === "number" && Number.isNaN(numberIn(given))) throw new Error("A number is asked for.");
+	if (isSentence(model) && given.split(/\s+/).length < LEAST_WORDS) throw new Error("Write a whole sentence first.");
 	said.given = given;
-	update(model, { given, now: fill(card.kept, given) });
+	update(model, isSentence(model) ? { given } : { given, now: fill(card.kept, given) });
 }
 
 async function press(model: RunModel, card: Card, said: Said, action: string, target: string) {
-	if (action === "again") {
-		Object.assign(said, { given: "", told: false });
-		update(model, { given: "", verdict: "", truth: "", because: "", now: card.asked });
+	if (action === "tick") tick(model, said, Number(target));
+	else if (action === "again") {
+		Object.assign(said, { given: "", told: false, ticked: [] });
+		update(model, { given: "", verdict: "", truth: "", because: "", criteria: [], ticked: [], now: card.asked });
 	} else if (said.told) throw new Error(ANSWERED);
 	else if (action === "tell") await tell(model, card, said);
-	else keep(model, card, said, target.trim());
+	else {
+		keep(model, card, said, target.trim());
+		if (isSentence(model)) await compare(model, card, said);
+	}
 	remember();
 	tellScore();
 }
