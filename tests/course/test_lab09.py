@@ -16,7 +16,7 @@ from kafkalab.course.lab09 import exercise_2 as lab09_e2
 from kafkalab.course.lab09 import exercise_3 as lab09_e3
 from kafkalab.course.lab09 import exercise_4 as lab09_e4
 from kafkalab.course.lab09 import exercise_5 as lab09_e5
-from kafkalab.course.lab09.scenario import lab09
+from kafkalab.course.lab09.scenario import lab09, lost_session
 from kafkalab.course.lab09.worked_example import FAULTS, show_runs
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
@@ -358,7 +358,7 @@ def test_the_sessions_of_the_lab_are_those_of_data(kept: str, saved: str, root: 
 
 
 def test_the_session_that_lost_half_of_an_order_is_librdkafkas_on_a_cluster_of_level_2() -> None:
-    session = lab09_e4.lost_session()
+    session = lost_session()
     run = ran(session)
     assert session.profile == "4.x/TV2"
     assert run.outcome().committed == {"out-0": ("tea",), "out-1": ("tea", "pot")}

@@ -15,6 +15,7 @@ from kafkalab.course.lab10 import exercise_1 as lab10_e1
 from kafkalab.course.lab10 import exercise_2 as lab10_e2
 from kafkalab.course.lab10 import exercise_3 as lab10_e3
 from kafkalab.course.lab10 import exercise_4 as lab10_e4
+from kafkalab.course.lab10.scenario import aiokafka_session
 from kafkalab.explore.search import explore
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
@@ -312,7 +313,7 @@ def packed_by(scenario: Scenario) -> Cluster:
 
 
 def test_the_session_of_aiokafka_packs_an_order_twice_on_a_cluster_of_level_2() -> None:
-    session = lab10_e4.aiokafka_session()
+    session = aiokafka_session()
     run = ran(session)
     assert session.profile == "4.x/TV2"
     assert run.outcome().committed["parcels-0"] == ("tea", "jam", "jam", "pot")

@@ -16,6 +16,7 @@ from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check
 from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
+from kafkalab.programs.failover import HOUR_MS
 from kafkalab.sim.cluster import Cluster, ran
 from tests.grading.told import as_learner, catch_wrong_answer
 
@@ -174,7 +175,7 @@ def test_every_belief_about_a_stopped_job_is_named_and_opens_its_run(
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_the_advice_is_what_the_runs_of_each_action_say(seed: int) -> None:
     asked = lab15_e2.jobs(seed)
-    assert [lab15_e2.advise(*case) for case in asked] == [lab15_e2.truth(*case, seed) for case in asked]
+    assert [lab15_e2.advise(*case) for case in asked] == [lab15_e2.truth(job, seed) for (job,) in asked]
 
 
 @pytest.mark.parametrize("job", [*lab15_e2.SURE, {**lab15_e2.SURE[0], "listed": False}], ids=str)
@@ -190,7 +191,7 @@ def test_no_action_commits_what_the_job_does_not_resume() -> None:
     for job in (job for job in lab15_e2.SURE if job["starts_again"] != lab15_e2.RESUMES):
         for action in lab15_e2.ACTIONS:
             cluster = Cluster(lab15_e2.scenario(job, action, 1))
-            cluster.run_for(2 * lab15_e2.HOUR_MS)
+            cluster.run_for(2 * HOUR_MS)
             assert cluster.outcome().committed["accounts-0"] == (), (job, action)
 
 
