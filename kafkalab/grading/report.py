@@ -51,38 +51,23 @@ def as_html(rows: Sequence[Row], seed: int) -> str:
         element("p", f"{len(notebooks)} files, {_points(rows)} points in all. {checked}"),
         each("p", (f"Sandbox: {name}. {LEFT_OPEN[name]}" for name in used)),
         table(("student", "lab", POINTS, "the notebook"), map(_summary, count(1), notebooks)),
-        *_class_summary(rows),
+        _class_summary(rows),
         *map(_details, count(1), notebooks),
     )
 
 
-def _class_summary(rows: Sequence[Row]) -> Iterable[Markup]:
-    """Yield the table of exercises and misconceptions; nothing if no exercise was graded."""
+def _class_summary(rows: Sequence[Row]) -> Markup:
+    """Return the table of exercises and misconceptions; nothing if no exercise was graded."""
     lines = summarise(rows)
     if not lines:
-        return
-    yield element("h2", "What the class believes")
-    yield element("p", "A line for each misconception that a wrong answer shows, and one for what shows none.")
-    yield table(
-        (
-            "exercise",
-            heading("learners", "number"),
-            heading("right", "number"),
-            heading("wrong", "number"),
-            "they believe", "what helps",
-        ),
-        (
-            (
-                line.exercise,
-                cell(line.learners, "number"),
-                cell(line.right, "number"),
-                cell(line.holders, "number"),
-                line.belief,
-                line.helps,
-            )
-            for line in lines
-        ),
+        return Markup()
+    numbers = (heading(name, "number") for name in ("learners", "right", "wrong"))
+    cells = (
+        (x.exercise, *(cell(number, "number") for number in (x.learners, x.right, x.holders)), x.belief, x.helps)
+        for x in lines
     )
+    said = "What the class believes: a line for each misconception that wrong answers show"
+    return table(("exercise", *numbers, "they believe", "what helps"), cells, said)
 
 
 def _summary(number: int, group: Sequence[Row]) -> Iterable[str]:

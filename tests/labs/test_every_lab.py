@@ -23,8 +23,8 @@ NAMES = sorted(p.name for p in (ROOT / SOLUTIONS).glob("[0-9]*.ipynb"))
 GRADED = [n for n in NAMES if any(is_check(c) for c in read(ROOT / SOLUTIONS / n)["cells"])]
 WITH_CODE = [n for n in NAMES if any(c["cell_type"] == "code" for c in read(ROOT / SOLUTIONS / n)["cells"])]
 NEEDS_SPARK = ("12_auditing_with_spark.ipynb", "16_spark_at_work.ipynb")
-WITHOUT_AN_OPENING = ("93_old_articles.ipynb",)
-"""A table of claims."""
+WITHOUT_AN_OPENING = ("93_old_articles.ipynb", "94_what_do_you_believe.ipynb")
+"""A table of claims, and questions."""
 BESIDE = "spark"
 """The cell of lab 11 that is no figure and that nbval does not compare: where Spark's connector is missing, it says so
 on stderr. What it prints is compared here."""
