@@ -74,6 +74,7 @@ from kafkalab.faults.frame import *  # noqa: F403
 from kafkalab.faults.link import *  # noqa: F403
 from kafkalab.faults.node import *  # noqa: F403
 from kafkalab.faults.partition import *  # noqa: F403
+from kafkalab.faults.request import *  # noqa: F403
 from kafkalab.faults.storage import *  # noqa: F403
 from kafkalab.sim.scenario import Program as Program, Scenario as Scenario, program as program
 from kafkalab.widgets.model.journey import Journey as Journey

@@ -20,6 +20,7 @@ COMMANDS = {
     "transactions": ("transactions", "list, describe, find or abort the transactions of a saved scenario"),
     "workload": ("workload", "make histories with known faults, simulated or synthetic (needs Spark)"),
     "audit": ("audit", "say which guarantees held in such histories (needs Spark)"),
+    "diagnose": ("diagnose", "say what happened, by logs and by what Kafka's tools printed"),
     "serve": ("serve", "run brokers for your own Kafka clients (needs the wire extra)"),
     "tap": ("tap", "show what clients and a running Kafka say to each other (needs the wire extra)"),
     "capture": ("capture", "copy topics of a running Kafka into histories, for audits (needs wire and Spark)"),

@@ -65,6 +65,8 @@ QUESTIONS: dict[int, str] = {
     36: "How much latency does read_committed add?",
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
+    42: "After an unclean election, what breaks, and how does a read_committed reader go on?",
+    44: "Several transactions at once in one service: how many producers, and which names?",
     51: "A topic was deleted, and made again, within a transaction. What becomes of it?",
     52: "The tool shows transactions that are gone, or none that hang. Which output may I trust?",
 }

@@ -34,11 +34,11 @@ def rows(name: str, last: int, word: str) -> str:
 WRONG = {
     "L0.E1": Wrong(answer='e1 = [Drop("Produce#1")]', says="This run shows no"),
     "L0.E2": Wrong(
-        answer='def request_of(response, requests):\n    return response["id"].replace("Response", "")',
+        answer='def first_of(frame, earlier):\n    return frame["id"]',
         says="That is as if",
         opens=False,
     ),
-    "L0.E3": Wrong(answer=rows("e3", 9, "once"), says="Two of your rows fit one belief"),
+    "L0.E3": Wrong(answer='e3 = list(question("L0.E3"))', says="of 8 are in their places"),
     "L1.E1": Wrong(answer=rows("e1", 9, "appended"), says="No single belief explains the others"),
     "L1.E2": Wrong(
         answer='def accept(state, batch):\n    return batch["count"], "NONE"',
@@ -50,19 +50,17 @@ WRONG = {
         '        await (await producer.send("orders", order, partition=0))\n    return 0',
         says="L1.E3: ",
     ),
-    "L2.E1": Wrong(
-        answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
-        says="cases are right",
-        opens=False, table=True,
+    "L2.E1": Wrong(answer='e1 = {"acks": "constructor"}', says="of 11 lines are judged right"),
+    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 are in their places"),
+    "L2.E3": Wrong(
+        answer="async def book(app, transfers):\n"
+        '    producer = app.producer(transactional_id="bank-0")\n    await producer.init_transactions()\n'
+        "    producer.begin_transaction()\n    for amount in transfers:\n"
+        '        await producer.send("accounts", f"-{amount}", partition=0)\n    await producer.commit_transaction()',
+        says="schedules end well",
     ),
-    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
-    "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="No single belief explains the others"),
     "L3.E1": Wrong(answer=rows("e1", 10, "committed"), says="Two of your rows fit one belief"),
-    "L3.E2": Wrong(
-        answer='e2 = dict.fromkeys(e2, "PrepareCommit")',
-        says="The first that is not: EndTxn(COMMIT) in Empty",
-        opens=False,
-    ),
+    "L3.E2": Wrong(answer='e2 = list(question("L3.E2"))', says="of 8 are in their places"),
     "L3.E3": Wrong(
         answer='def fate(moment):\n    return "committed" if moment["arrived"] else "aborted"',
         says="Your function says",
@@ -97,6 +95,10 @@ WRONG = {
         opens=False,
     ),
     "L5.E3": Wrong(answer='e3 = [Drop("EndTxn#1")]', says="This run shows no"),
+    "L5.E4": Wrong(
+        answer='e4 = {1: "once", 4: "twice", 6: "it times out", 11: "2", 13: "no gap", 15: "nothing"}',
+        says="5 of 6 questions are right",
+    ),
     "L6.E1": Wrong(
         answer="def transactional_id(facts):\n    return f\"{facts['app']}-{facts['host']}\"",
         says="end well. The shortest that does not",
@@ -104,14 +106,24 @@ WRONG = {
     "L6.E2": Wrong(
         answer='e2 = [Pause("till-1", at_ms=3_000), Resume("till-1", at_ms=9_000)]', says="This run shows no"
     ),
-    "L6.E3": Wrong(answer=rows("e3", 9, "both"), says="No single belief explains the others"),
+    "L6.E3": Wrong(
+        answer="async def billing(app, name, start_ms, stop_ms):\n"
+        "    consumer, producer = await started(app, name, start_ms)\n"
+        "    while app.now < stop_ms:\n"
+        "        for order in await consumer.poll():\n"
+        "            await charge(app, producer, consumer, order)\n"
+        "            await producer.commit_transaction()",
+        says="end well. The shortest that does not",
+    ),
     "L7.E1": Wrong(
         answer='def violated(settings):\n    late = settings["work_ms"] > settings["delivery_timeout_ms"]\n'
         '    return ["D"] if late else []',
         says="cases are right. One that is not",
     ),
     "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="after an error you always need a new producer"),
-    "L7.E3": Wrong(answer=rows("e3", 10, "coordinator"), says="No single belief explains the others"),
+    "L7.E3": Wrong(
+        answer='e3 |= {"service": 9, **dict.fromkeys(list(e3)[1:], "it fits")}', says="3 of 6 lines are right"
+    ),
     "L8.E1": Wrong(answer=rows("e1", 9, "1 + 1"), says="Three of your rows fit one belief"),
     "L9.E1": Wrong(answer='e1["G1a"] = [Delay("EndTxn#1", 10_000)]', says="No EndTxn was sent a second time"),
     "L9.E2": Wrong(

@@ -14,14 +14,13 @@ from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.check import check, counterexample, hint
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
+from kafkalab.programs.confluent import KafkaException
 from kafkalab.sim.cluster import Cluster
-from tests.grading.told import tell
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
-RIGHT_3 = dict(enumerate(("till-2", "both", "till-1", "both", "none", "both", "none", "till-2", "till-2"), 1))
 ASLEEP: list[Fault] = [Pause("till-1", at_ms=300), Resume("till-1", at_ms=5_300)]
 
 
@@ -29,6 +28,7 @@ ASLEEP: list[Fault] = [Pause("till-1", at_ms=300), Resume("till-1", at_ms=5_300)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer schedules than a learner's check runs."""
     monkeypatch.setattr(lab06_e1, "SCHEDULES", 6)
+    monkeypatch.setattr(lab06_e3, "SCHEDULES", 16)
 
 
 def right(facts: dict[str, Any]) -> str:
@@ -40,7 +40,7 @@ def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest
     monkeypatch.setenv(VARIABLE, seed)
     assert check("L6.E1", right) == "L6.E1 ✓ 24 of 24 schedules"
     assert check("L6.E2", ASLEEP) == "L6.E2 ✓ 2 presses, the fewest there are"
-    assert check("L6.E3", RIGHT_3) == "L6.E3 ✓ 9 of 9 rows"
+    assert check("L6.E3", service()) == "L6.E3 ✓ 16 of 16 schedules"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_bad_name_does_harm_and_the_hint_says_which(name: Callable[[Any], str]
 
 def test_a_stranger_charges_twice_or_leaves_readers_waiting() -> None:
     found = [lab06_e1.audit(_run(s)) for s in lab06_e1.scenarios(1, lambda f: f["host"]) if s.faults]
-    told = [broken.says for broken in found if broken is not None]
+    told = [break_off.says for break_off in found if break_off is not None]
     assert any("was charged twice" in says for says in told)
     assert any("cannot see the last" in says for says in told)
 
@@ -120,20 +120,88 @@ def test_with_the_epoch_compared_the_same_presses_charge_once() -> None:
     assert not lab06_e2.twice(_run(lab06_e2.scenario(epochs=True).with_faults(*ASLEEP)))
 
 
-@pytest.mark.parametrize("number", RIGHT_3)
-@pytest.mark.parametrize("word", lab06_e3.WORDS)
-def test_every_wrong_word_is_found_with_its_run(number: int, word: str) -> None:
-    if word == RIGHT_3[number]:
-        return
-    told = tell("L6.E3", number, word)
-    assert f"row {number}, " in told.refutes
-    assert told.run is not None
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("mistake", "says", "miss"),
+    [
+        ("goes on", "was fenced, and claimed the name again", "What does init_transactions() do to its replacement?"),
+        ("aborts in doubt", "ended with KafkaException", "Which call may be made?"),
+        ("forgets", "Its transaction was aborted", "Where must the consumer go?"),
+    ],
+)
+def test_each_mistake_of_the_service_is_found_and_gets_its_hint(
+    mistake: str, says: str, miss: str, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    with pytest.raises(WrongAnswer, match=says):
+        check("L6.E3", service(mistake))
+    assert isinstance(counterexample(), Cluster)
+    assert miss in hint("L6.E3")
 
 
-def test_a_misconception_picks_its_hint() -> None:
-    with pytest.raises(WrongAnswer):
-        check("L6.E3", RIGHT_3 | {8: "both"})
-    assert "The next coordinator reads it" in hint("L6.E3")
+def test_a_service_that_charges_again_after_a_lost_answer_charges_twice() -> None:
+    with pytest.raises(WrongAnswer, match="is charged 2 times"):
+        check("L6.E3", service("sends again"))
+    assert "Which of them had a result that you did not wait for?" in hint("L6.E3")
+
+
+def test_the_service_as_it_came_is_blank_and_one_repair_is_not() -> None:
+    with pytest.raises(BlankAnswer):
+        lab06_e3.EXERCISE.check(lab06_e3.careless)
+    for left in (("goes on", "aborts in doubt"), ("goes on", "forgets"), ("aborts in doubt", "forgets")):
+        with pytest.raises(WrongAnswer) as caught:
+            lab06_e3.EXERCISE.check(service(*left))
+        assert not isinstance(caught.value, BlankAnswer)
+
+
+def test_an_error_of_the_program_itself_is_told() -> None:
+    async def break_off(app: Any, name: str, start_ms: int, stop_ms: int) -> None:
+        await app.sleep(10)
+        raise ValueError("no paper")
+
+    with pytest.raises(WrongAnswer, match="no paper"):
+        check("L6.E3", break_off)
+    with pytest.raises(WrongType, match="async def"):
+        check("L6.E3", "billing")
+
+
+def service(*mistakes: str) -> Callable[..., Any]:
+    """The service repaired, but for these mistakes."""
+
+    async def until_it_returns(call: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return await call()
+            except KafkaException as failed:
+                if not failed.args[0].retriable():
+                    raise
+
+    async def billing(app: Any, name: str, start_ms: int, stop_ms: int) -> None:
+        consumer, producer = await lab06_e3.start(app, name, start_ms)
+        while app.now < stop_ms:
+            for order in await consumer.poll():
+                try:
+                    await lab06_e3.charge(app, producer, consumer, order)
+                    if "aborts in doubt" in mistakes or "sends again" in mistakes:
+                        await producer.commit_transaction()
+                    else:
+                        await until_it_returns(producer.commit_transaction)
+                except KafkaException as failed:
+                    if failed.args[0].fatal() and "goes on" not in mistakes:
+                        return
+                    if failed.args[0].fatal() or ("sends again" in mistakes and failed.args[0].retriable()):
+                        consumer, producer = await until_it_returns(lambda: lab06_e3.start(app, name, app.now))
+                        if "sends again" in mistakes:
+                            await lab06_e3.charge(app, producer, consumer, order)
+                            await producer.commit_transaction()
+                            consumer.seek(order.partition, order.offset + 1)
+                        break
+                    await until_it_returns(producer.abort_transaction)
+                    if "forgets" not in mistakes:
+                        consumer.seek(order.partition, order.offset)
+                        break
+
+    return billing
 
 
 def test_the_presses_that_charge_twice_do_no_harm_with_the_rule_on() -> None:

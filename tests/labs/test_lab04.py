@@ -22,7 +22,7 @@ def output(cell: str) -> str:
 
 def test_each_question_has_the_cell_that_answers_it_and_a_row_in_the_recap() -> None:
     answered = [q for c in CELLS.values() for q in c["metadata"].get("kafkalab", {}).get("questions", [])]
-    assert sorted(answered) == [1, 2, 3, 4, 5]
+    assert sorted(answered) == [1, 2, 3, 4, 5, 42]
     assert all(f"| Q{number} |" in TEXTS["recap"] for number in answered)
 
 

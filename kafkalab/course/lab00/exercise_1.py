@@ -76,6 +76,6 @@ EXERCISE = Exercise(
     misses=GOAL.hints,
     afterwards=(
         "Why: the leader appended both copies, because nothing in the second one said that it was the same order. "
-        "No program made a mistake. Next: which field tells an answer's request?"
+        "No program made a mistake. Next: how can you see that a frame is a retry?"
     ),
 )

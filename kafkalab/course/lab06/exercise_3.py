@@ -1,154 +1,245 @@
-"""L6.E3: two instances, one name: whose charge counts in the end? Every row is found by running it."""
+"""L6.E3: a billing service with confluent-kafka's names and three mistakes, repaired; it runs in 40 schedules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial
+import inspect
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from random import Random
 from typing import Any
 
-from kafkalab.course.lab06.scenario import two_charges
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Drop
-from kafkalab.faults.node import Crash
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, rows
-from kafkalab.programs.billing import CHARGES
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
+from kafkalab.faults.node import Crash, Pause, Resume
+from kafkalab.grading.exercise import BlankAnswer, Exercise
+from kafkalab.grading.schedules import LEARNER, AuditFinding, over_scenarios, over_schedules, with_program
+from kafkalab.grading.seeds import random_for, seed
+from kafkalab.programs.billing import BILLING, CHARGES, ORDERS
+from kafkalab.programs.confluent import KafkaError, KafkaException, Producer
+from kafkalab.protocol.source_header import made_from
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import Frame
 
-WORDS = ("till-1", "till-2", "both", "none")
-FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "both", 2: ...}}'
-SECOND: Mapping[str, Any] = {"start_ms": 1_000, "send_ms": 2_500, "commit_ms": 3_000}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One schedule: what it says, the arguments of both instances, and what fails."""
-
-    says: str
-    look: str
-    first: Mapping[str, Any] = field(default_factory=dict)
-    second: Mapping[str, Any] | None = field(default_factory=lambda: dict(SECOND))
-    faults: tuple[Fault, ...] = ()
-    misses: Mapping[str, str] = field(default_factory=dict)
-
-
-ROWS = (
-    Row(
-        says="till-1 has written; till-2 calls init_transactions(); till-1 commits; till-2 writes and commits",
-        look="What does init_transactions() do to a transaction that is open under its name?",
-        misses={"both": "init is harmless", "till-1": "init is harmless"},
-    ),
-    Row(
-        says="the same, but till-2 has another transactional id",
-        look="To whom does the coordinator compare a name that it has never seen?",
-        second={**SECOND, "transactional_id": "billing-1"},
-    ),
-    Row(
-        says="till-1 has written; till-2 is made with the same id, and never calls init_transactions(); till-1 commits",
-        look="Which frame would have told the coordinator of till-2?",
-        second={**SECOND, "init": False},
-        misses={"none": "the name alone fences", "till-2": "the name alone fences"},
-    ),
-    Row(
-        says="till-1 has committed; then till-2 calls init_transactions(), writes and commits",
-        look="What is fenced: an instance, or what it has committed?",
-        first={"commit_ms": 700},
-    ),
-    Row(
-        says="till-1 has written; till-2 calls init_transactions() and crashes; till-1 commits",
-        look="Is till-1 asked whether its successor is still alive?",
-        faults=(Crash("till-2", at_ms=1_700),),
-        misses={"till-1": "the zombie comes back"},
-    ),
-    Row(
-        says="till-1's commit is decided, its answer is lost, and till-1 crashes; then till-2 starts, writes and "
-        "commits",
-        look="What does init_transactions() do with a transaction that is decided already?",
-        first={"commit_ms": 900},
-        faults=(Drop("EndTxnResponse#1"), Crash("till-1", at_ms=950)),
-        misses={"till-2": "decided is decided"},
-    ),
-    Row(
-        says="till-1 has written and crashes; till-2 never starts",
-        look="Who is left that could commit? Who ends it then, and when?",
-        second=None,
-        faults=(Crash("till-1", at_ms=1_000),),
-        misses={"till-1": "written is not committed"},
-    ),
-    Row(
-        says="till-2 has called init_transactions(); the coordinator crashes and another takes over; till-1 commits, "
-        "then till-2 writes and commits",
-        look="Where is it written down that the epoch has risen? Who reads it?",
-        first={"commit_ms": 20_000},
-        second={**SECOND, "send_ms": 21_000, "commit_ms": 22_000},
-        faults=(Crash("b1", at_ms=1_800),),
-        misses={"both": "epochs die with the coordinator", "till-1": "epochs die with the coordinator"},
-    ),
-    Row(
-        says="till-1 has only begun; till-2 calls init_transactions(), writes and commits; then till-1 writes and "
-        "commits",
-        look="begin_transaction() sends nothing. Who notices till-1, and at which frame?",
-        first={"send_ms": 4_000, "commit_ms": 4_500},
-        misses={"both": "begin protects", "till-1": "begin protects"},
-    ),
-)
+FORM = "an async function billing(app, name, start_ms, stop_ms)"
+SCHEDULES = 40
+STOP_MS = 14_000
+VALUES = tuple(f"order {number}" for number in range(1, 11))
+ENDED, STATE, FENCED = "KafkaException", f"code={KafkaError._STATE}", f"code={KafkaError._FENCED}"
+"""What an error that left the service is told by."""
+NEWER = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
+CONFIG = {"transaction_abort_cleanup_interval_ms": 1_000}
+Trouble = Callable[[Random], tuple[tuple[Fault, ...], int]]
+"""The faults, and when `till-2` replaces `till-1`; -1 if nobody does."""
 
 
-def scenario(of_seed: int, row: Row) -> Scenario:
-    """The row's schedule, with the latencies of this seed."""
-    second = dict(row.second) if row.second is not None else None
-    return two_charges(dict(row.first), second, *row.faults, seed=of_seed, title=row.says)
+def calm(random: Random) -> tuple[tuple[Fault, ...], int]:
+    """Nothing fails."""
+    return (), -1
 
 
-@cache
-def facts(of_seed: int) -> tuple[Fact, ...]:
-    """Every row with whose charges a read_committed reader finds in the end."""
-    return facts_of(ROWS, partial(scenario, of_seed), _find_charge, _last_marker)
+def zombie(random: Random) -> tuple[tuple[Fault, ...], int]:
+    """The first instance sleeps, is replaced, and wakes up before its records expire.
+
+    An instance with an expired record asks for a new epoch when it aborts. Kafka 4.3 then fences the newer instance if
+    this one has a transaction open (`prepareInitProducerIdTransit`), whatever the program does.
+    """
+    at_ms = random.randint(300, 2_000)
+    replaced_ms = at_ms + random.randint(800, 1_800)
+    wakes_ms = replaced_ms + random.randint(300, 1_600)
+    return (Pause("till-1", at_ms=at_ms), Resume("till-1", at_ms=wakes_ms)), replaced_ms
 
 
-def _last_marker(cluster: Cluster) -> int:
-    """The step at which the log of charges gets its last entry, a marker; the last step if it gets none."""
-    appended = cluster.trace.of("append", f"{CHARGES}-0")
-    return appended[-1].step if appended else cluster.trace.steps - 1
+def crash(random: Random) -> tuple[tuple[Fault, ...], int]:
+    """The first instance crashes, and is replaced."""
+    return (Crash("till-1", at_ms=random.randint(300, 2_000)),), random.randint(2_500, 4_000)
 
 
-def _find_charge(cluster: Cluster) -> str:
-    charges = cluster.outcome().committed[f"{CHARGES}-0"]
-    return "both" if len(charges) == 2 else charges[0] if charges else "none"
+def short_sleep(random: Random) -> tuple[tuple[Fault, ...], int]:
+    """The broker sleeps for longer than a call waits."""
+    at_ms = random.randint(300, 1_800)
+    return (Pause("b1", at_ms=at_ms), Resume("b1", at_ms=at_ms + random.randint(2_200, 3_200))), -1
+
+
+def long_sleep(random: Random) -> tuple[tuple[Fault, ...], int]:
+    """The broker sleeps for longer than a record lives."""
+    at_ms = random.randint(300, 1_800)
+    return (Pause("b1", at_ms=at_ms), Resume("b1", at_ms=at_ms + random.randint(4_500, 6_000))), -1
+
+
+def lost_answers(random: Random) -> tuple[tuple[Fault, ...], int]:
+    """A commit is decided, and its answer is lost for longer than the call waits."""
+    number = random.randint(2, 8)
+    return tuple(Drop(f"EndTxnResponse#{n}") for n in (number, number + 1)), -1
+
+
+TROUBLES: tuple[Trouble, ...] = (
+    zombie, long_sleep, lost_answers, crash, zombie, lost_answers, calm, short_sleep,
+)  # fmt: skip
+DIFFERENT = 3
+"""The number of schedules, from the first one on, in which each of the three mistakes shows."""
+
+
+def scenarios(of_seed: int) -> Iterator[Scenario]:
+    """Each trouble in turn, with other moments and latencies; the instances are the learner's."""
+    random = random_for("L6.E3", of_seed)
+    for number in range(SCHEDULES):
+        faults, replaced_ms = TROUBLES[number % len(TROUBLES)](random)
+        starts = {"till-1": 0} | ({"till-2": replaced_ms} if replaced_ms >= 0 else {})
+        yield Scenario(
+            title="A day at the tills",
+            profile="4.x/TV1",
+            seed=random.randint(1, 10_000),
+            brokers=1,
+            topics={ORDERS: 1, CHARGES: 1},
+            records={f"{ORDERS}-0": VALUES},
+            programs=tuple(
+                Program(node, LEARNER, {"name": "billing-0", "start_ms": start_ms, "stop_ms": STOP_MS})
+                for node, start_ms in starts.items()
+            ),
+            faults=faults,
+            config=CONFIG,
+        )
+
+
+# what is asked of each run
+
+
+def audit(cluster: Cluster) -> AuditFinding | None:
+    """No fenced instance claims the name again, and each order is charged once; else say which mistake it is."""
+    frames = list(cluster.trace.frames.values())
+    for node in ("till-1", "till-2"):
+        if again := _claims_again(frames, node):
+            says = f"{node} was fenced, and claimed the name again: it fences the instance that replaced it."
+            return AuditFinding(says=says, miss="goes on", step=again.sent_step)
+    charges = Counter(cluster.outcome().committed[f"{CHARGES}-0"])
+    for value in VALUES:
+        if charges[value] > 1:
+            return AuditFinding(says=f"{value!r} is charged {charges[value]} times.", miss="twice", step=-1)
+    missing = [value for value in VALUES if not charges[value]]
+    return _missing(cluster, missing[0]) if missing else None
+
+
+def _claims_again(frames: list[Frame], node: str) -> Frame | None:
+    """Return the first InitProducerId that the node sends after it was fenced."""
+    fenced = [f.received_step for f in frames if f.receiver == node and f.error in NEWER and f.received_step >= 0]
+    claims = (f for f in frames if f.sender == node and f.name == "InitProducerId")
+    return next((f for f in claims if fenced and f.sent_step > fenced[0]), None)
+
+
+def _missing(cluster: Cluster, value: str) -> AuditFinding:
+    said = f"{value!r} is never charged."
+    for node in ("till-1", "till-2"):
+        ended = str(cluster.results.get(node))
+        if ended.startswith(ENDED) and FENCED not in ended:
+            step = max(e.step for e in cluster.trace.events if e.node == node)
+            miss = "in doubt" if STATE in ended else "retriable"
+            return AuditFinding(says=f"{said} {node} ended with {ended}", miss=miss, step=step)
+    aborts = [f for f in cluster.trace.frames.values() if f.name == "EndTxn" and not f.body.committed]
+    step = aborts[0].sent_step if aborts else -1
+    says = f"{said} Its transaction was aborted." if aborts else f"{said} No instance has tried."
+    return AuditFinding(says=says, miss="forgets" if aborts else "stops", step=step)
+
+
+# the service as the notebook has it
+
+
+async def start(app: App, name: str, start_ms: int) -> tuple[Any, Producer]:
+    """Return the consumer of the orders, and a producer that has claimed the name."""
+    await app.sleep(max(start_ms - app.now, 0))
+    limits = {"socket.timeout.ms": 1_000, "message.timeout.ms": 4_000, "transaction.timeout.ms": 8_000}
+    producer = Producer(app, {"transactional.id": name, "linger.ms": 0, **limits})
+    await producer.init_transactions()
+    consumer = app.consumer(group_id=BILLING, auto_offset_reset="earliest", enable_auto_commit=False)
+    consumer.assign([f"{ORDERS}-0"])
+    return consumer, producer
+
+
+async def charge(app: App, producer: Producer, consumer: Any, order: Any) -> None:
+    """Begin a transaction with one charge and the offset after its order."""
+    producer.begin_transaction()
+    await producer.produce(CHARGES, order.value, headers=made_from(order))
+    await app.sleep(150)
+    await producer.flush()
+    await producer.send_offsets_to_transaction({order.partition: order.offset + 1}, consumer.group_metadata())
+
+
+async def careless(app: App, name: str, start_ms: int, stop_ms: int) -> None:
+    """The service with its three mistakes, which a blank form still has."""
+    consumer, producer = await start(app, name, start_ms)
+    while app.now < stop_ms:
+        for order in await consumer.poll():
+            try:
+                await charge(app, producer, consumer, order)
+                await producer.commit_transaction()
+            except KafkaException as failed:
+                if failed.args[0].fatal():
+                    consumer, producer = await start(app, name, app.now)
+                else:
+                    await producer.abort_transaction()
+
+
+def ends_alone(service: Any) -> Callable[..., Awaitable[Any]]:
+    """Return the service; an error of Kafka that leaves it ends its own instance only, and is its result."""
+
+    async def run_alone(app: App, **given: Any) -> Any:
+        try:
+            return await service(app, **given)
+        except Exception as error:
+            if type(error).__name__ != ENDED:
+                raise
+            return f"{ENDED}: {error}"
+
+    return run_alone
+
+
+def check(answer: object) -> str:
+    """ "40 of 40 schedules" if each order is charged once, and no fenced instance fences another."""
+    if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
+        raise BlankAnswer("The service is as it came: the form is still blank. What does each kind of error ask for?")
+    if not inspect.iscoroutinefunction(answer):
+        return over_schedules(answer, (), (audit,), FORM)
+    return over_scenarios((with_program(one, ends_alone(answer)) for one in scenarios(seed())), (audit,), SCHEDULES)
+
+
+def _is_untouched(answer: object) -> bool:
+    """Return True if the answer does in the first schedules what the service of the notebook does."""
+    try:
+        return all(
+            ran(with_program(one, ends_alone(answer))).trace.digest()
+            == ran(with_program(one, ends_alone(careless))).trace.digest()
+            for one, _ in zip(scenarios(seed()), range(DIFFERENT), strict=False)
+        )
+    except Exception:
+        return False
 
 
 EXERCISE = Exercise(
     "L6.E3",
-    rows(facts, WORDS, FORM),
+    check,
     (
-        "init_transactions() is the moment. It raises the epoch in the coordinator's log, and ends what is open under "
-        "that name. What is done is not undone.",
-        "Ask three questions of each row. Is till-1's transaction decided when till-2 calls "
-        "init_transactions()? Does till-2 call it at all, under that name? And who commits afterwards, with the newest "
-        "epoch?",
-        "A transaction that is open is aborted, one that is decided is finished. Whoever has an older epoch commits "
-        "nothing any more, whether its successor lives or not, and whichever broker coordinates.",
+        "KafkaError answers three questions: fatal(), retriable() and txn_requires_abort(). Ask them in this order, "
+        "and give each its own lines.",
+        "After a fatal error this instance has to end. After a retriable one make the same call again. After an abort "
+        "the order is not charged yet.",
+        "fatal(): return. retriable(): `commit_transaction()` or `abort_transaction()` again, in a loop, until it "
+        "returns. Otherwise: abort, `consumer.seek(order.partition, order.offset)`, and poll again.",
     ),
-    points=9,
+    points=8,
     questions=(14, 17),
     misses={
-        "init is harmless": 0,
-        "the name alone fences": "Making a producer sends nothing. Only init_transactions() asks the coordinator.",
-        "the zombie comes back": "The epoch was raised when till-2 called init_transactions(). Does a crash of till-2 "
-        "lower it again?",
-        "decided is decided": "PrepareCommit of till-1 stands in the log. What does the coordinator do with it when "
-        "till-2 calls init_transactions()?",
-        "written is not committed": "Records that are written wait for a marker. Without a commit they get an ABORT "
-        "marker when transaction.timeout.ms has passed.",
-        "epochs die with the coordinator": "The epoch stands in __transaction_state, which is replicated. The next "
-        "coordinator reads it.",
-        "begin protects": "begin_transaction() is a note in the client. The first frame after it carries the old "
-        "epoch.",
+        "goes on": "A fenced instance has been replaced. What does init_transactions() do to its replacement?",
+        "twice": "An order was charged in two transactions. Which of them had a result that you did not wait for?",
+        "in doubt": "A commit whose result is not known can be neither aborted nor begun anew. Which call may be made?",
+        "retriable": "A retriable error left your function. The same call succeeds once the broker is back.",
+        "forgets": "An aborted transaction charges nothing, and the consumer's position is past its order. Where must "
+        "the consumer go?",
+        "stops": "An error left your function, or it ended too early. Which call raised it, and is it one of Kafka's?",
     },
     afterwards=(
-        "Why: init_transactions() is the moment that counts. It aborts what is open, finishes what is decided, "
-        "and raises the epoch in a replicated log. Next: lab 12 looks for zombies in millions of records."
+        "Why: the error tells you what is lost. Fatal: this producer, because another has its name. To be aborted: "
+        "this transaction, and its order is still to be charged. Retriable: nothing yet. Next: lab 7, and who gives up "
+        "first."
     ),
 )

@@ -1,168 +1,175 @@
-"""L7.E3: whose clock stops the counter? Every row is found by running it."""
+"""L7.E3: a service's configuration is reviewed: what breaks at each line? Each truth is found by a run of that line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
-from kafkalab.course.lab07.scenario import AWAY_MS, DAY_MS, cut_off, shelf, told_at
-from kafkalab.faults.cluster import AdvanceClock
-from kafkalab.faults.fault import Fault
-from kafkalab.faults.node import Pause, Resume
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, rows
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
+from kafkalab.course.lab07.scenario import told_at
+from kafkalab.course.lab07.services import (
+    ABORTED,
+    BROKER,
+    FITS,
+    FORGOTTEN,
+    LINES,
+    SERVICES,
+    WAIT,
+    WORDS,
+    find_truth,
+    run_of,
+    service,
+)  # fmt: skip
+from kafkalab.grading.exercise import Belief, BlankAnswer, Exercise, WrongValue, is_blank
+from kafkalab.grading.predictions import Fact, rows, table
+from kafkalab.grading.seeds import random_for, seed
+from kafkalab.sim.cluster import Cluster, ran
 
-WORDS = ("nobody", "client", "coordinator", "group", "cleaner")
-FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "nobody", 2: ...}}'
-WHO = {
-    "KafkaTimeoutError": "client",
-    "InvalidProducerEpochError": "coordinator",
-    "InvalidTxnStateError": "coordinator",
-    "ProducerFencedError": "coordinator",
-    "CommitFailedError": "group",
-    "InvalidPidMappingError": "cleaner",
+SERVICE = "service"
+FORM = f'a dict with the number of the service under "{SERVICE}", and one of the words for each line'
+
+BELIEFS = {
+    "a random name is a name": Belief(
+        says="any name will do, if it is unique",
+        hint="A dead instance's transaction is open under its name. Who claims that name after the restart?",
+    ),
+    "a restart needs a new name": Belief(
+        says="a restarted instance needs a new name",
+        hint="Under the same name init_transactions() aborts what the dead instance left open.",
+    ),
+    "my work does not count": Belief(
+        says="a transaction's clock stops while the program works",
+        hint="The coordinator counts from the first record on. It knows nothing of the program.",
+    ),
+    "no maximum": Belief(
+        says="a client may choose any transaction timeout",
+        hint="Which line of server.properties limits it?",
+    ),
+    "settings stand alone": Belief(
+        says="each timeout can be chosen by itself",
+        hint="A record needs time to wait, and time for one request. Add both up.",
+    ),
+    "delivery is the work's": Belief(
+        says="delivery.timeout.ms limits the work",
+        hint="It limits one record, from send() to its answer. While the work is done no record is under way.",
+    ),
+    "heartbeats suffice": Belief(
+        says="a member that sends heartbeats stays in its group",
+        hint="Heartbeats come from a thread of their own. Which setting limits the time between two polls?",
+    ),
+    "one limit for all": Belief(
+        says="the coordinator of the transaction limits everything",
+        hint="The group has its own coordinator and its own limit. Which one is it?",
+    ),
+    "a name is for ever": Belief(
+        says="a coordinator never forgets a name",
+        hint="A name at rest expires. Compare the setting with the days between two shelves.",
+    ),
+    "one expiry for all": Belief(
+        says="a producer whose id a leader has forgotten cannot go on",
+        hint="A leader that knows nothing of a producer accepts sequence 0, with which each transaction begins.",
+    ),
+    "idle is open": Belief(
+        says="a transaction is open between two shelves",
+        hint="Between two shelves nothing is open. What can expire then?",
+    ),
 }
-"""The owner of the clock that caused an error; these runs have one counter, so no other client can have fenced it."""
+
+WRONG: Mapping[str, Mapping[str, str]] = {
+    "transactional.id": {FITS: "a random name is a name", WAIT: "a restart needs a new name"},
+    "delivery.timeout.ms": {FITS: "settings stand alone", ABORTED: "delivery is the work's"},
+    "max.poll.interval.ms": {FITS: "heartbeats suffice", ABORTED: "one limit for all"},
+    "transactional.id.expiration.ms": {FITS: "a name is for ever", ABORTED: "idle is open"},
+    "producer.id.expiration.ms": {FORGOTTEN: "one expiry for all", ABORTED: "idle is open"},
+}
+"""The belief that leads to a wrong word, by line."""
+TOO_SHORT_OR_LONG: Mapping[str, Mapping[str, str]] = {
+    ABORTED: {FITS: "my work does not count"},
+    BROKER: {FITS: "no maximum", ABORTED: "no maximum"},
+    FITS: {},
+}
+"""The same for transaction.timeout.ms, by what is true of it."""
+LOOK: Mapping[str, str] = {
+    "transactional.id": "The counter dies, and is started again. Which name does it claim?",
+    "transaction.timeout.ms": "How long does a shelf take, and how much does the broker allow?",
+    "delivery.timeout.ms": "How long may one request take, and how long does a record wait before it?",
+    "max.poll.interval.ms": "How much time passes between two polls?",
+    "transactional.id.expiration.ms": "How many days is that, and how many days pass between two shelves?",
+    "producer.id.expiration.ms": "What does a leader do with the first batch of a producer that it has forgotten?",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """The events of the counter's run, and what is believed about it."""
-
-    says: str
-    look: str
-    args: Mapping[str, Any]
-    faults: tuple[Fault, ...] = ()
-    misses: Mapping[str, str] = field(default_factory=dict)
+def draw_number(of_seed: int) -> int:
+    """Return the number of the service that this seed asks about."""
+    return random_for("L7.E3", of_seed).randint(1, SERVICES)
 
 
-IDLE: Mapping[str, Any] = {"work_ms": 100, "idle_ms": 2 * AWAY_MS}
-
-ROWS = (
-    Row(
-        says="the work takes 64 s and began at 1 s; the transaction may take 60 s",
-        look="When does the coordinator look? It does so every ten seconds.",
-        args={"work_ms": 64_000},
-        misses={"coordinator": "to the second"},
-    ),
-    Row(
-        says="the work takes 75 s; the transaction may take 60 s, delivery.timeout.ms is 120 s",
-        look="Is any record on its way while the counter counts?",
-        args={"work_ms": 75_000},
-        misses={"client": "delivery is the work's", "nobody": "never late"},
-    ),
-    Row(
-        says="the work takes 5 s, but a GC stops the counter for 88 s in the middle; the transaction may take 60 s",
-        look="Which clocks run on while a process sleeps?",
-        args={"work_ms": 5_000},
-        faults=(Pause("counter", at_ms=2_000), Resume("counter", at_ms=90_000)),
-        misses={"nobody": "my sleep does not count", "client": "delivery is the work's"},
-    ),
-    Row(
-        says="the work takes 20 s; max.poll.interval.ms is 10 s, the transaction may take 60 s",
-        look="Two clocks run from the poll on. Which one is shorter, and who keeps it?",
-        args={"work_ms": 20_000, "reads": True, "max_poll_interval_ms": 10_000},
-        misses={"coordinator": "one limit for all", "nobody": "heartbeats suffice"},
-    ),
-    Row(
-        says="the counter is cut off from all brokers for 6 minutes, in the middle; the transaction may take 15",
-        look="A record waits to be sent. Who gives up first?",
-        args={"work_ms": 5_000, "transaction_timeout_ms": 900_000},
-        faults=cut_off(2_000, 400_000),
-        misses={"coordinator": "one limit for all", "nobody": "the network mends itself"},
-    ),
-    Row(
-        says="a shelf is committed, 2 idle days pass, and the next one is counted",
-        look="The leader has forgotten the producer id after a day. What does it do with a first batch of it?",
-        args=IDLE,
-        faults=(AdvanceClock(2 * DAY_MS, at_ms=AWAY_MS),),
-        misses={"cleaner": "one expiry for all"},
-    ),
-    Row(
-        says="a shelf is committed, 6 idle days pass, and the next one is counted",
-        look="Who remembers the transactional id, and for how long?",
-        args=IDLE,
-        faults=(AdvanceClock(6 * DAY_MS, at_ms=AWAY_MS),),
-        misses={"cleaner": "one expiry for all", "coordinator": "idle is open"},
-    ),
-    Row(
-        says="a shelf is committed, 8 idle days pass, and the next one is counted",
-        look="Is anything open during these days? Which setting is a week?",
-        args=IDLE,
-        faults=(AdvanceClock(8 * DAY_MS, at_ms=AWAY_MS),),
-        misses={"coordinator": "idle is open", "nobody": "a name is for ever"},
-    ),
-    Row(
-        says="the same 8 days; the brokers' transactional.id.expiration.ms is 30 days",
-        look="What is left of the reasons of the row above?",
-        args={**IDLE, "config": {"transactional_id_expiration_ms": 30 * DAY_MS}},
-        faults=(AdvanceClock(8 * DAY_MS, at_ms=AWAY_MS),),
-        misses={"cleaner": "one expiry for all"},
-    ),
-    Row(
-        says="8 days pass in the middle of a shelf, with the transaction open",
-        look="In which states does a name expire? What happened to this transaction long before?",
-        args={"work_ms": 5_000},
-        faults=(AdvanceClock(8 * DAY_MS, at_ms=2_000),),
-        misses={"cleaner": "open names expire", "nobody": "my sleep does not count"},
-    ),
-)
-
-
-def scenario(of_seed: int, row: Row) -> Scenario:
-    """The row's run, with the latencies of this seed."""
-    return shelf(*row.faults, title=row.says, seed=of_seed, **row.args)
-
-
-def whose(cluster: Cluster) -> str:
-    """Return whose clock caused the counter's first error; nobody's if it has committed."""
-    first = cluster.results["counter"][0]
-    return "nobody" if first == "committed" else WHO[first.split(": ")[1]]
+def ask(of_seed: int) -> tuple[int, str]:
+    """Return the number of the service, and its configuration."""
+    return draw_number(of_seed), str(service(draw_number(of_seed)))
 
 
 @cache
-def facts(of_seed: int) -> tuple[Fact, ...]:
-    """Every row with whose clock struck in its run."""
-    return facts_of(ROWS, partial(scenario, of_seed), whose, told_at)
+def facts(number: int, of_seed: int) -> tuple[Fact, ...]:
+    """Every line of the service with what becomes of its run."""
+    asked, found = service(number), []
+    for line in LINES:
+        run = partial(run_of, line, asked, of_seed)
+        truth = find_truth(line, ran(run()))
+        believed = TOO_SHORT_OR_LONG[truth] if line == "transaction.timeout.ms" else WRONG[line]
+        found.append(
+            Fact(
+                name=line,
+                says=f"{line}={asked.value(line)}",
+                truth=truth,
+                look=LOOK[line],
+                run=run,
+                misses={word: belief for word, belief in believed.items() if word != truth},
+                step=_step,
+            )
+        )
+    return tuple(found)
+
+
+def _step(cluster: Cluster) -> int:
+    """The step at which the counter learns of its error, or at which its successor has committed."""
+    ended = [e.step for e in cluster.trace.of("complete", "commit_transaction") if e.node == "other"]
+    return ended[-1] if ended else told_at(cluster)
+
+
+def check(answer: object) -> str:
+    """ "6 of 6 lines" if each line has the right word; the service's number says which configuration was reviewed."""
+    number = draw_number(seed())
+    if isinstance(answer, Mapping):
+        if all(is_blank(word) for name, word in answer.items() if name != SERVICE):
+            raise BlankAnswer(f"All lines are still blank. Give {FORM}.")
+        number = answer.get(SERVICE, number)
+        if not isinstance(number, int) or not 1 <= number <= SERVICES:
+            raise WrongValue(f"There is no service {number!r}. The cell above prints the number of yours.")
+        answer = {name: word for name, word in answer.items() if name != SERVICE}
+    return table(answer, facts(number, seed()), WORDS, FORM, "line", BELIEFS)
 
 
 EXERCISE = Exercise(
     "L7.E3",
-    rows(facts, WORDS, FORM),
-    (
-        "For each row list the clocks that run, and which is shortest: that of a record on its way (client), between "
-        "two polls (group), of an open transaction (coordinator), of a name at rest (cleaner).",
-        "delivery.timeout.ms counts only for a record that waits or is under way. The coordinator counts from the "
-        "first record on, also while the process sleeps, and looks every ten seconds. A name expires only at rest.",
-        "More than 70 s in one transaction of 60 s: the coordinator. Longer than max.poll.interval.ms: the group. No "
-        "broker to be reached: the client. More than a week at rest, unless it is set otherwise: the cleaner.",
+    replace(
+        rows(lambda of_seed: facts(draw_number(of_seed), of_seed), WORDS, FORM, "line", beliefs=BELIEFS), check=check
     ),
-    points=10,
-    questions=(15, 22, 23),
-    misses={
-        "to the second": "The coordinator looks every ten seconds: at 60 s the transaction is 59 s old. When does it "
-        "look next, and what is committed by then?",
-        "delivery is the work's": "delivery.timeout.ms is about one record, from send() to its answer. While the work "
-        "is done no record is under way.",
-        "never late": 0,
-        "my sleep does not count": 1,
-        "one limit for all": 0,
-        "heartbeats suffice": "Heartbeats come from a thread of their own. max.poll.interval.ms is there for a member "
-        "whose heart beats, and which does nothing.",
-        "the network mends itself": "It does, after six minutes. How long does the client try?",
-        "one expiry for all": "There are two expiries: a leader forgets a producer id after a day, which harms nobody "
-        "today; the coordinator forgets a name after transactional.id.expiration.ms.",
-        "idle is open": "Between two shelves nothing is open, so no transaction can time out.",
-        "a name is for ever": "The coordinator's table would grow with every name that was ever used. What does it do "
-        "about that?",
-        "open names expire": "Only a name at rest expires. This one was Ongoing, and for how long may it be?",
-    },
+    (
+        "For each line ask which clock it sets, who keeps that clock, and from when on it runs.",
+        "Compare three lines with the time that a shelf takes, one with two other lines of the client, two with the "
+        "days between two shelves. The name has to be the same after a restart.",
+        "A transaction longer than its timeout is aborted; a timeout above transaction.max.timeout.ms is refused. "
+        "delivery.timeout.ms must be at least linger.ms + request.timeout.ms. Of the two expiries only the one of the "
+        "name does harm.",
+    ),
+    points=6,
+    questions=(15, 16, 22, 23),
+    misses=BELIEFS,
+    question=ask,
     afterwards=(
-        "Why: every clock has its own keeper, its own start and its own end. The one that is shortest where you are "
-        "strikes first, and what it leaves behind differs. Next: lab 8, where those who keep the clocks die."
+        "Why: every clock has its own keeper. The client refuses settings that contradict each other, and the broker "
+        "refuses a timeout above its maximum. The other mistakes show only when the clock strikes. Next: lab 8, where "
+        "the brokers that keep the clocks die."
     ),
 )

@@ -1,0 +1,189 @@
+"""L5.E4: six questions over labs 0 to 5, drawn by seed; every truth is computed by a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from kafkalab.course.lab05.mixed_questions import QUESTIONS
+from kafkalab.grading.exercise import Belief, BlankAnswer, Exercise, WrongAnswer
+from kafkalab.grading.predictions import Fact, rows, table
+from kafkalab.grading.seeds import random_for, seed
+from kafkalab.sim.cluster import ran
+
+ASKED = 6
+WORDS = tuple(dict.fromkeys(word for question in QUESTIONS for word in question.words))
+FORM = "a dict from each question's number to one of its choices"
+
+BELIEFS = {
+    "no answer, no record": Belief(
+        says="a write whose response is missing has not happened",
+        hint="A missing response says nothing about the write. Is it the request or the response that is lost?",
+    ),
+    "a retry is recognised": Belief(
+        says="a leader recognises every retry",
+        hint="A leader compares sequence numbers. Does this producer send any?",
+    ),
+    "a retry is a copy": Belief(
+        says="every retry writes a second copy",
+        hint="A copy needs two arrivals, and a leader that cannot tell that they are the same.",
+    ),
+    "idempotence outlives the process": Belief(
+        says="idempotence outlives the process",
+        hint="A new process has a new producer id, and begins at sequence 0.",
+    ),
+    "idempotence keeps no order": Belief(
+        says="a producer with several batches under way loses the order",
+        hint="The refused batch is sent again after the lost one. The leader accepts no other order.",
+    ),
+    "a refused batch is lost": Belief(
+        says="OUT_OF_ORDER_SEQUENCE_NUMBER means that a record is lost",
+        hint="The producer keeps a batch until it is acknowledged. What does it do after the refusal?",
+    ),
+    "defaults fit one broker": Belief(
+        says="the default settings fit a cluster of one broker",
+        hint="By default __transaction_state has three copies. How many brokers can hold them?",
+    ),
+    "the client hears the reason": Belief(
+        says="a client is given the reason why the coordinator is missing",
+        hint="The broker answers COORDINATOR_NOT_AVAILABLE, which a client asks again after. Until when?",
+    ),
+    "state dies with its broker": Belief(
+        says="what a coordinator knows dies with it",
+        hint="It is in __transaction_state, which has three copies. The next leader reads it.",
+    ),
+    "written is committed": Belief(
+        says="a written record counts",
+        hint="A record of a transaction counts after a COMMIT marker. Who asks for one here?",
+    ),
+    "only the client ends it": Belief(
+        says="only the client can end its transaction",
+        hint="The coordinator aborts after transaction.timeout.ms, and it finishes what is decided.",
+    ),
+    "the client has to hear it": Belief(
+        says="a commit counts only if the client gets the answer",
+        hint="The decision is an entry in the coordinator's log. The answer is only news of it.",
+    ),
+    "asking again is refused": Belief(
+        says="a request for the same decision is refused the second time",
+        hint="The coordinator compares the request with the state: it is the decision that it made.",
+    ),
+    "offsets count records": Belief(
+        says="offsets count records",
+        hint="An offset numbers a place, and a marker takes a place, too.",
+    ),
+    "a transaction begins in the log": Belief(
+        says="the begin of a transaction is an entry in the log",
+        hint="begin_transaction() sends nothing. Only the end of a transaction is a marker.",
+    ),
+    "an abort deletes": Belief(
+        says="an abort removes the records",
+        hint="An abort adds a marker. What is in the log stays there.",
+    ),
+    "a loss leaves a gap": Belief(
+        says="a lost record leaves a gap in the offsets",
+        hint="The next leader never had the record, so its offset is free.",
+    ),
+    "acknowledged is safe": Belief(
+        says="an acknowledged record is safe",
+        hint="With acks=1 the leader alone has acknowledged it.",
+    ),
+    "committed is visible": Belief(
+        says="a committed record can be read at once",
+        hint="A consumer stops at the last stable offset, before the oldest open transaction.",
+    ),
+    "the consumer keeps records back": Belief(
+        says="a consumer keeps records back until they are decided",
+        hint="Nothing after the last stable offset is sent to it.",
+    ),
+    "the broker filters": Belief(
+        says="the broker leaves the aborted records out",
+        hint="The broker sends them with a list of aborted transactions. The consumer filters.",
+    ),
+    "a transaction is seen whole": Belief(
+        says="a reader sees a transaction whole or not at all",
+        hint="Each partition has its own marker, and its own last stable offset.",
+    ),
+}
+
+
+@cache
+def bank(of_seed: int) -> tuple[Fact, ...]:
+    """Every question, numbered from 1, with what its run shows."""
+    return tuple(
+        Fact(
+            name=number,
+            says=question.says,
+            truth=question.truth(ran(question.run(of_seed))),
+            look=question.look,
+            run=partial(question.run, of_seed),
+            misses=question.beliefs,
+            step=question.step,
+            words=question.words,
+        )
+        for number, question in enumerate(QUESTIONS, 1)
+    )
+
+
+def draw_questions(of_seed: int) -> tuple[Fact, ...]:
+    """Return the questions that this seed asks, in the order of the labs."""
+    numbers = random_for("L5.E4", of_seed).sample(range(len(QUESTIONS)), ASKED)
+    return tuple(bank(of_seed)[number] for number in sorted(numbers))
+
+
+def ask(of_seed: int) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return each drawn question's text and choices, by its number."""
+    return {fact.name: (fact.says, tuple(fact.words)) for fact in draw_questions(of_seed)}
+
+
+def find_answered(answer: Mapping[Any, Any]) -> tuple[Fact, ...]:
+    """Return the facts of the questions that the answer names, if they are six; else those of this seed."""
+    facts = tuple(fact for fact in bank(seed()) if fact.name in answer)
+    return facts if len(facts) == len(answer) == ASKED else draw_questions(seed())
+
+
+def check(answer: object) -> str:
+    """ "6 of 6 questions" if each has the right choice; WrongAnswer names the belief that a wrong one shows."""
+    if isinstance(answer, Mapping) and not answer:
+        raise BlankAnswer(f"All questions are still blank. Give {FORM}.")
+    facts = find_answered(answer) if isinstance(answer, Mapping) else draw_questions(seed())
+    try:
+        return table(answer, facts, WORDS, FORM, "question", BELIEFS)
+    except WrongAnswer as error:
+        if not error.miss and isinstance(answer, Mapping):
+            _tell_first(answer, facts, error.part)
+        raise
+
+
+def _tell_first(answer: Mapping[Any, Any], facts: Sequence[Fact], part: float) -> None:
+    """Raise WrongAnswer for the first wrong choice, where the choices together show no belief."""
+    for fact in facts:
+        try:
+            table({fact.name: answer[fact.name]}, (fact,), WORDS, FORM, "question", BELIEFS)
+        except BlankAnswer:
+            return
+        except WrongAnswer as one:
+            said = f"{round(part * ASKED)} of {ASKED} questions are right. {str(one).partition('. ')[2]}"
+            raise WrongAnswer(said, run=one.run, step=one.step, miss=one.miss, part=part) from None
+
+
+EXERCISE = Exercise(
+    "L5.E4",
+    replace(rows(draw_questions, WORDS, FORM, "question", beliefs=BELIEFS), check=check),
+    (
+        "For each question, find the frame or the log entry that decides it, before you look at the choices.",
+        "Three places hold everything: the partition's log with its markers, the coordinator's log, and the memory of "
+        "the client. What a process knows is never the same as what is in a log.",
+        "Nothing that is in a replicated log goes away with a process, and nothing that only a process knows survives "
+        "it. An offset is a place. A reader gets what is decided, and it gets it partition by partition.",
+    ),
+    points=6,
+    misses=BELIEFS,
+    question=ask,
+    afterwards=(
+        "Why: each of these runs is decided by one log entry, and not by what a process believes. Next: lab 6 asks "
+        "which of two instances may still write."
+    ),
+)
