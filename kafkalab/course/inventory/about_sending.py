@@ -96,7 +96,7 @@ def _old_client(client: str) -> Variant:
     )
 
 
-def _fenced(row: int, error: str) -> Variant:
+def _describe_fencing(row: int, error: str) -> Variant:
     return Variant(
         f"After 75 s of work {error}. The transaction may take 60 s, and only one instance runs. What has happened?",
         (
@@ -115,9 +115,9 @@ ABOUT_SENDING = (
     Item("content", 1, tuple(_equal_records(order, times) for order, times in zip(SHOPS, (2, 3, 2, 3), strict=True))),
     Item("restart", 1, tuple(_restart(order) for order in SHOPS), asked=3),
     Item("instance", 7, (
-        _fenced(5, "the future of send() raises InvalidProducerEpochError, in version 1"),
-        _fenced(7, "commit_transaction() raises ProducerFencedError, in version 1"),
-        _fenced(6, "commit_transaction() raises InvalidTxnStateError, in version 2"),
+        _describe_fencing(5, "the future of send() raises InvalidProducerEpochError, in version 1"),
+        _describe_fencing(7, "commit_transaction() raises ProducerFencedError, in version 1"),
+        _describe_fencing(6, "commit_transaction() raises InvalidTxnStateError, in version 2"),
     )),
     Item("timed out", 9, tuple(_commit_timed_out(seconds) for seconds in (20, 30, 60))),
     Item("given up", 9, tuple(_late_request(what) for what in ("an order", "a payment", "a delivery")), asked=1),
