@@ -79,7 +79,7 @@ def test_the_kitchen_may_go_on_as_soon_as_the_second_soup_is_replicated(at_ms: i
 @pytest.mark.parametrize(
     ("presses", "miss", "hint_says"),
     [
-        ([Drop("ProduceResponse#1")], "read too early", "Who has to wait?"),
+        ([Drop("ProduceResponse#1")], "read too early", "Which of the two has to wait?"),
         ([Drop("Produce#1")], "lost before it was written", "The first takes one press"),
         ([Pause("kitchen", at_ms=50), Resume("kitchen", at_ms=70)], "one copy", "The first takes one press"),
     ],
