@@ -80,6 +80,7 @@ class LogReader:
                 groups.get("partition") or "",
                 (groups.get("detail") or "")[:500],
                 self._at,
+                place.process or place.file,
                 place.source(),
             )
         )

@@ -19,6 +19,8 @@ class Place:
     file: str
     line: int = 0
     text: str = ""
+    process: str = ""
+    """The container whose line it is, if the lines of several were put together."""
     options: dict[str, str] = field(default_factory=dict)
     """The options of the last command line that was pasted: they name what its output does not."""
 
