@@ -30,7 +30,8 @@ class Finding:
 
     `ask` is a command that tells more. `symptom` is a heading of docs/symptoms.md, `bugs` are numbers of docs/bugs.md,
     `rule` a row of docs/rules.md: advice follows from these. `act` is a command that ends it, if one does. `harmless`
-    says that nothing is wrong. `explains` names the mechanisms of findings that follow from this one.
+    says that nothing is wrong. `explains` names the mechanisms of findings that follow from this one, alone or with
+    their `where`: "open_transaction out-0".
     """
 
     mechanism: str

@@ -14,6 +14,7 @@ from kafkalab.diagnose.readers.log_lines import LogReader, passes
 from kafkalab.diagnose.readers.reader import Place, read_command
 from kafkalab.diagnose.readers.tables import TableReader
 from kafkalab.diagnose.redact import Redactor
+from kafkalab.diagnose.saved import SCENARIO, is_capture, read_capture, read_scenario
 
 LINE = 65_536
 """Bytes of a line that are read; what follows is skipped, and the line counted as cut."""
@@ -128,11 +129,20 @@ def _sample(counts: Unknown, place: Place) -> None:
 
 
 def read_files(paths: Iterable[Path], evidence: Evidence | None = None) -> Evidence:
-    """Read the files, and all regular files of folders, and return what they say. OSError as of `open`."""
+    """Read the files, and all regular files of folders, and return what they say.
+
+    OSError as of `open`; ValueError for a capture that is damaged.
+    """
     evidence = Evidence() if evidence is None else evidence
     for path in paths:
+        if is_capture(path):
+            read_capture(path, evidence)
+            continue
         inside = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
         for one in inside:
+            if one.suffix == SCENARIO:
+                read_scenario(one, evidence)
+                continue
             with one.open("rb") as file:
                 read_text(_name(one, evidence), lines_of(file), evidence)
     return evidence

@@ -32,6 +32,7 @@ def as_data(evidence: Evidence, findings: list[Finding]) -> dict[str, Any]:
             for name, counts in evidence.files.items()
         ],
         "undecoded": [{"partition": name, "at": str(source)} for name, source in evidence.undecoded.items()],
+        "captures": evidence.captures,
         "left_out": evidence.left_out,
     }
 
@@ -111,5 +112,8 @@ def _read_lines(data: dict[str, Any]) -> Iterator[str]:
     for row in data["undecoded"]:
         option = "--transaction-log-decoder" if row["partition"].startswith("__tr") else "--offsets-decoder"
         yield f"{row['partition']} was dumped without its decoder ({row['at']}): use {option}"
+    for folder in data["captures"]:
+        yield f"{folder}: of this capture the brokers' words on producers were read; `kafkalab audit {folder}` reads "
+        "the rest"
     if data["left_out"]:
         yield f"{data['left_out']} facts were left out: too many partitions or transactional ids"

@@ -5,18 +5,22 @@ from __future__ import annotations
 from kafkalab.diagnose.finding import Rule
 from kafkalab.diagnose.mechanisms import (
     cluster,
-    decisions,
     fencing,
     hanging,
     listings,
     named_errors,
+    offsets,
     positions,
     producer_state,
+    saved_runs,
+    torn,
 )
 
 RULES: tuple[Rule, ...] = (
+    *saved_runs.RULES,
     *hanging.RULES,
-    *decisions.RULES,
+    *torn.RULES,
+    *offsets.RULES,
     *producer_state.RULES,
     *fencing.RULES,
     *cluster.RULES,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.facts import Said
 from kafkalab.diagnose.finding import CERTAIN, LIKELY, UNKNOWN, Finding, Proof, describe_transaction, list_proofs
+from kafkalab.limits import list_names
 from kafkalab.protocol import rules
 
 TWO = "Two services log `ProducerFencedException` in turn"
@@ -26,27 +28,51 @@ def processes_of(evidence: Evidence, who: str) -> set[str]:
 
 
 def abort_for_time(evidence: Evidence) -> Iterator[Finding]:
-    """The coordinator aborted a transaction that was open too long; its producer met a newer epoch, or none of its state."""
+    """The coordinator aborted a transaction that was open too long, and its producer was refused."""
+    told: dict[str, list[Told]] = {}
     for who in _names(evidence.all_said("aborted for time")):
         clients = processes_of(evidence, who)
-        aborts = [said for said in evidence.all_said("aborted for time") if said.who == who]
+        abort = next(said for said in evidence.all_said("aborted for time") if said.who == who)
         errors = [said for said in evidence.all_said(*FENCED) if said.who == who or said.process in clients]
-        refused = [said for said in evidence.all_said("error INVALID_TXN_STATE") if said.process in clients]
-        proofs = [Proof(aborts[0].source, f"the coordinator aborted the transaction of {who}: it was open too long")]
-        proofs += [Proof(said.source, "the producer is told so by its old epoch") for said in errors[:3]]
-        proofs += [Proof(said.source, "the state of the transaction is another by now") for said in refused[:3]]
-        yield Finding(
-            mechanism="timed_out_with_bad_state" if refused else "timed_out",
-            where=who,
-            says=f"The transaction of {who} was open for longer than transaction.timeout.ms. The coordinator aborted it and "
-            "raised the epoch" + ("; then the producer itself was refused." if errors or refused else "."),
-            certainty=LIKELY if refused else CERTAIN,
-            proofs=list_proofs(proofs),
-            ask=describe_transaction(who),
-            symptom=BAD_STATE if refused else ONE,
-            rule=rules.TIMEOUT_BUMPS.name,
-            explains=("fenced", "named_INVALID_TXN_STATE") if errors or refused else (),
-        )
+        refused = [said for said in evidence.all_said("error INVALID_TXN_STATE") if said.who == who]
+        kind = "bad_state" if refused else "refused" if errors else "silent"
+        told.setdefault(kind, []).append(Told(who, abort, [*refused, *errors]))
+    if "bad_state" in told:
+        told = {"bad_state": [one for kind in ("bad_state", "refused", "silent") for one in told.get(kind, [])]}
+    for kind, all_told in told.items():
+        yield _timed_out(kind, all_told)
+
+
+class Told(NamedTuple):
+    """A transactional id whose transaction was aborted for time, and what its producer was told."""
+
+    who: str
+    abort: Said
+    errors: list[Said]
+
+
+def _timed_out(kind: str, told: list[Told]) -> Finding:
+    proofs = []
+    for who, abort, errors in told[:2]:
+        proofs.append(Proof(abort.source, f"the coordinator aborted the transaction of {who}: it was open too long"))
+        proofs += [Proof(said.source, "so the producer is refused") for said in errors[:2]]
+    bad = kind == "bad_state"
+    return Finding(
+        mechanism="timed_out_with_bad_state" if bad else "timed_out",
+        where=told[0].who,
+        says=f"The transaction of {list_names(one.who for one in told)} was open for longer than "
+        "transaction.timeout.ms. "
+        "The coordinator aborted it and raised the epoch"
+        + ("." if kind == "silent" else "; then the producer was refused.")
+        + (" It is told so by INVALID_TXN_STATE, which says less than the epoch would." if bad else ""),
+        certainty=LIKELY if bad else CERTAIN,
+        proofs=list_proofs(proofs),
+        ask=describe_transaction(told[0].who),
+        symptom=BAD_STATE if bad else ONE,
+        bugs=("KAFKA-19690",) if bad else ("KIP-588",),
+        rule=rules.TIMEOUT_BUMPS.name if bad else rules.TIMEOUT_ABORT.name,
+        explains=() if kind == "silent" else ("fenced", "named_INVALID_TXN_STATE"),
+    )
 
 
 def _names(lines: Iterator[Said]) -> list[str]:
@@ -64,6 +90,7 @@ def fence_by_another(evidence: Evidence) -> Iterator[Finding]:
             continue
         errors = [said for said in evidence.all_said(*FENCED) if said.who == who]
         fenced = [one for one in errors if any(_fences(other, one, given) for other in given)]
+        # Clocks of two machines are not compared: without one file's order another cause may have come first.
         if not errors:
             continue
         proofs = [Proof(s.source, f"{s.process} has producer {s.producer}, epoch {s.epoch}") for s in given[:4]]
@@ -71,7 +98,8 @@ def fence_by_another(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             mechanism="two_instances",
             where=who,
-            says=f"Several processes use the transactional id {who}: {', '.join(sorted({s.process for s in given}))}. Each "
+            says=f"Several processes use the transactional id {who}: {', '.join(sorted({s.process for s in given}))}. "
+            "Each "
             "that starts raises the epoch and fences the one before.",
             certainty=CERTAIN if fenced else LIKELY,
             proofs=list_proofs(proofs),
@@ -82,10 +110,17 @@ def fence_by_another(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def _is_before(given: Said, error: Said) -> bool:
+    same = given.process == error.process and given.source.file == error.source.file
+    return same and given.source.line < error.source.line
+
+
 def _fences(other: Said, fenced: Said, given: list[Said]) -> bool:
     """Return True if `other` got a higher epoch of the id that the fenced process had when it was fenced."""
-    own = [said for said in given if said.process == fenced.process and said.source.line < fenced.source.line]
+    own = [said for said in given if _is_before(said, fenced)]
     if not own or other.process == fenced.process:
+        return False
+    if other.source.file != fenced.source.file or other.source.line > fenced.source.line:
         return False
     return own[-1].producer == other.producer and own[-1].epoch < other.epoch
 
@@ -115,14 +150,17 @@ def expire_id(evidence: Evidence) -> Iterator[Finding]:
         return
     who = next((said.who for said in lines if said.who), "")
     gone = [record for record in evidence.records_of(who) if record.state == "deleted"]
-    proofs = [Proof(said.source, "the coordinator has no such producer id for this transactional id") for said in lines[:3]]
+    proofs = [
+        Proof(said.source, "the coordinator has no such producer id for this transactional id") for said in lines[:3]
+    ]
     proofs += [Proof(record.source, "the coordinator forgot the id here") for record in gone[:1]]
     stuck = list(evidence.all_said("error state"))
     proofs += [Proof(said.source, "the application goes on with a producer that cannot go on") for said in stuck[:1]]
     yield Finding(
         mechanism="expired_id",
         where=who or lines[0].process,
-        says=f"The coordinator has forgotten the transactional id {who}: nothing was committed under it for longer than "
+        says=f"The coordinator has forgotten the transactional id {who}: nothing was committed under it for longer "
+        "than "
         "transactional.id.expiration.ms (7 days by default).",
         certainty=CERTAIN if gone else LIKELY,
         proofs=list_proofs(proofs),

@@ -9,7 +9,6 @@ from kafkalab.diagnose.finding import LIKELY, UNKNOWN, Finding, Proof, list_proo
 
 SYMPTOMS = {
     "COORDINATOR_NOT_AVAILABLE": "`initTransactions()` hangs and times out",
-    "COORDINATOR_LOAD_IN_PROGRESS": "Producers pause when a broker restarts or is removed",
     "NOT_COORDINATOR": "Producers pause when a broker restarts or is removed",
     "INVALID_TXN_STATE": "`InvalidTxnStateException`, often since an upgrade",
     "TRANSACTION_ABORTABLE": "`TransactionAbortableException`",
@@ -24,9 +23,9 @@ SYMPTOMS = {
 """By the error's name, the heading of docs/symptoms.md."""
 SURE = ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "FENCED_INSTANCE_ID")
 """Errors that have one cause."""
-FEW = 3
+FEW = 10
 """Retriable errors below this number are what a client deals with by itself."""
-PASSING = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS")
+PASSING = ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS")
 
 
 def name_error(evidence: Evidence) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from kafkalab.diagnose.finding import (
     describe_producers,
     list_proofs,
 )
+from kafkalab.protocol import rules
 
 ONE = "Lag stays at 1"
 GAPS = "Offsets have gaps"
@@ -32,7 +33,8 @@ def leave_marker(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(
                 mechanism="marker_is_lag",
                 where=f"{row.group}, {row.partition}",
-                says=f"Nothing is unread: {row.group} committed {row.current} in {row.partition}, and the one entry from "
+                says=f"Nothing is unread: {row.group} committed {row.current} in {row.partition}, and the one entry "
+                "from "
                 "there on is a marker, which no reader is given.",
                 certainty=CERTAIN,
                 proofs=(
@@ -71,12 +73,14 @@ def stand_still(evidence: Evidence) -> Iterator[Finding]:
             + (
                 "A transaction is open there, so read_committed readers wait."
                 if at_stable
-                else "An open transaction would do that, and so would a reader that does not read: the text does not tell."
+                else "An open transaction would do that, and so would a reader that does not read: the text does not "
+                "tell."
             ),
             certainty=LIKELY if at_stable else UNKNOWN,
             proofs=list_proofs(proofs),
             ask=describe_producers(partition),
             symptom=STUCK,
+            rule=rules.LSO_BOUND.name,
         )
 
 
@@ -88,12 +92,15 @@ def take_offsets(evidence: Evidence) -> Iterator[Finding]:
         if view.last_marker is None:
             continue
         aborted = [one for one in view.finished if one.marker and not one.marker.commit]
-        proofs = [Proof(one.marker.source, f"a marker at {one.marker.offset}") for one in view.finished[:2] if one.marker]
+        proofs = [
+            Proof(one.marker.source, f"a marker at {one.marker.offset}") for one in view.finished[:2] if one.marker
+        ]
         proofs += [Proof(one.first.source, "records of a transaction that was aborted") for one in aborted[:1]]
         yield Finding(
             mechanism="markers_take_offsets",
             where=view.partition,
-            says=f"No offset of {view.partition} from {view.start} to {view.end - 1} is missing: {view.records} are records, "
+            says=f"No offset of {view.partition} from {view.start} to {view.end - 1} is missing: {view.records} are "
+            "records, "
             f"{view.markers} are markers" + (f", and {len(aborted)} transactions were aborted." if aborted else "."),
             certainty=CERTAIN,
             proofs=list_proofs(proofs or [Proof(view.last_marker.source, "a marker")]),

@@ -62,7 +62,7 @@ def forget_producer(evidence: Evidence) -> Iterator[Finding]:
             proofs=list_proofs(proofs),
             ask=describe_producers(partition),
             symptom=IDLE,
-            bugs=("KAFKA-7190",),
+            bugs=("KIP-360", "KAFKA-7190"),
             rule=rules.STATE_OUTLIVES_DATA.name,
         )
 
@@ -75,7 +75,8 @@ def repeat_batch(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(
                 mechanism="repeated_sequence",
                 where=view.partition,
-                says=f"{view.partition} has sequences of producer {batch.producer}, epoch {batch.epoch} twice: at offset "
+                says=f"{view.partition} has sequences of producer {batch.producer}, epoch {batch.epoch} twice: at "
+                "offset "
                 f"{before.first} and, lower or equal, at {batch.first}.",
                 certainty=LIKELY,
                 proofs=(
