@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from kafkalab.diagnose.log_view import LogTransaction, LogView
 from kafkalab.markup import Markup, element
 
+DASHED = re.compile(r" (stroke|font|text|aria)_(\w+)=")
+"""Attributes that are no names in Python."""
 SHOWN = 18
 """Boxes that are drawn: the last ones, and open transactions in any case."""
 WIDTH, HEIGHT, GAP, TOP = 64, 40, 6, 26
@@ -64,10 +67,10 @@ def draw_log(view: LogView) -> Markup:
             parts.append(element("text", f"readers wait at {stable}", x=x, y=14, fill="var(--red)", font_size=12))
     width = GAP + len(boxes) * (WIDTH + GAP)
     label = f"{view.partition}: " + ", ".join(f"{box.text} {box.first}" for box in boxes)
-    picture = Markup("".join(parts).replace("stroke_", "stroke-").replace("font_size", "font-size"))
-    return element(
-        "svg", picture, viewBox=f"0 0 {width} {TOP + HEIGHT + 10}", width=width, role="img", aria_label=label
-    )
+    picture = Markup("".join(parts))
+    size = f"0 0 {width} {TOP + HEIGHT + 10}"
+    svg = element("svg", picture, viewBox=size, width=width, role="img", aria_label=label)
+    return Markup(DASHED.sub(r" \1-\2=", svg))
 
 
 def _text(x: float, y: float, text: str, colour: str) -> Markup:

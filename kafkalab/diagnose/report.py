@@ -46,7 +46,12 @@ def _finding_data(one: Finding) -> dict[str, Any]:
         "harmless": one.harmless,
         "says": one.says,
         "evidence": [
-            {"file": proof.source.file, "line": proof.source.line, "text": proof.source.text, "says": proof.says}
+            {
+                "file": proof.source.file,
+                "line": proof.source.line,
+                "text": _squeeze(proof.source.text),
+                "says": proof.says,
+            }
             for proof in one.proofs
         ],
         "ask": one.ask,
@@ -72,6 +77,11 @@ def as_text(evidence: Evidence, findings: list[Finding]) -> str:
     data = as_data(evidence, findings)
     lines = [line for one in data["findings"] for line in _finding_lines(one)] or [NOTHING, ""]
     return "\n".join([*lines, *_read_lines(data)])
+
+
+def _squeeze(text: str) -> str:
+    """Return the text with one blank for each run of blanks and tabs."""
+    return " ".join(text.split())
 
 
 def _finding_lines(one: dict[str, Any]) -> Iterator[str]:

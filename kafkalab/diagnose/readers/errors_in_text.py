@@ -75,8 +75,15 @@ def errors_in(line: str) -> list[Error]:
     found: dict[Error, None] = {}
     if "Exception" in line:
         found = {_WORDS[word]: None for word in _EXCEPTION.findall(line[:READ]) if word in _WORDS}
-    if "_" in line and any(part in line for part in _IN_NAMES):
+    if "_" in line and _has(line, _IN_NAMES):
         found |= {_WORDS[word]: None for word in _NAME.findall(line[:READ]) if word in _WORDS}
-    if any(part in line for part in _IN_SENTENCES):
+    if _has(line, _IN_SENTENCES):
         found |= {error: None for sentence, error in _SENTENCES.items() if sentence in line}
     return list(found)
+
+
+def _has(line: str, parts: tuple[str, ...]) -> bool:
+    for part in parts:  # noqa: SIM110 - twice as fast as any() of a generator, and every line comes here
+        if part in line:
+            return True
+    return False

@@ -36,7 +36,10 @@ class LogReader:
 
     def read(self, line: str, place: Place, evidence: Evidence) -> bool:
         """Add what the line says. Return False if it is no line of a log; `passes` may still know its form."""
-        if not any(stem in line for stem in STEMS):
+        for stem in STEMS:
+            if stem in line:
+                break
+        else:
             if line.startswith("\t") and " = " in line:
                 return self._read_setting(line, place, evidence)
             return False
