@@ -8,6 +8,7 @@ from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import Finding
 from kafkalab.diagnose.log_picture import draw_log
 from kafkalab.diagnose.report import NOTHING, as_data
+from kafkalab.limits import list_names
 from kafkalab.markup import Markup, cell, element, join, page, table
 
 PICTURES = 8
@@ -36,7 +37,7 @@ def page_of(evidence: Evidence, findings: list[Finding]) -> str:
 
 
 def _finding(one: dict[str, Any]) -> Markup:
-    mark = "nothing is wrong" if one["harmless"] else one["certainty"]
+    mark = f"harmless, {one['certainty']}" if one["harmless"] else one["certainty"]
     colour = "right" if one["harmless"] else CLASSES[one["certainty"]]
     rows = [
         ("end it", one["act"] and element("code", one["act"])),
@@ -56,6 +57,7 @@ def _finding(one: dict[str, Any]) -> Markup:
         [
             element("h2", element("span", mark, class_=colour), f" · {one['where']}"),
             element("p", one["says"]),
+            element("p", f"The same: {list_names(one['also'])}") if one["also"] else "",
             table(("line", "shows", "text"), lines),
             table((), ((name, cell(text)) for name, text in rows if text)),
         ]

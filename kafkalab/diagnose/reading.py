@@ -31,7 +31,7 @@ def lines_of(file: BinaryIO) -> Iterator[tuple[str, bool]]:
         yield from _lines_of_wide(file, MARKS[start])
         return
     while True:
-        raw = start + file.readline(LINE)
+        raw = start + file.readline(LINE - len(start))
         start = b""
         if not raw:
             return

@@ -10,6 +10,7 @@ from typing import Any
 from kafkalab.diagnose.advice import advise
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import Finding
+from kafkalab.limits import list_names
 
 WIDTH = 110
 NOTHING = "Nothing that a rule knows. That does not say that nothing is wrong: see which lines were read."
@@ -42,6 +43,8 @@ def _finding_data(one: Finding) -> dict[str, Any]:
     return {
         "mechanism": one.mechanism,
         "where": one.where,
+        "cause": one.cause,
+        "also": list(one.also),
         "certainty": one.certainty,
         "harmless": one.harmless,
         "says": one.says,
@@ -85,8 +88,10 @@ def _squeeze(text: str) -> str:
 
 
 def _finding_lines(one: dict[str, Any]) -> Iterator[str]:
-    mark = "nothing is wrong, " if one["harmless"] else ""
+    mark = "harmless, " if one["harmless"] else ""
     yield from _wrap(f"{mark}{one['certainty']}: ".upper() + one["says"], "")
+    if one["also"]:
+        yield from _wrap(f"the same: {list_names(one['also'])}", "  ")
     for proof in one["evidence"]:
         yield from _wrap(f"{proof['file']}:{proof['line']}  {proof['says']}", "  ")
         yield f"      {proof['text'][:WIDTH]}"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.facts import Said
 from kafkalab.diagnose.finding import CERTAIN, LIKELY, UNKNOWN, Finding, Proof, describe_transaction, list_proofs
-from kafkalab.limits import list_names
 from kafkalab.protocol import rules
 
 TWO = "Two services log `ProducerFencedException` in turn"
@@ -29,50 +27,51 @@ def processes_of(evidence: Evidence, who: str) -> set[str]:
 
 def abort_for_time(evidence: Evidence) -> Iterator[Finding]:
     """The coordinator aborted a transaction that was open too long, and its producer was refused."""
-    told: dict[str, list[Told]] = {}
     for who in _names(evidence.all_said("aborted for time")):
         clients = processes_of(evidence, who)
         abort = next(said for said in evidence.all_said("aborted for time") if said.who == who)
         errors = [said for said in evidence.all_said(*FENCED) if said.who == who or said.process in clients]
-        refused = [said for said in evidence.all_said("error INVALID_TXN_STATE") if said.who == who]
-        kind = "bad_state" if refused else "refused" if errors else "silent"
-        told.setdefault(kind, []).append(Told(who, abort, [*refused, *errors]))
-    if "bad_state" in told:
-        told = {"bad_state": [one for kind in ("bad_state", "refused", "silent") for one in told.get(kind, [])]}
-    for kind, all_told in told.items():
-        yield _timed_out(kind, all_told)
+        proofs = [Proof(abort.source, f"the coordinator aborted the transaction of {who}: it was open too long")]
+        proofs += [Proof(said.source, "the producer is refused") for said in errors[:3]]
+        yield Finding(
+            mechanism="timed_out",
+            where=who,
+            says=f"The transaction of {who} was open for longer than transaction.timeout.ms. The coordinator aborted "
+            "it and "
+            "raised the epoch, by which the producer is refused from then on.",
+            certainty=CERTAIN,
+            proofs=list_proofs(proofs),
+            ask=describe_transaction(who),
+            symptom=ONE,
+            bugs=("KIP-588",),
+            rule=rules.TIMEOUT_ABORT.name,
+            explains=("fenced",) if errors else (),
+        )
 
 
-class Told(NamedTuple):
-    """A transactional id whose transaction was aborted for time, and what its producer was told."""
-
-    who: str
-    abort: Said
-    errors: list[Said]
-
-
-def _timed_out(kind: str, told: list[Told]) -> Finding:
-    proofs = []
-    for who, abort, errors in told[:2]:
-        proofs.append(Proof(abort.source, f"the coordinator aborted the transaction of {who}: it was open too long"))
-        proofs += [Proof(said.source, "so the producer is refused") for said in errors[:2]]
-    bad = kind == "bad_state"
-    return Finding(
-        mechanism="timed_out_with_bad_state" if bad else "timed_out",
-        where=told[0].who,
-        says=f"The transaction of {list_names(one.who for one in told)} was open for longer than "
-        "transaction.timeout.ms. "
-        "The coordinator aborted it and raised the epoch"
-        + ("." if kind == "silent" else "; then the producer was refused.")
-        + (" It is told so by INVALID_TXN_STATE, which says less than the epoch would." if bad else ""),
-        certainty=LIKELY if bad else CERTAIN,
-        proofs=list_proofs(proofs),
-        ask=describe_transaction(told[0].who),
-        symptom=BAD_STATE if bad else ONE,
-        bugs=("KAFKA-19690",) if bad else ("KIP-588",),
-        rule=rules.TIMEOUT_BUMPS.name if bad else rules.TIMEOUT_ABORT.name,
-        explains=() if kind == "silent" else ("fenced", "named_INVALID_TXN_STATE"),
-    )
+def meet_ended_transaction(evidence: Evidence) -> Iterator[Finding]:
+    """A producer is told INVALID_TXN_STATE, and coordinators aborted its transactions for time."""
+    lines = [said for said in evidence.all_said("error INVALID_TXN_STATE") if said.who]
+    aborts = {said.who: said for said in evidence.all_said("aborted for time")}
+    for who in _names(iter(lines)):
+        if who not in aborts:
+            continue
+        proofs = [Proof(aborts[who].source, f"the coordinator aborted the transaction of {who}: it was open too long")]
+        proofs += [Proof(said.source, "the producer still writes to it") for said in lines if said.who == who]
+        yield Finding(
+            mechanism="wrote_to_ended",
+            where=who,
+            says=f"{who} wrote to a transaction that the coordinator had aborted for time. It is told so by "
+            "INVALID_TXN_STATE, where its old epoch would say more: the partition was verified before the epoch was "
+            "compared.",
+            certainty=LIKELY,
+            proofs=list_proofs(proofs),
+            ask=describe_transaction(who),
+            symptom=BAD_STATE,
+            bugs=("KAFKA-19690",),
+            rule=rules.TIMEOUT_BUMPS.name,
+            explains=("fenced", "timed_out", "named_INVALID_TXN_STATE"),
+        )
 
 
 def _names(lines: Iterator[Said]) -> list[str]:
@@ -169,4 +168,4 @@ def expire_id(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-RULES = (abort_for_time, fence_by_another, expire_id, report_fenced)
+RULES = (meet_ended_transaction, abort_for_time, fence_by_another, expire_id, report_fenced)

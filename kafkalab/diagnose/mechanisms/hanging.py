@@ -37,18 +37,19 @@ def name_hanging(evidence: Evidence) -> Iterator[Finding]:
         who = f"producer {row.producer}, epoch {row.epoch}"
         proofs = [Proof(row.source, f"find-hanging: open in {row.partition} from offset {row.start} on, by {who}")]
         if skipped:
-            mechanism, why, rule = "skipped_marker", "its coordinator skipped the marker", rules.LEADER_AWAITED.name
+            cause, why, rule = "skipped_marker", "its coordinator skipped the marker", rules.LEADER_AWAITED.name
             proofs += [Proof(said.source, "the coordinator took the partition for deleted") for said in skipped[:2]]
         elif late is not None:
-            mechanism, rule = "late_batch", rules.VERIFICATION.name
+            cause, rule = "late_batch", rules.VERIFICATION.name
             why = "a batch that was later than the marker of its transaction opened it again"
             why = why if is_older(late) else f"probably {why}"
             proofs += _prove_late(late)
         else:
-            mechanism, why, rule = "hanging", "the lines do not show why", rules.VERIFICATION.name
+            cause, why, rule = "", "the lines do not show why", rules.VERIFICATION.name
         yield Finding(
-            mechanism=mechanism,
+            mechanism="hanging",
             where=row.partition,
+            cause=cause,
             says=f"The transaction of {who} is open in {row.partition} since offset {row.start}, and no coordinator "
             f"will end it: {why}. Readers with read_committed wait at offset {row.start}.",
             certainty=CERTAIN,
@@ -119,8 +120,9 @@ def _judge_skip(evidence: Evidence, said: Said, partition: str) -> Finding:
     proofs += [Proof(row.source, f"for the coordinator it is over: {row.state}") for row in ended[:1]]
     is_open = bool(opened) and bool(ended) and opened[0].partition == partition
     return Finding(
-        mechanism="skipped_marker",
+        mechanism="hanging",
         where=partition,
+        cause="skipped_marker",
         says=f"The marker of {said.who}'s transaction was never sent to {partition}, because the partition had no "
         "leader then. The transaction " + ("hangs there." if is_open else "hangs there if the partition still exists."),
         certainty=CERTAIN if is_open else LIKELY,
@@ -170,8 +172,9 @@ def _judge_late(evidence: Evidence, view: LogView, found: LogTransaction) -> Fin
     proofs += [Proof(said.source, "the group waits for its end") for said in unstable[:2]]
     likely = older or bool(over) or bool(over_in_log) or bool(unstable)
     return Finding(
-        mechanism="late_batch",
+        mechanism="hanging" if likely else "open_transaction",
         where=view.partition,
+        cause="late_batch" if likely else "",
         says=f"A transaction of {who} is open in {view.partition} since offset {batch.first}. "
         + (
             "It is later than the marker of its transaction: it hangs, and readers with read_committed wait there."

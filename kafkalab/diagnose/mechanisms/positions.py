@@ -87,7 +87,7 @@ def stand_still(evidence: Evidence) -> Iterator[Finding]:
 def take_offsets(evidence: Evidence) -> Iterator[Finding]:
     """Markers take offsets: each that no record has in a dump without gaps is one of theirs."""
     for view in evidence.views.values():
-        if view.partition.startswith("__") or not view.markers or view.open or view.gaps or view.disorder:
+        if view.partition.startswith("__") or not view.markers or view.gaps or view.disorder:
             continue
         if view.last_marker is None:
             continue
@@ -102,7 +102,7 @@ def take_offsets(evidence: Evidence) -> Iterator[Finding]:
             says=f"No offset of {view.partition} from {view.start} to {view.end - 1} is missing: {view.records} are "
             "records, "
             f"{view.markers} are markers" + (f", and {len(aborted)} transactions were aborted." if aborted else "."),
-            certainty=CERTAIN,
+            certainty=LIKELY if view.partition[0] == "(" else CERTAIN,
             proofs=list_proofs(proofs or [Proof(view.last_marker.source, "a marker")]),
             symptom=GAPS,
             harmless=True,

@@ -65,7 +65,10 @@ _IN_NAMES = ("FENCED", "PRODUCER_", "TXN", "TRANSACTION", "SEQUENCE", "COORDINAT
              "GENERATION", "MEMBER", "UNSTABLE")  # fmt: skip
 """A line without any of these has no name of an error that is looked for."""
 _SENTENCES = {MESSAGES[error.name].split(".")[0]: error for error in WATCHED} | LIBRDKAFKA
-_IN_SENTENCES = ("roducer", "ransaction", "coordinator", "Coordinator", "sequence", "uthoriz", "roup", "replicas")
+_IN_SENTENCES = (
+    "roducer", "ransaction", "coordinator", "Coordinator", "sequence", "uthoriz", "roup", "replicas", "nstance",
+    "stable",
+)  # fmt: skip
 READ = 2_000
 """Characters of a line that are searched."""
 
