@@ -34,11 +34,11 @@ def rows(name: str, last: int, word: str) -> str:
 WRONG = {
     "L0.E1": Wrong(answer='e1 = [Drop("Produce#1")]', says="This run shows no"),
     "L0.E2": Wrong(
-        answer='def request_of(response, requests):\n    return response["id"].replace("Response", "")',
+        answer='def first_of(frame, earlier):\n    return frame["id"]',
         says="That is as if",
         opens=False,
     ),
-    "L0.E3": Wrong(answer=rows("e3", 9, "once"), says="Two of your rows fit one belief"),
+    "L0.E3": Wrong(answer='e3 = list(question("L0.E3"))', says="of 8 are in their places"),
     "L1.E1": Wrong(answer=rows("e1", 9, "appended"), says="No single belief explains the others"),
     "L1.E2": Wrong(
         answer='def accept(state, batch):\n    return batch["count"], "NONE"',
@@ -50,19 +50,17 @@ WRONG = {
         '        await (await producer.send("orders", order, partition=0))\n    return 0',
         says="L1.E3: ",
     ),
-    "L2.E1": Wrong(
-        answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
-        says="cases are right",
-        opens=False, table=True,
+    "L2.E1": Wrong(answer='e1 = {"acks": "constructor"}', says="of 11 lines are judged right"),
+    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 are in their places"),
+    "L2.E3": Wrong(
+        answer="async def book(app, transfers):\n"
+        '    producer = app.producer(transactional_id="bank-0")\n    await producer.init_transactions()\n'
+        "    producer.begin_transaction()\n    for amount in transfers:\n"
+        '        await producer.send("accounts", f"-{amount}", partition=0)\n    await producer.commit_transaction()',
+        says="schedules end well",
     ),
-    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
-    "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="No single belief explains the others"),
     "L3.E1": Wrong(answer=rows("e1", 10, "committed"), says="Two of your rows fit one belief"),
-    "L3.E2": Wrong(
-        answer='e2 = dict.fromkeys(e2, "PrepareCommit")',
-        says="The first that is not: EndTxn(COMMIT) in Empty",
-        opens=False,
-    ),
+    "L3.E2": Wrong(answer='e2 = list(question("L3.E2"))', says="of 8 are in their places"),
     "L3.E3": Wrong(
         answer='def fate(moment):\n    return "committed" if moment["arrived"] else "aborted"',
         says="Your function says",

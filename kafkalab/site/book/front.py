@@ -29,6 +29,7 @@ NAVIGATION = {
     "Use": {
         "run": "Open a shared run",
         "docs/testing": "Test your application",
+        "docs/control": "In any language",
         "docs/tap": "Watch a real Kafka",
         "docs/teaching": "Teach with it",
         "docs/grading": "Grade",
