@@ -4,6 +4,8 @@ from kafkalab.cli.notebook_search import explore as explore
 from kafkalab.cli.transactions import transactions_of as transactions_of
 from kafkalab.course.last_step_summary import at_the_end as at_the_end
 from kafkalab.course.glossary import glossary as glossary
+from kafkalab.course.inventory.class_report import compare_inventory as compare_inventory
+from kafkalab.course.inventory.sitting import open_inventory as open_inventory, save_inventory as save_inventory
 from kafkalab.course.lab00.scenario import lab00 as lab00
 from kafkalab.course.lab01.scenario import lab01 as lab01
 from kafkalab.course.lab02.scenario import lab02 as lab02, raw_requests_after as raw_requests_after

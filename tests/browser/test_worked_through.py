@@ -163,7 +163,10 @@ WRONG = {
         "        await app.sleep(200)",
         says="end well. The shortest that does not",
     ),
-    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="Six of your rows fit one belief"),
+    "L11.E3": Wrong(
+        answer='def review(config):\n    return ["lost"]',
+        says="configurations are right. One that is not",
+    ),
     "L12.E0": Wrong(
         answer="def fates(inputs, reads, positions):\n"
         '    run = ["configuration", "isolation_level", "run"]\n'
@@ -201,8 +204,14 @@ WRONG = {
         says="every record waited a whole interval",
     ),
     "L13.E3": Wrong(
-        answer='def diagnose(incident):\n    return {"anomaly": "", "rule": "", "question": 1, "fix": "client"}',
-        says="It names no rule",
+        answer='row = {"frame": "Produce#1", "state": "in the log", "rule": "a", "effect": "G1a out-0@0"}\n'
+        'e3 = {"case": 1, "chains": [row, row, row]}',
+        says="Incident 1: ",
+        opens=False,
+    ),
+    "L13.E4": Wrong(
+        answer='def plan(fleet):\n    return [("brokers", [service["name"] for service in fleet])]',
+        says="protected after 'brokers'",
     ),
     "L14.E1": Wrong(
         answer='row = dict(zip(e1["Kafka"], ("one log after votes", "the parts", "no", "old values")))\n'
@@ -211,7 +220,7 @@ WRONG = {
         opens=False, table=True,
     ),
     "L14.E2": Wrong(
-        answer='e2 = [("coordinator", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
+        answer='e2 |= dict.fromkeys(range(1, 9), "a")', says="questions are right. Question 1: you say"
     ),
     "L14.E3": Wrong(
         answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',
