@@ -160,12 +160,14 @@ def _topics(text: str) -> dict[str, int]:
 
 
 def _setting(text: str) -> tuple[str, object]:
-    """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`."""
+    """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`; Kafka's names are taken, and the lab's."""
+    from kafkalab.broker.config_names import DESCRIBED  # the brokers are loaded by now
+
     name, _, value = text.partition("=")
     words = {"true": True, "false": False}
     if not value:
         raise ValueError(f"--config min.insync.replicas=2, not {quote(text)}")
-    return name.replace(".", "_"), words[value] if value in words else integer(value)
+    return DESCRIBED.get(name) or name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
 async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
