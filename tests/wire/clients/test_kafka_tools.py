@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -77,6 +78,21 @@ def test_configs_are_described(tool: Tool) -> None:
     assert "max.message.bytes=1048588 sensitive=false synonyms={DEFAULT_CONFIG:message.max.bytes=1048588}" in said
     of_broker = tool("kafka.admin.ConfigCommand", *words[:2], "--entity-type", "brokers", "--entity-name", "1")
     assert "transaction.max.timeout.ms=900000" in of_broker
+
+
+def test_a_log_on_disk_is_dumped(tmp_path: Path) -> None:
+    with serving(tmp_path, "--topics", "orders:1", "--brokers", "1", "--data", str(tmp_path / "data")) as servers:
+        producer = Producer({"bootstrap.servers": servers, "transactional.id": "pay"})
+        producer.init_transactions(10)
+        producer.begin_transaction()
+        producer.produce("orders", "one")
+        producer.commit_transaction(10)
+    (log,) = tmp_path.glob("data/b1/orders-0/*.log")
+    command = ("java", "-cp", f"{broker_jars()}/*", f"{TOOLS}.DumpLogSegments", "--print-data-log", "--files", str(log))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "payload: one" in done.stdout
+    assert "endTxnMarker: COMMIT coordinatorEpoch: 0" in done.stdout
+    assert done.stdout.count("isvalid: true") == 2
 
 
 def test_transactions_are_listed_and_described(tool: Tool) -> None:
