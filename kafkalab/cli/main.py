@@ -26,6 +26,7 @@ COMMANDS = {
     "capture": ("capture", "copy topics of a running Kafka into histories, for audits (needs wire and Spark)"),
     "build-labs": ("build_labs", "make the learners' notebooks, labs/, from labs/solutions/"),
     "grade": ("grade", "grade a folder of students' notebooks, or the answers to a challenge"),
+    "inventory": ("inventory", "say what a class believed before and after the course"),
     "rules": ("pages", "make docs/rules.md: what goes wrong without each rule"),
     "bugs": ("pages", "make docs/bugs.md: Kafka's bugs, each with a run that shows it"),
     "atlas": ("pages", "make docs/errors.md: each error, in a run that meets it"),

@@ -23,6 +23,7 @@ NAVIGATION = {
         "docs/profiles": "Older versions",
         "docs/changes": "New in Kafka",
         "docs/old-articles": "Old articles",
+        "docs/outside-this-lab": "Outside this lab",
         "docs/checks-and-tables": "Checks and tables",
         "docs/glossary": "Glossary · 术语表",
     },
