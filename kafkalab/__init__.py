@@ -40,6 +40,8 @@ _PLACES = {
         "grading.challenge": "Challenge open_challenge answer_challenge",
         "reference.exhibits": "museum rule_gallery error_gallery",
         "course.outline": "progress",
+        "course.inventory.sitting": "open_inventory save_inventory",
+        "course.inventory.class_report": "compare_inventory",
         "course.glossary": "glossary",
         "course.last_step_summary": "at_the_end",
     }.items()

@@ -4,6 +4,8 @@ from kafkalab.cli.notebook_search import explore as explore
 from kafkalab.cli.transactions import transactions_of as transactions_of
 from kafkalab.course.last_step_summary import at_the_end as at_the_end
 from kafkalab.course.glossary import glossary as glossary
+from kafkalab.course.inventory.class_report import compare_inventory as compare_inventory
+from kafkalab.course.inventory.sitting import open_inventory as open_inventory, save_inventory as save_inventory
 from kafkalab.course.lab00.scenario import lab00 as lab00
 from kafkalab.course.lab01.scenario import lab01 as lab01
 from kafkalab.course.lab02.scenario import lab02 as lab02, raw_requests_after as raw_requests_after
@@ -33,8 +35,14 @@ from kafkalab.course.lab09.scenario import (
     java_session as java_session,
     lab09 as lab09,
     librdkafka_session as librdkafka_session,
+    lost_session as lost_session,
 )
-from kafkalab.course.lab10.scenario import lab10 as lab10, packers as packers, pending_offsets as pending_offsets
+from kafkalab.course.lab10.scenario import (
+    aiokafka_session as aiokafka_session,
+    lab10 as lab10,
+    packers as packers,
+    pending_offsets as pending_offsets,
+)
 from kafkalab.course.lab11.scenario import (
     bookers as bookers,
     counts as counts,
@@ -44,7 +52,12 @@ from kafkalab.course.lab11.scenario import (
 )
 from kafkalab.course.lab13.scenario import commit_interval as commit_interval, lab13 as lab13
 from kafkalab.course.lab14.scenario import lab14 as lab14
-from kafkalab.course.lab15.scenario import late_batch as late_batch, leaderless as leaderless
+from kafkalab.course.lab15.scenario import (
+    late_batch as late_batch,
+    leaderless as leaderless,
+    left_hanging as left_hanging,
+    wrong_patient as wrong_patient,
+)
 from kafkalab.course.outline import progress as progress
 from kafkalab.explore.shrink import shrink as shrink
 from kafkalab.explore.what_if import what_if as what_if
@@ -72,6 +85,7 @@ from kafkalab.faults.frame import *  # noqa: F403
 from kafkalab.faults.link import *  # noqa: F403
 from kafkalab.faults.node import *  # noqa: F403
 from kafkalab.faults.partition import *  # noqa: F403
+from kafkalab.faults.request import *  # noqa: F403
 from kafkalab.faults.storage import *  # noqa: F403
 from kafkalab.sim.scenario import Program as Program, Scenario as Scenario, program as program
 from kafkalab.widgets.model.journey import Journey as Journey

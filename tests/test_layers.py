@@ -29,7 +29,7 @@ LAYERS = (
     ("wire", "spark", "widgets", "course_files"),
     ("grading", "reference", "live"),
     ("course", "testing"),
-    ("control",),
+    ("control", "diagnose"),
     ("cli",),
     ("site", "__main__"),
 )

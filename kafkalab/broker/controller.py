@@ -22,7 +22,6 @@ from kafkalab.protocol.rules import CLEAN_ELECTION
 from kafkalab.trace import Frame
 
 PRODUCER_ID_BLOCK = 1000
-DEFAULT_PARTITIONS = 1
 
 
 class Controller:
@@ -32,13 +31,14 @@ class Controller:
 
     def __init__(
         self, brokers: tuple[str, ...], port: Port, replication_factor: int = 3, rules: Rules | None = None,
-        producer_id_block: int = PRODUCER_ID_BLOCK,
+        producer_id_block: int = PRODUCER_ID_BLOCK, num_partitions: int = 1,
     ) -> None:  # fmt: skip
         self.brokers = brokers
         self.rules = rules or Rules()
         self.port = port
         self.replication_factor = min(replication_factor, len(brokers))
         self.metadata = ClusterMetadata(0, brokers)
+        self.num_partitions = num_partitions
         self.next_producer_id, self.producer_id_block = 0, producer_id_block
         self.let_in: dict[str, int] = {}
         """The version of the image in which each restarted broker was alive again."""
@@ -162,7 +162,7 @@ class Controller:
             errors[topic.name] = shape_error(topic, known, len(self.brokers) if self.metadata.alive else 0)
             if errors[topic.name] is Error.NONE:
                 known.append(topic.name)
-                partitions = DEFAULT_PARTITIONS if topic.num_partitions == -1 else topic.num_partitions
+                partitions = self.num_partitions if topic.num_partitions == -1 else topic.num_partitions
                 placed.update(self.place(topic.name, partitions, topic.replication_factor))
         if placed and not request.validate_only:
             self._publish(placed, self.metadata.alive, cause)

@@ -33,6 +33,7 @@ class BrokerConfig:
     transaction_state_log_min_isr: int = 2
     transaction_state_log_replication_factor: int = 0
     """Kafka's default is 3; 0: 3, or as many as there are brokers, so that a smaller cluster works as it is."""
+    num_partitions: int = 1
     min_insync_replicas: int = 1
     message_max_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = 3_600_000

@@ -10,9 +10,10 @@ import sys
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError
-from kafkalab.cli.typed_faults import listen
+from kafkalab.cli.typed_faults import listen, print_struck
 from kafkalab.control.http_server import ControlServer, is_loopback
 from kafkalab.control.of_lab import OPERATIONS, strike
+from kafkalab.faults.fault import describe_unused
 from kafkalab.faults.registry import TYPES, fault_of_words
 from kafkalab.testing.kafka_lab import KafkaLab
 from kafkalab.wire.live import EXAMPLES
@@ -34,6 +35,7 @@ def serve_controlled(options: argparse.Namespace, topics: dict[str, int], config
     places = {"port": options.port, "host": options.host, "advertised": options.advertise}
     config = {"allow_unused_faults": True, "group_initial_rebalance_delay_ms": 3_000, **config}
     with KafkaLab(options.brokers, options.cluster_level, topics, kafka=options.kafka, **places, **config) as lab:
+        lab.do(lambda: setattr(lab.cluster.network.frame_faults, "when_struck", print_struck))
         for fault in faults:
             strike(lab, fault)
         control = start_control(lab, OPERATIONS, "kafkalab serve", options, options.advertise)
@@ -42,6 +44,9 @@ def serve_controlled(options: argparse.Namespace, topics: dict[str, int], config
             asyncio.run(_wait(lab.bootstrap_servers, control, typed))
         finally:
             control.close()
+        was_sent = lab.cluster.network.was_sent
+        for fault in lab.unused_faults:
+            print(describe_unused(fault, was_sent), flush=True)
     return 0
 
 
@@ -49,6 +54,7 @@ def tap_controlled(options: argparse.Namespace, faults: list[Any], on_frame: Any
     """Pass frames on until SIGTERM or Control-C; print where the doors and the control are."""
     from kafkalab.control.of_tap import OPERATIONS as OF_TAP
     from kafkalab.live.tap import Tap
+    from kafkalab.wire.tap.gate import fault_of
     from kafkalab.wire.tap.proxy import TapError
 
     try:
@@ -56,15 +62,16 @@ def tap_controlled(options: argparse.Namespace, faults: list[Any], on_frame: Any
     except TapError as error:
         raise CommandLineError(str(error)) from None
     with tap:
+        tap.gate.when_struck = print_struck
         tap.do(lambda: list(map(tap.gate.plan, faults)))
         control = start_control(tap, OF_TAP, "kafkalab tap", options)
         try:
-            asyncio.run(_wait(tap.bootstrap_servers, control))
+            asyncio.run(_wait(tap.bootstrap_servers, control, lambda line: tap.strike(fault_of(line))))
         finally:
             control.close()
-        unused = list(map(repr, tap.gate.planned.values()))
-    never = f"; never came: {', '.join(unused)}" if unused else ""
-    print(f"{tap.run.trace.steps:,} events recorded{never}", file=sys.stderr)
+        unused = tap.do(tap.gate.describe_unused)
+    print(*unused, sep="\n", end="\n" if unused else "", flush=True)
+    print(f"{tap.run.trace.steps:,} events recorded", file=sys.stderr)
     return 0
 
 

@@ -27,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=number_from(1), default=0, metavar="MB", help="megabytes for one notebook")
     parser.add_argument("--jobs", type=number_from(1), default=2, help="notebooks that run at once (2)")
     parser.add_argument("--partial", action="store_true", help="parts of the points for answers right in parts")
+    parser.add_argument("--no-runs", action="store_true", help="write no pages of the counterexamples")
     parser.add_argument("--tokens", type=Path, metavar="FILE", help="tokens of a challenge, one in a line")
     parser.add_argument("--challenge", metavar="CODE", help="the challenge they answer (a code, or a file with it)")
     parser.add_argument("--json", action="store_true", help="print the table of tokens as JSON")
@@ -49,7 +50,7 @@ def _notebooks(options: argparse.Namespace, root: Path) -> int:
     from kafkalab.grading.builder import SOLUTIONS
     from kafkalab.grading.grade import Row
     from kafkalab.grading.grade import grade as graded
-    from kafkalab.grading.report import as_csv, as_html
+    from kafkalab.grading.report import Pages, as_csv, as_html
     from kafkalab.grading.runner import Limits
     from kafkalab.grading.sheet import sheet
     from kafkalab.grading.submissions import submissions
@@ -61,7 +62,8 @@ def _notebooks(options: argparse.Namespace, root: Path) -> int:
     page = options.html or options.out.with_suffix(".html")
     for target in (options.out, page):
         target.parent.mkdir(parents=True, exist_ok=True)
-    limits = Limits(time_s=options.time, memory_mb=options.memory)
+    limits = Limits(time_s=options.time, memory_mb=options.memory, pages=not options.no_runs)
+    pages = Pages(page)
     rows: list[Row] = []
     hide_argument(str(options.seed))
     with stoppable(), options.out.open("w", encoding="utf-8") as table:
@@ -75,7 +77,7 @@ def _notebooks(options: argparse.Namespace, root: Path) -> int:
         try:
             rows = graded(
                 found, labs, options.folder, root, limits, options.seed, options.jobs, options.partial,
-                said=lambda line: print(line, flush=True), keep=keep,
+                said=lambda line: print(line, flush=True), keep=keep, keep_page=pages.keep,
             )  # fmt: skip
             status = 0
         except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, integer, number_from
-from kafkalab.cli.typed_faults import listen
+from kafkalab.cli.typed_faults import listen, print_struck
 from kafkalab.limits import quote, whole_number
 from kafkalab.protocol.api import REFERENCES, USUAL
 
@@ -160,12 +160,14 @@ def _topics(text: str) -> dict[str, int]:
 
 
 def _setting(text: str) -> tuple[str, object]:
-    """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`."""
+    """`_setting("min.insync.replicas=2") == ("min_insync_replicas", 2)`; Kafka's names are taken, and the lab's."""
+    from kafkalab.broker.config_names import DESCRIBED  # the brokers are loaded by now
+
     name, _, value = text.partition("=")
     words = {"true": True, "false": False}
     if not value:
         raise ValueError(f"--config min.insync.replicas=2, not {quote(text)}")
-    return name.replace(".", "_"), words[value] if value in words else integer(value)
+    return DESCRIBED.get(name) or name.replace(".", "_"), words[value] if value in words else integer(value)
 
 
 async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
@@ -177,7 +179,7 @@ async def _serve(server: Any, host: str, port: int, advertised: str) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    server.live.watch_faults(lambda fault: print(f"struck: {fault!r}", flush=True))
+    server.live.watch_faults(print_struck)
     stop_listening = listen(lambda line: server.live.strike(fault_of(line)))
     print(f"ready: {server.bootstrap_servers}", flush=True)
     gc.collect()

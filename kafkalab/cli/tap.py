@@ -8,11 +8,13 @@ import logging
 import signal
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kafkalab.cli.command_line import CommandLineError, number_from
 from kafkalab.cli.serve import LAST_PORT, add_control_options
+from kafkalab.cli.typed_faults import listen, print_struck
 from kafkalab.limits import place_of
 
 
@@ -24,7 +26,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: this machine only)")
     parser.add_argument(
         "--faults", action="append", default=[], metavar="FAULT",
-        help="Drop:EndTxnResponse#1, Delay:Produce#2:500; without any the tap only reads",
+        help="Drop:EndTxnResponse#1, Delay:app:Produce#2:500 (of the client app), Hold:EndTxn#1, Release:EndTxn#1:3000 "
+        "(ms after the start), Late:TxnOffsetCommit#1:EndTxn#2 (just before); also typed while it runs; without any "
+        "the tap only reads",
     )  # fmt: skip
     parser.add_argument("--save", metavar="FILE", help="write every frame; load_tap(FILE) in a notebook shows them")
     parser.add_argument("--quiet", action="store_true", help="no line for each frame")
@@ -60,7 +64,7 @@ async def _tap(options: argparse.Namespace, upstream: tuple[str, int], faults: l
     from kafkalab.wire.tap.recorder import Recorder
     from kafkalab.wire.tap.session import Session
 
-    gate = Gate(allowed=bool(faults), planned={fault.frame: fault for fault in faults})
+    gate = Gate(allowed=bool(faults), when_struck=print_struck)
     recorder = Recorder(f"tap of {options.address}", most_events=0, on_frame=None if options.quiet else _print)
     proxy = Proxy(upstream, Session(recorder, file), gate, options.host, options.port)
     ended = asyncio.Event()
@@ -68,12 +72,25 @@ async def _tap(options: argparse.Namespace, upstream: tuple[str, int], faults: l
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     try:
         await proxy.open()
+        for fault in faults:
+            gate.plan(fault)
+        stop_listening = listen(partial(type_fault, gate))
         print(f"ready: {proxy.bootstrap_servers}", flush=True)
         await ended.wait()
+        stop_listening()
     finally:
         await proxy.close()
-    unused = "; never came: " + ", ".join(map(repr, gate.planned.values())) if gate.planned else ""
-    print(f"{recorder.frames_seen:,} frames passed{unused}", file=sys.stderr)
+    for sentence in gate.describe_unused():
+        print(sentence, flush=True)
+    print(f"{recorder.frames_seen:,} frames passed", file=sys.stderr)
+
+
+def type_fault(gate: Any, line: str) -> None:
+    """Plan a fault that was typed; who types one allows it."""
+    from kafkalab.wire.tap.gate import fault_of
+
+    fault, gate.allowed = fault_of(line), True
+    gate.plan(fault)
 
 
 def _print(frame: Any) -> None:

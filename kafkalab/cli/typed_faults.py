@@ -1,4 +1,4 @@
-"""Faults typed into `kafkalab serve` while it runs, one a line: `Crash:b2`, `Drop:EndTxnResponse#3`."""
+"""Faults typed into `kafkalab serve` or `tap` while it runs, one a line: `Crash:b2`, `Drop:EndTxnResponse#3`."""
 
 from __future__ import annotations
 
@@ -48,3 +48,8 @@ def listen(strike: Callable[[str], None]) -> Callable[[], None]:
 
 def _is_ours(number: int) -> bool:
     return not os.isatty(number) or os.tcgetpgrp(number) == os.getpgrp()
+
+
+def print_struck(fault: object) -> None:
+    """Print a line for a fault that strikes."""
+    print(f"struck: {fault!r}", flush=True)

@@ -11,7 +11,7 @@ from typing import Any
 from kafkalab.control.of_lab import DONE, WAIT, WATCHING
 from kafkalab.control.operations import GET, POST, Operation, Parameter
 from kafkalab.live.tap import Tap
-from kafkalab.wire.tap.gate import fault_of
+from kafkalab.wire.tap.gate import EXAMPLES, fault_of
 
 LOOK_S = 0.02
 
@@ -24,7 +24,7 @@ def get_status(tap: Tap) -> dict[str, Any]:
 
 def post_fault(tap: Tap, fault: str) -> dict[str, Any]:
     planned = fault_of(fault)
-    tap.do(lambda: tap.gate.plan(planned))
+    tap.strike(planned)
     return {"fault": repr(planned)}
 
 
@@ -68,12 +68,12 @@ OPERATIONS = (
     ),
     Operation(
         method=POST, path="/faults", about="Strike with a fault when the frame that it names is sent",
-        parameters=(Parameter("fault", "string", "Drop:EndTxnResponse#1, Delay:Produce#2:500 or Hold:EndTxn#1"),),
+        parameters=(Parameter("fault", "string", EXAMPLES),),
         answer=post_fault, returns={"fault": "Drop('EndTxnResponse#1')"},
     ),
     Operation(
         method=GET, path="/faults", about="List the faults whose frames have not been sent yet",
-        answer=lambda tap: {"unused": tap.do(lambda: list(map(repr, tap.gate.planned.values())))},
+        answer=lambda tap: {"unused": list(map(repr, tap.unused_faults))},
         returns={"unused": [""]},
     ),
     Operation(

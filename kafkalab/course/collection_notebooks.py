@@ -30,6 +30,7 @@ BESIDE = (
     "to look at; <kbd>→</kbd> walks on in both."
 )
 OLD_ARTICLES = "If you learned it from an old article"
+INVENTORY = "What do you believe?"
 CLOSE = f"[All labs]({START}) · "
 
 
@@ -138,6 +139,7 @@ def look_up() -> str:
     """Return the start page's text that links the collections."""
     rows = [f"| [{one.title}]({one.name}.ipynb) | {len(one.exhibits())} runs | {one.about} |" for one in COLLECTIONS]
     rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | What the classic articles say, and what is true. |")
+    rows.append(f"| [{INVENTORY}](94_what_do_you_believe.ipynb) | | The same questions before and after the course. |")
     rows += [
         "| [From a symptom to its cause](../docs/symptoms.md) | | For people on call: what you see, what to check, "
         "and what to do. |",

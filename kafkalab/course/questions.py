@@ -65,11 +65,25 @@ QUESTIONS: dict[int, str] = {
     36: "How much latency does read_committed add?",
     37: "Can one producer have several transactions open, one in each thread?",
     38: "How do I find a hanging transaction, and what if I abort it while its client commits?",
+    39: "Does upgrading the brokers to transaction version 2 protect my librdkafka, sarama or aiokafka program?",
+    40: "Can a share group take part in a transaction?",
+    41: "What changes with the consumer group protocol: STALE_MEMBER_EPOCH, an assignment that is still mine?",
     42: "After an unclean election, what breaks, and how does a read_committed reader go on?",
+    43: "May transaction.version be raised under load, and lowered again?",
     44: "Several transactions at once in one service: how many producers, and which names?",
+    45: "Dead letters: inside or outside the transaction? Do they vanish with the abort?",
+    46: "A stopped job left a transaction open: wait, abort or commit, and what is lost?",
+    47: "Exactly-once source connectors: what is fenced, and where are the offsets?",
+    48: "Is my state store exactly-once after a crash?",
+    49: "transacted=true, @Transactional, exactly_once_v2: which switch really sends the offsets?",
+    50: "Mirroring: are transactions and aborted records copied, and what do offsets mean there?",
     51: "A topic was deleted, and made again, within a transaction. What becomes of it?",
     52: "The tool shows transactions that are gone, or none that hang. Which output may I trust?",
+    53: "Other brokers speak the protocol: do they make the same promises?",
 }
+OUTSIDE = Path("docs") / "outside-this-lab.md"
+ON_A_PAGE: dict[int, str] = {40: "Share groups", 48: "State stores", 50: "Mirroring", 53: "Other brokers"}
+"""The questions that no lab can run, each with its heading on the page OUTSIDE."""
 SETTLED_IN = {question: lab.number for lab in COURSE for question in lab.settles}
 """The lab that must settle a question; another may, too."""
 NEEDED = tuple(sorted(SETTLED_IN))
@@ -156,7 +170,12 @@ def page(root: Path, of_a_class: bool = False) -> str:
     ]
     for number, found in places(root).items():
         firsts = {place.lab: place for place in reversed(found)}
-        links = "<br>".join(f"{lab[:2]} {firsts[lab].link}" for lab in sorted(firsts))
+        parts = [f"{lab[:2]} {firsts[lab].link}" for lab in sorted(firsts)]
+        if number in ON_A_PAGE:
+            heading = ON_A_PAGE[number]
+            link = f"[{heading}](../{OUTSIDE.as_posix()}#{heading.lower().replace(' ', '-')})"
+            parts.append(f"not shown in a lab: {heading if of_a_class else link}")
+        links = "<br>".join(parts)
         lines.append(f"| {number} | {QUESTIONS[number]} | {links or 'a later lab'} |")
     if not of_a_class:
         lines += ["", SOURCE_TEXTS]

@@ -58,7 +58,7 @@ class Targets:
         kind = chance.choice(kinds)
         fault = SEARCHED[kind]
         if kind in OF_FRAMES:
-            frame, step = chance.choice(self.frames)
+            frame, step = chance.choice([one for one in self.frames if OF_FRAMES[kind].fits(one[0])])
             details: dict[str, Any] = {fault.number[0]: draw_duration(chance)} if fault.number else {}
             if fault.other:
                 frame, step = chance.choice(self.frames[:-1])

@@ -136,6 +136,10 @@ class FrameFault(FaultBase):
     target_kind = target_field = "frame"
     waits: ClassVar[bool] = False
     """Whether something else has to happen before it changes anything, which may never happen."""
+    of_requests_only: ClassVar[bool] = False
+    """Whether no response can be struck."""
+    of_clients_only: ClassVar[bool] = False
+    """Whether only a client's frame can be struck."""
     keeps: ClassVar[bool] = False
     """Whether the frame stays where it is until something lets it go on."""
 
@@ -148,6 +152,11 @@ class FrameFault(FaultBase):
         """Raise ValueError unless the frame is named like "EndTxn#1"."""
         check_frame_id(self.frame)
 
+    @classmethod
+    def fits(cls, frame: str) -> bool:
+        """Return whether it can strike a frame of this name."""
+        return True
+
     @property
     def frames(self) -> tuple[str, ...]:
         """Return the names of its frames."""
@@ -158,9 +167,8 @@ class FrameFault(FaultBase):
         """Return what has not happened if the frame was sent and the fault is unused, as the rest of a sentence."""
         return f"{getattr(self, self.other)} was not sent after it" if self.other else ""
 
-    @property
-    def told(self) -> dict[str, object]:
-        """Return what its event says beside the fault itself."""
+    def event_data(self, frame: Frame) -> dict[str, object]:
+        """Return what its event says of the frame beside the fault itself."""
         return {self.other: getattr(self, self.other)} if self.waits and self.other else {}
 
     @classmethod
@@ -168,7 +176,7 @@ class FrameFault(FaultBase):
         """Yield it as a search tries it on a frame; `frames` are those of the run."""
         return iter(())
 
-    def strikes(self, network: NetworkOfWorld) -> bool:
+    def strikes(self, frame: Frame, network: NetworkOfWorld) -> bool:
         """Return False where it has no effect although its frame is sent."""
         return True
 

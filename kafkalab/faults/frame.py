@@ -147,7 +147,7 @@ class _BesideAnother(_KeptFrame):
         if self._other == self.frame:
             raise ValueError(f"{self.frame} cannot arrive {self.other} itself")
 
-    def strikes(self, network: NetworkOfWorld) -> bool:
+    def strikes(self, frame: Frame, network: NetworkOfWorld) -> bool:
         """Return False if the other frame was sent before."""
         return not network.was_sent(self._other)
 

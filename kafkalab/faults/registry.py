@@ -7,7 +7,7 @@ from dataclasses import asdict
 from inspect import isabstract
 from typing import Any
 
-from kafkalab.faults import cluster, frame, link, node, partition, storage
+from kafkalab.faults import cluster, frame, link, node, partition, request, storage
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.world import World
 from kafkalab.limits import did_you_mean, quote, truncate
@@ -15,7 +15,7 @@ from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import topic_of
 
 FAULTS: tuple[type[Fault], ...] = (
-    *frame.FAULTS, *node.FAULTS, *link.FAULTS, *cluster.FAULTS, *partition.FAULTS, *storage.FAULTS
+    *frame.FAULTS, *request.FAULTS, *node.FAULTS, *link.FAULTS, *cluster.FAULTS, *partition.FAULTS, *storage.FAULTS
 )  # fmt: skip
 """All faults, in the order of their buttons."""
 

@@ -67,7 +67,9 @@ def check(exercise_id: str, answer: object) -> Line:
             said = (TABLE_IS_BELOW if below else OPEN_TABLE) if rows else IT_IS_BELOW if below else OPEN_IT
             open_it = "" if said == OPEN_IT and "Sequence(" in str(error) else f"\n{said}"
         where = f"{exercise.id}: {error}{open_it}"
-        raise WrongAnswer(where, run=error.run, miss=error.miss, part=error.part) from None
+        raise WrongAnswer(
+            where, run=error.run, step=error.step, view=error.view, miss=error.miss, part=error.part
+        ) from None
     except (WrongType, WrongValue) as error:
         raise type(error)(f"{exercise.id}: {error}") from None
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Show the run of a wrong answer below its check, opened at the step that decides."""
+"""Show the run of a wrong answer, opened at the step that decides: below its check, or as a page beside a report."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kafkalab.checks.check import FORBIDDEN
 from kafkalab.grading.progress import in_a_kernel
 from kafkalab.grading.tables import Table
 from kafkalab.history.export import history_of
+from kafkalab.markup import Markup, element, page
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.trace import Trace
 
@@ -44,6 +45,19 @@ def picture(run: Scenario | Cluster | Table, step: int = -1, view: str = "Sequen
     opened: Any = {"Sequence": Sequence, "LogTape": LogTape}[view](cluster)
     opened.step = step if step >= 0 else deciding_step(cluster)
     return opened
+
+
+def write_page(run: Scenario | Cluster | Table, step: int = -1, about: str = "") -> str:
+    """Return the counterexample as one HTML page, opened at `step`; `about` is said above it."""
+    if isinstance(run, Table):
+        return page(run.title, element("h1", run.title), element("p", about), Markup(run._repr_html_()))
+    from kafkalab.widgets.model.journey import Journey
+    from kafkalab.widgets.views.recorded_page import recorded_page
+
+    cluster = run if isinstance(run, Cluster) else ran(run)
+    journey = Journey(cluster)
+    journey.step = step if step >= 0 else deciding_step(cluster)
+    return recorded_page(journey, about)
 
 
 def deciding_step(cluster: Cluster) -> int:

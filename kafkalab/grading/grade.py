@@ -25,7 +25,8 @@ class Row:
     """One exercise of one notebook, or one file that is no notebook (then without an exercise).
 
     `result` is "right", "wrong" or "not reached"; `reason` the check's words; `notebook` what became of it as a whole;
-    `sandbox` what it ran in.
+    `sandbox` what it ran in; `misconception` the name of the one that a wrong answer shows; `run` the file, beside the
+    report, with the page of its counterexample.
     """
 
     student: str
@@ -38,6 +39,8 @@ class Row:
     reason: str = ""
     notebook: str = ""
     sandbox: str = ""
+    misconception: str = ""
+    run: str = ""
 
 
 def grade(
@@ -52,12 +55,14 @@ def grade(
     said: Callable[[str], None] = lambda line: None,
     sandbox: str = "",
     keep: Callable[[list[Row]], None] = lambda rows: None,
+    keep_page: Callable[[str], str] = lambda page: "",
 ) -> list[Row]:
     """Return a row for each exercise of each notebook, in order; one row for what is no notebook.
 
     `seed` is the grader's, `jobs` the number of notebooks that run at once. With `partial` an answer that is right in
     parts gets parts of the points. `said` is called with a line, and `keep` with the rows, of each notebook when it is
-    done, whichever is done first. `sandbox` names another sandbox than the strongest of this machine. KeyboardInterrupt
+    done, whichever is done first. `keep_page` gets the page of each counterexample, if `limits.pages`, and returns the
+    file that it has written. `sandbox` names another sandbox than the strongest of this machine. KeyboardInterrupt
     ends the notebooks that are under way, and no more is kept.
     """
     rows: dict[int, list[Row]] = {}
@@ -80,7 +85,7 @@ def grade(
         asked = {pool.submit(story_of, submission): number for number, submission in enumerate(found)}
         for done in as_completed(asked):
             submission = found[number := asked[done]]
-            made = _rows(submission, labs, done.result(), partial)
+            made = _rows(submission, labs, done.result(), partial, keep_page)
             if often[submission.student, submission.lab] > 1:
                 made = [replace(r, notebook=f"{r.notebook}; {TWICE}") for r in made]
             rows[number] = made
@@ -95,7 +100,13 @@ def grade(
     return [row for number in sorted(rows) for row in rows[number]]
 
 
-def _rows(submission: Submission, labs: Mapping[str, Lab], story: Story | None, partial: bool) -> list[Row]:
+def _rows(
+    submission: Submission,
+    labs: Mapping[str, Lab],
+    story: Story | None,
+    partial: bool,
+    keep_page: Callable[[str], str],
+) -> list[Row]:
     """The rows of one file."""
     student, file = (text_of(text, TEXT_MAX) for text in (submission.student, submission.file))
     if story is None:
@@ -103,10 +114,10 @@ def _rows(submission: Submission, labs: Mapping[str, Lab], story: Story | None, 
     lab = labs[submission.lab]
     notebook = text_of(_said_of_notebook(submission, lab, story), TEXT_MAX)
     row = Row(student=student, file=file, lab=submission.lab, notebook=notebook, sandbox=story.sandbox)
-    return [_row(row, check, story.outcomes.get(check.exercise), partial) for check in lab.checks]
+    return [_row(row, check, story.outcomes.get(check.exercise), partial, keep_page) for check in lab.checks]
 
 
-def _row(row: Row, check: CheckCell, found: Outcome | None, partial: bool) -> Row:
+def _row(row: Row, check: CheckCell, found: Outcome | None, partial: bool, keep_page: Callable[[str], str]) -> Row:
     result = "not reached" if found is None else "right" if found.solved else "wrong"
     part = 0.0 if found is None else 1.0 if found.solved else found.part if partial else 0.0
     return replace(
@@ -116,6 +127,8 @@ def _row(row: Row, check: CheckCell, found: Outcome | None, partial: bool) -> Ro
         of=check.points,
         result=result,
         reason=row.notebook if found is None else text_of(found.reason, TEXT_MAX),
+        misconception="" if found is None else found.miss,
+        run=keep_page(found.page) if found and found.page else "",
     )
 
 

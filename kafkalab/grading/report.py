@@ -6,8 +6,12 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
+from hashlib import sha256
 from itertools import count, groupby
+from pathlib import Path
+from urllib.parse import quote
 
+from kafkalab.grading.class_summary import summarise
 from kafkalab.grading.grade import Row
 from kafkalab.grading.sandbox import LEFT_OPEN
 from kafkalab.markup import Markup, cell, each, element, heading, join, page, table
@@ -47,8 +51,23 @@ def as_html(rows: Sequence[Row], seed: int) -> str:
         element("p", f"{len(notebooks)} files, {_points(rows)} points in all. {checked}"),
         each("p", (f"Sandbox: {name}. {LEFT_OPEN[name]}" for name in used)),
         table(("student", "lab", POINTS, "the notebook"), map(_summary, count(1), notebooks)),
+        _class_summary(rows),
         *map(_details, count(1), notebooks),
     )
+
+
+def _class_summary(rows: Sequence[Row]) -> Markup:
+    """Return the table of exercises and misconceptions; nothing if no exercise was graded."""
+    lines = summarise(rows)
+    if not lines:
+        return Markup()
+    numbers = (heading(name, "number") for name in ("learners", "right", "wrong"))
+    cells = (
+        (x.exercise, *(cell(number, "number") for number in (x.learners, x.right, x.holders)), x.belief, x.helps)
+        for x in lines
+    )
+    said = "What the class believes: a line for each misconception that wrong answers show"
+    return table(("exercise", *numbers, "they believe", "what helps"), cells, said)
 
 
 def _summary(number: int, group: Sequence[Row]) -> Iterable[str]:
@@ -67,9 +86,27 @@ def _details(number: int, group: Sequence[Row]) -> Markup:
         r.exercise,
         cell(SIGNS[r.result], r.result.split()[0]),
         cell(f"{r.points:g} of {r.of:g}", "number"),
-        cell(element("pre", r.reason)),
+        cell(join([element("pre", r.reason), _link_to_run(r)])),
     ) for r in group)  # fmt: skip
     return join([*head, table(("exercise", "result", POINTS, "reason"), lines) if first.exercise else ""])
+
+
+def _link_to_run(row: Row) -> Markup | str:
+    return element("p", element("a", "Open the run that shows it", href=row.run)) if row.run else ""
+
+
+class Pages:
+    """The folder beside a report with the pages of counterexamples; each page is written once."""
+
+    def __init__(self, report: Path) -> None:
+        self._folder = report.with_name(f"{report.stem}_runs")
+
+    def keep(self, page: str) -> str:
+        """Write a page; return its address, as seen from the report."""
+        self._folder.mkdir(exist_ok=True)
+        name = f"{sha256(page.encode()).hexdigest()[:16]}.html"
+        (self._folder / name).write_text(page, encoding="utf-8")
+        return f"{quote(self._folder.name)}/{name}"
 
 
 def _points(rows: Sequence[Row]) -> str:

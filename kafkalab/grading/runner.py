@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kafkalab.course_files import course_root
-from kafkalab.grading import bubblewrap, landlock, seeds
+from kafkalab.grading import bubblewrap, counterexamples, landlock, seeds
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import SOLUTIONS
 from kafkalab.grading.deadline import OutOfTimeError, limit_time
@@ -29,7 +30,7 @@ from kafkalab.grading.values import UnreadableError, text_of
 CHECK_S = 300
 """The seconds that one check may take here, the answers of the notebook's process included."""
 
-REASON_MAX = 6000
+REASON_MAX, MISS_MAX = 6000, 200
 LANDLOCK, HOOK = "Landlock", "hook"
 
 
@@ -37,21 +38,28 @@ LANDLOCK, HOOK = "Landlock", "hook"
 class Limits:
     """The limits of one notebook, where they differ from its lab's; 0 is "as the lab says".
 
-    `time_s` is processor time, `wall_s` what may pass by the clock; 0 for several times that.
+    `time_s` is processor time, `wall_s` what may pass by the clock; 0 for several times that. `pages` is whether the
+    counterexamples are made into pages.
     """
 
     time_s: int = 0
     memory_mb: int = 0
     wall_s: int = 0
+    pages: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result of a check of one answer: whether it is right, how much of it is, and its own words."""
+    """The result of a check of one answer: whether it is right, how much of it is, and its own words.
+
+    `miss` is the misconception of a wrong answer, `page` its counterexample as a page; "" for none.
+    """
 
     solved: bool
     part: float
     reason: str
+    miss: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +120,7 @@ def run(
                         errors.append((cell, error))
                     continue
                 outcomes[check.exercise] = Outcome(solved=False, part=0.0, reason="the notebook ended as it was asked")
-                outcomes[check.exercise] = judge_answer(session, check, seed)
+                outcomes[check.exercise] = judge_answer(session, check, seed, limits.pages)
             session.finish()
     except EndedError as error:
         where = f" in cell {at}" if at else " before its first cell"
@@ -132,8 +140,11 @@ def cells_of(submission: Submission, lab: Lab) -> Iterator[tuple[str, str | Chec
     yield from ((check.cell, check) for check in by_cell.values())
 
 
-def judge_answer(session: Session, check: CheckCell, seed: int) -> Outcome:
-    """Check one answer of a notebook. Its functions are called through `session`, and its queries run there."""
+def judge_answer(session: Session, check: CheckCell, seed: int, pages: bool = False) -> Outcome:
+    """Check one answer of a notebook. Its functions are called through `session`, and its queries run there.
+
+    With `pages` the outcome has the page of a counterexample.
+    """
     if not session.has(check.answer):
         return Outcome(solved=False, part=0.0, reason=f"there is no variable {check.answer}")
     try:
@@ -144,10 +155,10 @@ def judge_answer(session: Session, check: CheckCell, seed: int) -> Outcome:
         return Outcome(solved=False, part=0.0, reason=f"the answer cannot be read: {_format_error(error)}")
     asks = checks.find(check.exercise).question is not None and not callable(answer)
     with performed_by(session), _use_seed(session.learner.place.seed if asks else seed):
-        return outcome(check.exercise, answer)
+        return outcome(check.exercise, answer, pages)
 
 
-def outcome(exercise: str, answer: object) -> Outcome:
+def outcome(exercise: str, answer: object, pages: bool = False) -> Outcome:
     """Check the answer; return whether it is right, how much of it is, and the check's own words."""
     try:
         with limit_time(CHECK_S):
@@ -155,9 +166,22 @@ def outcome(exercise: str, answer: object) -> Outcome:
     except OutOfTimeError:
         return Outcome(solved=False, part=0.0, reason=f"{exercise}: the check did not end within {CHECK_S} s")
     except (Exception, SystemExit) as error:
-        part = getattr(error, "part", 0.0)
-        return Outcome(solved=False, part=part if isinstance(part, float) else 0.0, reason=_format_error(error))
+        return _wrong(error, pages)
     return Outcome(solved=True, part=1.0, reason=text_of(str(said), REASON_MAX))
+
+
+def _wrong(error: BaseException, pages: bool) -> Outcome:
+    reason = _format_error(error)
+    for line in (checks.OPEN_IT, checks.OPEN_TABLE):  # a notebook can do that, and a report cannot
+        reason = reason.removesuffix(f"\n{line}")
+    if not isinstance(error, WrongAnswer):
+        return Outcome(solved=False, part=0.0, reason=reason)
+    shown = ""
+    if pages and error.run is not None:
+        with contextlib.suppress(Exception), limit_time(CHECK_S):  # the outcome stands without its page
+            shown = counterexamples.write_page(error.run, error.step, reason)
+    part = error.part if isinstance(error.part, float) else 0.0
+    return Outcome(solved=False, part=part, reason=reason, miss=text_of(error.miss, MISS_MAX), page=shown)
 
 
 def _format_error(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from kafkalab.faults.fault import Fault, FrameFault, TimedFault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Late, Release
 from kafkalab.faults.node import Crash, NodeFault, Restart
 from kafkalab.faults.registry import check_fault
+from kafkalab.faults.request import CrashAt, RespondWith
 from kafkalab.limits import list_names, quote
 from kafkalab.live.thread import EventLoopThread
 from kafkalab.live.watchers import Watchers, in_time
@@ -230,6 +231,17 @@ class LiveCluster:
     def late(self, frame: str, before: str) -> None:
         """Let the frame arrive just before another one, which waits until the first has been answered."""
         self.strike(Late(frame, before))
+
+    def crash_at(self, frame: str, handled: bool = False, down_ms: int = 0) -> None:
+        """Crash the broker that gets this request when it receives it or, if `handled`, before its response leaves.
+
+        It restarts after `down_ms`; with 0 it stays down until `restart`.
+        """
+        self.strike(CrashAt(frame, handled, down_ms))
+
+    def respond_with(self, frame: str, error: str, handled: bool = False) -> None:
+        """Answer this request with an error, "NOT_COORDINATOR"; the broker has done what it asks for if `handled`."""
+        self.strike(RespondWith(frame, error, handled))
 
     def crash(self, broker: str) -> None:
         """End the broker's process: its connections break, its logs stay."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from kafkalab.faults.frame import Delay, Drop
+from kafkalab.faults.frame import Delay, Drop, Hold, Late
 from kafkalab.limits import place_of
 from kafkalab.live.growing import GrowingJourney
 from kafkalab.live.thread import EventLoopThread
@@ -23,7 +23,7 @@ from kafkalab.widgets.model.futures import NO_FRAME_YET
 from kafkalab.widgets.model.journey import SHOWN
 from kafkalab.widgets.model.jumps import WALKS
 from kafkalab.widgets.model.presses import MOVES
-from kafkalab.wire.tap.gate import Gate
+from kafkalab.wire.tap.gate import Gate, TapFault
 from kafkalab.wire.tap.proxy import Proxy
 from kafkalab.wire.tap.recorder import MOST_EVENTS, Recorder
 from kafkalab.wire.tap.session import Session
@@ -81,17 +81,37 @@ class Tap:
 
     def drop(self, frame: str) -> None:
         """Lose a frame that is still to come, "EndTxnResponse#1": its connection breaks, as it would over TCP."""
-        self.do(lambda: self.gate.plan(Drop(frame)))
+        self.strike(Drop(frame))
 
     def delay(self, frame: str, ms: int) -> None:
         """Let a frame that is still to come, and all behind it on its connection, wait for `ms`."""
-        self.do(lambda: self.gate.plan(Delay(frame, ms)))
+        self.strike(Delay(frame, ms))
+
+    def strike(self, fault: TapFault) -> None:
+        """Do this when its frame comes: Drop, Duplicate, Delay, Hold, Late, RespondWith; or Release a held one.
+
+        A frame has the simulator's name, "EndTxn#1", or a client's, "app:EndTxn#1". ValueError for a frame that has
+        passed, and for what no tap can do.
+        """
+        self.do(lambda: self.gate.plan(fault))
+
+    def late(self, frame: str, before: str) -> None:
+        """Let a frame go on just before another one comes, which waits until the first has been answered."""
+        self.strike(Late(frame, before))
+
+    @property
+    def unused_faults(self) -> tuple[TapFault, ...]:
+        """The faults that have not struck: their frame has not come, or what they wait for."""
+        return self.do(lambda: tuple(self.gate.unused))
 
     def hold(self, name: str = "") -> None:
-        """Hold every frame of an API ("EndTxn"), of an answer ("EndTxnResponse"), of a client or a broker; of all
-        without a name."""
+        """Hold every frame of an API ("EndTxn"), of an answer ("EndTxnResponse"), of a client or a broker, of all
+        without a name; or hold one frame, "EndTxn#1"."""
 
         def hold() -> None:
+            if "#" in name:
+                self.gate.plan(Hold(name))
+                return
             self.gate.check()
             self.gate.names[name] = None
 

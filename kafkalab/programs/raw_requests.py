@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 from kafkalab.client.promise import Promise
 from kafkalab.limits import PARTITIONS, list_names, quote, truncate
@@ -229,7 +229,8 @@ def _message(kind: type, api: str, given: object) -> Any:
 
 
 def _field(kind: type, api: str, name: str, value: object) -> Any:
-    """Return the value of one field: a list of objects becomes the messages that the field holds, and so does a dict's.
+    """Return the value of one field: a list of objects becomes the messages that the field holds, so does a dict's, and
+    so does an object where the field holds one message.
 
     An object with "values" is a record batch.
     """
@@ -238,6 +239,8 @@ def _field(kind: type, api: str, name: str, value: object) -> Any:
         return tuple(_message(inside[0], f"{api}.{name}", one) for one in value)
     if inside == (Batch,) and isinstance(value, dict):
         return {key: _batch(batch) for key, batch in value.items()}
+    if inside and isinstance(value, dict) and get_origin(get_type_hints(kind)[name]) is not dict:
+        return _message(inside[0], f"{api}.{name}", value)
     if inside and isinstance(value, dict):
         return {k: _message(inside[0], f"{api}.{name}", v) if isinstance(v, dict) else v for k, v in value.items()}
     return _to_tuples(value)

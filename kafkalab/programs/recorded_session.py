@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 from kafkalab.faults.cluster import AdvanceClock
-from kafkalab.faults.fault import Fault, TimedFault
+from kafkalab.faults.fault import Fault, FrameFault, TimedFault
 from kafkalab.faults.frame import Drop, Duplicate, Hold, Release
+from kafkalab.faults.request import CrashAt, RespondWith
 from kafkalab.protocol.messages.list_offsets import ListOffsets
 from kafkalab.protocol.records import Batch
 from kafkalab.sim.cluster import Cluster
@@ -28,6 +30,8 @@ HOP_MS, CALL_MS, SHORT_CALL_MS = 5, 60, 15
 LATE_MS = 200
 """A frame that was on its way for longer was held, also if nothing else happened in that time."""
 TRIES = 20
+SAVED: dict[str, type[FrameFault]] = {kind.__name__: kind for kind in (Drop, Duplicate, CrashAt, RespondWith)}
+"""The faults of frames that are saved as they are; others are saved as frames that were held and released."""
 Key = tuple[str, int, bool]
 """A frame in any run of the session: its client, which of the client's requests it is, and whether it is the answer."""
 
@@ -95,7 +99,7 @@ class SessionReader:
         self.is_client = {name: node.receive is no_requests for name, node in cluster.nodes.items()}
         self.clients: dict[str, _Client] = {}
         self.keys: dict[str, Key] = {}
-        self.frame_faults: list[tuple[Key, type, int]] = []
+        self.frame_faults: list[tuple[Key, partial[Any], int]] = []
         self.timed: list[TimedFault] = []
         self._struck = list(struck)
         self._shift = self._least = 0
@@ -141,7 +145,7 @@ class SessionReader:
                 self.timed.append(replace(fault, at_ms=at_ms, at_step=-1))
         frame = event.data
         if not isinstance(frame, Frame) or frame.copy_of:
-            if event.kind == "fault" and event.name in ("Drop", "Duplicate"):
+            if event.kind == "fault" and event.name in SAVED:
                 self._strike(event)
             return
         if not (self.is_client[frame.sender] or self.is_client[frame.receiver]):
@@ -171,7 +175,7 @@ class SessionReader:
     def _on_arrival(self, frame: Frame, event: Event) -> None:
         if self._door > self._doors[frame.id] + 1 or frame.received_ms - frame.sent_ms > LATE_MS:
             self._least = max(self._least, self._flies_ms(frame))
-            self.frame_faults.append((self.keys[frame.id], Hold, self._time(event)))
+            self.frame_faults.append((self.keys[frame.id], partial(Hold), self._time(event)))
         now = self._time(event)
         if frame.kind == "request":
             self._arrived_ms[frame.id], self._least = now, now + HOP_MS
@@ -195,25 +199,31 @@ class SessionReader:
 
     def _strike(self, event: Event) -> None:
         if event.frame in self.keys:
-            self.frame_faults.append((self.keys[event.frame], Drop if event.name == "Drop" else Duplicate, -1))
+            kind = SAVED[event.name]
+            self.frame_faults.append((self.keys[event.frame], partial(kind, **_details(kind, event.data)), -1))
 
     def _keep_what_never_arrived(self) -> None:
         """Keep frames from arriving that were held at the end, or released when no node was there to receive them."""
         for name, key in self.keys.items():
             if self.trace.frames[name].fate in ("in flight", "lost"):
-                self.frame_faults.append((key, Hold, -1))
+                self.frame_faults.append((key, partial(Hold), -1))
 
     def faults(self, names: dict[Key, str]) -> list[Fault]:
         """The faults on frames, which have these names in a run of the scenario; those without a name are left out."""
         found: list[Fault] = []
-        doubled = {key for key, kind, _ in self.frame_faults if kind is Duplicate}
+        doubled = {key for key, kind, _ in self.frame_faults if kind.func is Duplicate}
         for key, kind, release_ms in self.frame_faults:
-            if key not in names or (kind is Hold and key in doubled):
+            if key not in names or (kind.func is Hold and key in doubled):
                 continue
             found.append(kind(names[key]))
             if release_ms >= 0:
                 found.append(Release(names[key], at_ms=release_ms))
         return found
+
+
+def _details(kind: type[FrameFault], data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a fault, besides its frame, that its event says."""
+    return {one.name: data[one.name] for one in fields(kind) if one.name in data}
 
 
 def _fields(body: Any, client: _Client, began_ms: int) -> dict[str, Any]:

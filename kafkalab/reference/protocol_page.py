@@ -13,6 +13,7 @@ from pathlib import Path
 from struct import calcsize
 from typing import Any
 
+from kafkalab.broker.config_names import name_of
 from kafkalab.broker.state import BrokerConfig
 from kafkalab.client.config.defaults import DEFAULTS, VERSIONS, default
 from kafkalab.client.transaction_manager.error_reactions import APIS, REACTIONS, Reaction
@@ -118,14 +119,6 @@ def _format(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-KAFKA_NAMES = {
-    "transaction_abort_cleanup_interval_ms": "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-    "transaction_remove_expired_cleanup_interval_ms": "transaction.remove.expired.transaction.cleanup.interval.ms",
-    "add_partitions_retry_backoff_ms": "add.partitions.to.txn.retry.backoff.ms",
-    "add_partitions_retry_backoff_max_ms": "add.partitions.to.txn.retry.backoff.max.ms",
-}
-"""Kafka's names of broker settings that have shorter ones here (`TransactionStateManagerConfig`,
-`AddPartitionsToTxnConfig`)."""
 COMPUTED = {"transaction_state_log_replication_factor": "3, or as many as there are brokers"}
 """The page's words for a default that depends on the cluster."""
 REMOVED = {"UpdateMetadata": "up to Kafka 3.9; 4.x has no version of it"}
@@ -134,7 +127,7 @@ REMOVED = {"UpdateMetadata": "up to Kafka 3.9; 4.x has no version of it"}
 
 def _broker_defaults() -> list[str]:
     rows = [
-        (KAFKA_NAMES.get(f.name, f.name.replace("_", ".")), f"`{f.name}`", COMPUTED.get(f.name, _format(f.default)))
+        (name_of(f.name), f"`{f.name}`", COMPUTED.get(f.name, _format(f.default)))
         for f in fields(BrokerConfig)
     ]
     return table(("setting", "in a scenario", "default"), rows)

@@ -73,8 +73,8 @@ class Cluster:
         frame_faults = tuple(f for f in scenario.faults if isinstance(f, FrameFault))
         self.network = Network(kernel, scenario.seed, self.rules, frame_faults)
         self.request, self.respond = self.network.request, self.network.respond
-        block = config.producer_id_block_size
-        self.controller = Controller(names, self, rules=self.rules, producer_id_block=block)
+        block, count = config.producer_id_block_size, config.num_partitions
+        self.controller = Controller(names, self, rules=self.rules, producer_id_block=block, num_partitions=count)
         states = {n: BrokerState(n, config, self.rules, acls=scenario.acls) for n in names}
         self.brokers = {name: Broker(state, self) for name, state in states.items()}
         for name, broker in self.brokers.items():
@@ -82,6 +82,7 @@ class Cluster:
         kernel.add_node(Controller.name, self.controller.receive)
         self.sessions = BrokerSessions(kernel, self.network.links, self.controller, self.brokers)
         self.injector = FaultInjector(kernel, self.network, self)
+        self.network.frame_faults.plan = self.injector.plan
 
     @property
     def faults(self) -> tuple[Fault, ...]:

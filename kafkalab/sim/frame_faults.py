@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
-from kafkalab.faults.fault import FrameFault
+from kafkalab.faults.fault import FrameFault, TimedFault
+from kafkalab.faults.node import Crash, Restart
+from kafkalab.faults.request import NO_RESPONSE
 from kafkalab.faults.world import Flight, NetworkOfWorld
 from kafkalab.sim.kernel.kernel import Kernel
 from kafkalab.trace import Frame
@@ -17,13 +19,15 @@ class Carrier(NetworkOfWorld, Protocol):
     kernel: Kernel
 
     def arrive_now(self, frame: Frame) -> None: ...
+    def respond(self, request: Frame, body: object, cause: int) -> None: ...
 
 
 class FrameFaults:
     """`planned` has the faults by the names of their frames, `used` those that have changed something, in order.
 
     `pending` are those whose frame has been sent, and whose moment is still to come. `before` has by name the frames
-    that shall arrive just before another one, `kept` by id what waits until they have been answered.
+    that shall arrive just before another one, `kept` by id what waits until they have been answered, `arrivals` and
+    `answers` what happens when a request arrives, or is about to be answered. `plan` lets a timed fault strike.
     """
 
     def __init__(self, network: Carrier, faults: Iterable[FrameFault]) -> None:
@@ -36,6 +40,9 @@ class FrameFaults:
         self.when_struck: Callable[[FrameFault], None] = lambda fault: None
         self.before: dict[str, list[tuple[Frame, FrameFault]]] = {}
         self.kept: dict[str, list[Frame]] = {}
+        self.arrivals: dict[str, Callable[[], Any]] = {}
+        self.answers: dict[str, Callable[[], Any]] = {}
+        self.plan: Callable[[TimedFault], None] = lambda fault: None
         self._unanswered: dict[str, tuple[Frame, str]] = {}  # by id, with the id of what it keeps
 
     def add(self, fault: FrameFault) -> None:
@@ -54,7 +61,7 @@ class FrameFaults:
         """Strike the frame with its faults, in their order, until it is lost or held; return its flight."""
         flight = Flight()
         for fault in planned:
-            if flight.copies and fault.strikes(self.network):
+            if flight.copies and fault.strikes(frame, self.network):
                 self.strike(fault, frame, flight)
         return flight
 
@@ -65,7 +72,7 @@ class FrameFaults:
         else:
             self.note_used(fault)
         fault.catch(frame, self.network)
-        data = {"fault": repr(fault), **fault.told}
+        data = {"fault": repr(fault), **fault.event_data(frame)}
         self.network.kernel.record(frame.sender, "fault", type(fault).__name__, frame.sent_step, data, frame.id)
         fault.strike(frame, self.network, flight)
 
@@ -117,3 +124,32 @@ class FrameFaults:
         for late, _ in list(self._unanswered.values()):
             if late.receiver == node:
                 self.end(late)
+
+    # something happens to the receiver of a request
+
+    def wait_for(self, request: Frame, handled: bool, action: Callable[[], Any]) -> None:
+        """Call `action` when the request arrives or, if `handled`, when it has been handled and is to be answered.
+
+        It returns what is answered instead: a response, NO_RESPONSE if the broker has crashed, None for no change.
+        """
+        (self.answers if handled else self.arrivals)[request.id] = action
+
+    def intercept(self, request: Frame) -> bool:
+        """Do what waits for the arrival of the request; return False if the receiver handles it as usual."""
+        instead = self.arrivals.pop(request.copy_of or request.id, lambda: None)()
+        if instead is not None and instead is not NO_RESPONSE:
+            self.network.respond(request, instead, request.received_step)
+        return instead is not None
+
+    def replace(self, request: Frame, response: Any) -> Any:
+        """Do what waits until the request has been handled; return the response that leaves, None for none."""
+        instead = self.answers.pop(request.copy_of or request.id, lambda: None)()
+        return response if instead is None else None if instead is NO_RESPONSE else instead
+
+    def crash(self, node: str, down_ms: int) -> None:
+        """End a broker's process now, in the midst of what it does; start it again after `down_ms` unless that is 0."""
+        kernel = self.network.kernel
+        kernel.interrupted = True
+        self.plan(Crash(node, at_step=kernel.trace.steps - 1))
+        if down_ms:
+            self.plan(Restart(node, at_ms=kernel.now + down_ms))

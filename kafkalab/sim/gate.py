@@ -88,9 +88,9 @@ class Gate:
         """Return why the fault does not strike a frame that waits; "" if it does."""
         if isinstance(fault, Reorder):
             return f"{quote(fault)} does not strike a frame that waits: Drop, Duplicate, Delay, Hold and Late do"
-        if not fault.strikes(self.network):
-            return f"{quote(fault)}: the other frame has been sent already"
         held = self.network.links.find_held(fault.frame)
+        if held and not fault.strikes(held, self.network):
+            return f"{quote(fault)} does not strike it: {fault.awaited}"
         return f"{fault.frame} is held already" if isinstance(fault, Hold) and held and held.id in self._pinned else ""
 
     def _take(self, name: str) -> Frame:

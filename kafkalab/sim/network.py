@@ -92,6 +92,8 @@ class Network:
 
     def respond(self, request: Frame, body: object, cause: int) -> None:
         """Send the response of a request back to where it came from."""
+        if self.frame_faults.answers and (body := self.frame_faults.replace(request, body)) is None:
+            return
         self.frames_sent += 1
         name = f"{request.name}Response"
         frame = Frame(
@@ -207,7 +209,8 @@ class Network:
         if frame.kind == "request":
             if waiting is not None and waiting.background:
                 self._held.hold(frame.correlation_id, waiting)
-            node.receive(frame)
+            if not (faults.arrivals and faults.intercept(frame)):
+                node.receive(frame)
         elif waiting is not None and waiting.sender == frame.receiver and waiting.incarnation == node.incarnation:
             del self._outstanding[frame.correlation_id]
             if not quiet:

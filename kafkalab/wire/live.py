@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from kafkalab.faults import frame, link, node
+from kafkalab.faults import frame, link, node, request
 from kafkalab.faults.fault import Fault, FrameFault, TimedFault, describe_unused
 from kafkalab.faults.registry import check_fault, fault_of_words
 from kafkalab.limits import quote
@@ -21,10 +21,10 @@ from kafkalab.sim.scenario import Scenario
 from kafkalab.wire.spill_file import TemporarySpillFile
 
 LONGEST_NAME, MOST_CLIENTS = 249, 10_000
-FAULTS: tuple[type[Fault], ...] = (*frame.FAULTS, *node.FAULTS, *link.FAULTS)
+FAULTS: tuple[type[Fault], ...] = (*frame.FAULTS, *request.FAULTS, *node.FAULTS, *link.FAULTS)
 EXAMPLES = (
-    "Drop:EndTxnResponse#1, Duplicate:app:Produce#2, Delay:EndTxn#1:500, Late:TxnOffsetCommit#1:EndTxn#2, Crash:b2:3000"
-    " or Cut:b1|b2"
+    "Drop:EndTxnResponse#1, Duplicate:app:Produce#2, Delay:EndTxn#1:500, Late:TxnOffsetCommit#1:EndTxn#2, "
+    "CrashAt:EndTxn#1:handled:3000, RespondWith:EndTxn#1:NOT_COORDINATOR, Crash:b2:3000 or Cut:b1|b2"
 )
 
 
@@ -172,7 +172,7 @@ class RealTime:
     def watch_faults(self, then: Callable[[Fault], None]) -> None:
         """Call `then` with each fault when it strikes."""
         self.network.frame_faults.when_struck = then
-        self.cluster.injector.when_struck = lambda fault: then(self._given.get(fault, fault))
+        self.cluster.injector.when_struck = lambda fault: then(self._given[fault]) if fault in self._given else None
 
     def unused_faults(self) -> list[str]:
         """Return a sentence about each fault that has changed nothing."""

@@ -10,6 +10,7 @@ from kafkalab.protocol.api import REFERENCES
 from kafkalab.protocol.cluster_metadata import ClusterMetadata, PartitionInfo
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.api_versions import ApiVersionsResponse
+from kafkalab.protocol.messages.describe_topic_partitions import DescribedTopic
 from kafkalab.protocol.messages.leave_group import LeaveGroupResponse
 from kafkalab.protocol.messages.metadata import Metadata, MetadataResponse
 from kafkalab.protocol.messages.registry import ALL, BY_NAME
@@ -144,6 +145,11 @@ def _partition(index: int, info: PartitionInfo, image: ClusterMetadata, names: N
         "isr_nodes": tuple(map(node_id, info.isr)),
         "offline_replicas": tuple(node_id(r) for r in info.replicas if r not in image.alive),
     }
+
+
+def id_of_described(topic: DescribedTopic, sink: Sink) -> UUID:
+    """Return the id of a topic that there is; none with an error, as Kafka does."""
+    return sink.names.topic_id(topic.name) if topic.error is Error.NONE else NOBODY
 
 
 def read_image(rows: Any, values: Values, source: Source) -> None:

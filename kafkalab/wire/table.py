@@ -19,6 +19,7 @@ from kafkalab.wire.values import (
     LIMIT,
     MESSAGE,
     NODE,
+    NODES,
     ONE_MEMBER,
     OR_NULL,
     PARTITION_MAX_BYTES,
@@ -85,6 +86,13 @@ TABLE: dict[str, tuple[Any, ...]] = {
         Is("cluster_id", "error", write_only(lambda error, sink: sink.names.cluster_id)),
         Is("endpoint_type", "error", write_only(lambda *_: 1)),
     ),
+    "DescribedTopic": (Custom("topic_id", lambda *_: None, special.id_of_described),),
+    "DescribedPartition": (
+        Is("leader_id", "leader_id", NODE),
+        *(Is(name, name, NODES) for name in ("replica_nodes", "isr_nodes", "offline_replicas")),
+        *(Is(name, "error", write_only(lambda *_: ())) for name in ("eligible_leader_replicas", "last_known_elr")),
+    ),
+    "DescribedConfig": (Is("error_message", "error", MESSAGE),),
     "FindCoordinator": (Only("coordinator_keys", value="key"),),
     "FindCoordinatorResponse": (*COORDINATOR, Only("coordinators", (as_asked("key"), *COORDINATOR))),
     "AddPartitionsToTxn": (

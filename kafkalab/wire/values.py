@@ -130,6 +130,10 @@ EXPECTED_NODE = Kind(
 """A node that need not be of this cluster; "" is none."""
 NODE = Kind(lambda node_id, source: source.names.node(node_id), lambda node, sink: sink.names.node_id(node))
 
+NODES = Kind(
+    lambda ids, source: tuple(map(source.names.node, ids)), lambda nodes, sink: tuple(map(sink.names.node_id, nodes))
+)
+
 
 def write_only(write: Callable[[Any, Sink], Any]) -> Kind:
     """Return a kind for what follows from another field: it is written only."""

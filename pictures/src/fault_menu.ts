@@ -56,6 +56,7 @@ export function envelopeMenu(v: View, f: Frame): TemplateResult {
 		html`<label><input type="number" name="delay_ms" min="1" value=${usualMs} aria-label="Delay in ms">ms</label>`,
 		of("delay"),
 	)}${later.length ? line("hold until", until) : nothing}
+	${line("response", of("respond_with"))}
 	${line("crash", crashOfSender(v, f), crashOfReceiver(v, f))}
 	${line("arrives next", ...flyingHere(v).map((o) => nextChoice(v, o)))}`;
 }

@@ -311,11 +311,12 @@ export class FaultPanel extends JourneyPanel<FaultValues> {
 	}
 	// What a button is about besides its target.
 	private detailsOf(action: string, detail: string): Details {
-		const { number = [], details = [], other } = faultOf(action) ?? {},
+		const { number = [], details = [], other, variants = [] } = faultOf(action) ?? {},
 			[broker, unclean] = detail.split(" ");
 		if (number.length) return { [number[0]]: this.typed[action] };
 		if (other) return { [other]: this.after.id };
-		if (details.includes("sent")) return detail ? { sent: true } : {};
+		const variant = variants.find((one) => String(detailOf(one.details)) === detail);
+		if (variant) return variant.details;
 		return details.includes("broker") ? { broker, unclean: !!unclean } : {};
 	}
 	private targetOf(action: string, target: string) {

@@ -10,6 +10,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -21,6 +23,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -37,6 +41,8 @@ export const FAULT_WORDS = [
 			1000
 		],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -48,6 +54,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -59,6 +67,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -72,6 +82,8 @@ export const FAULT_WORDS = [
 		"other": "after",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -85,7 +97,57 @@ export const FAULT_WORDS = [
 		"other": "before",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
+	},
+	{
+		"press": "crash_at",
+		"on": "frame",
+		"label": "crash its receiver",
+		"title": "The broker crashes when it receives the request",
+		"details": [
+			"handled",
+			"down_ms"
+		],
+		"other": "",
+		"number": [],
+		"brokersOnly": false,
+		"requestsOnly": true,
+		"clientsOnly": false,
+		"variants": [
+			{
+				"details": {
+					"handled": true
+				},
+				"label": "crash it when handled",
+				"title": "The broker does it, and crashes before its response leaves"
+			}
+		]
+	},
+	{
+		"press": "respond_with",
+		"on": "frame",
+		"label": "respond with an error",
+		"title": "The response is UNKNOWN_SERVER_ERROR; the broker does nothing about it",
+		"details": [
+			"error",
+			"handled"
+		],
+		"other": "",
+		"number": [],
+		"brokersOnly": false,
+		"requestsOnly": true,
+		"clientsOnly": true,
+		"variants": [
+			{
+				"details": {
+					"handled": true
+				},
+				"label": "handle, respond with an error",
+				"title": "The response is the error, but the broker does it"
+			}
+		]
 	},
 	{
 		"press": "crash",
@@ -98,6 +160,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": [
 			{
 				"details": {
@@ -117,6 +181,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": true,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -128,6 +194,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -139,6 +207,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -150,6 +220,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -161,6 +233,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -177,6 +251,8 @@ export const FAULT_WORDS = [
 			500
 		],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -193,6 +269,8 @@ export const FAULT_WORDS = [
 			10000
 		],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -204,6 +282,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -218,6 +298,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -229,6 +311,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -240,6 +324,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	},
 	{
@@ -251,6 +337,8 @@ export const FAULT_WORDS = [
 		"other": "",
 		"number": [],
 		"brokersOnly": false,
+		"requestsOnly": false,
+		"clientsOnly": false,
 		"variants": []
 	}
 ];

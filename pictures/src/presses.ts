@@ -16,6 +16,8 @@ export interface Fault {
 	other: string; // the detail that names a second frame
 	number: [string, number] | [];
 	brokersOnly: boolean;
+	requestsOnly: boolean;
+	clientsOnly: boolean;
 	variants: Array<{ details: Details; label: string; title: string }>;
 }
 
@@ -54,8 +56,18 @@ export function whyPress(run: Run, step: number, action: string, target = "", de
 		"{}",
 		target,
 	);
+	const only = whyOnly(run, action, target);
+	if (only) return only;
 	const event = run.events[at];
 	return why || (detail === "sent" && event ? whySent(run, event, target) : "");
+}
+
+// A fault of requests, perhaps only of those that clients send.
+function whyOnly(run: Run, action: string, target: string) {
+	const { requestsOnly, clientsOnly } = faultOf(action) ?? {};
+	if (requestsOnly && target.includes("Response#")) return `${target} is a response; choose its request`;
+	const sender = run.nodes.find(({ id }) => id === run.frames[target]?.from);
+	return clientsOnly && sender?.kind !== "client" ? `${target} is not sent by a client` : "";
 }
 
 const actionsOf = (run: Run) => run.actions ?? { fixed: "", start: 0, limits: {}, reasons: {} };
@@ -72,12 +84,13 @@ export interface Details {
 	broker?: string | undefined;
 	unclean?: boolean;
 	sent?: boolean;
+	handled?: boolean;
 }
 
 export const detailOf = (details: Details): string | number => {
-	const { broker = "", unclean, sent } = details,
+	const { broker = "", unclean, sent, handled } = details,
 		number = Object.values(details).find((value) => typeof value === "number");
-	return (number as number | undefined) ?? (sent ? "sent" : broker + (unclean ? " unclean" : ""));
+	return (number as number | undefined) ?? (sent ? "sent" : handled ? "handled" : broker + (unclean ? " unclean" : ""));
 };
 
 // The frames after which this one may arrive: those sent later that have to do with it.

@@ -22,7 +22,9 @@ from tests.test_every_cell import unreachable
 
 REFUSED = ("ConsumerGroupHeartbeat",)
 """APIs that brokers offer to refuse them; no client of the simulator asks."""
-FRAMES = tuple(name + kind for name in BY_NAME if name not in REFUSED for kind in ("", "Response"))
+OF_TOOLS = ("DescribeTopicPartitions", "DescribeConfigs", "ListGroups")
+"""APIs that only Kafka's command line tools ask; no client of the simulator does."""
+FRAMES = tuple(name + kind for name in BY_NAME if name not in (*REFUSED, *OF_TOOLS) for kind in ("", "Response"))
 IN_A_FRAME = ("Drop", "Duplicate", "Delay", "Hold", "Reorder")
 INSIDE = (*MOMENTS[:3],)
 """An open transaction, a decided one, a rebalance: where faults should strike."""

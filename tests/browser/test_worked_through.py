@@ -34,11 +34,11 @@ def rows(name: str, last: int, word: str) -> str:
 WRONG = {
     "L0.E1": Wrong(answer='e1 = [Drop("Produce#1")]', says="This run shows no"),
     "L0.E2": Wrong(
-        answer='def request_of(response, requests):\n    return response["id"].replace("Response", "")',
+        answer='def first_of(frame, earlier):\n    return frame["id"]',
         says="That is as if",
         opens=False,
     ),
-    "L0.E3": Wrong(answer=rows("e3", 9, "once"), says="Two of your rows fit one belief"),
+    "L0.E3": Wrong(answer='e3 = list(question("L0.E3"))', says="of 8 are in their places"),
     "L1.E1": Wrong(answer=rows("e1", 9, "appended"), says="No single belief explains the others"),
     "L1.E2": Wrong(
         answer='def accept(state, batch):\n    return batch["count"], "NONE"',
@@ -50,19 +50,17 @@ WRONG = {
         '        await (await producer.send("orders", order, partition=0))\n    return 0',
         says="L1.E3: ",
     ),
-    "L2.E1": Wrong(
-        answer="def partition_of(transactional_id, partitions):\n    return hash(transactional_id) % partitions",
-        says="cases are right",
-        opens=False, table=True,
+    "L2.E1": Wrong(answer='e1 = {"acks": "constructor"}', says="of 11 lines are judged right"),
+    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 are in their places"),
+    "L2.E3": Wrong(
+        answer="async def book(app, transfers):\n"
+        '    producer = app.producer(transactional_id="bank-0")\n    await producer.init_transactions()\n'
+        "    producer.begin_transaction()\n    for amount in transfers:\n"
+        '        await producer.send("accounts", f"-{amount}", partition=0)\n    await producer.commit_transaction()',
+        says="schedules end well",
     ),
-    "L2.E2": Wrong(answer='e2 = list(question("L2.E2"))', says="of 9 frames are in their places"),
-    "L2.E3": Wrong(answer=rows("e3", 10, "NONE"), says="No single belief explains the others"),
     "L3.E1": Wrong(answer=rows("e1", 10, "committed"), says="Two of your rows fit one belief"),
-    "L3.E2": Wrong(
-        answer='e2 = dict.fromkeys(e2, "PrepareCommit")',
-        says="The first that is not: EndTxn(COMMIT) in Empty",
-        opens=False,
-    ),
+    "L3.E2": Wrong(answer='e2 = list(question("L3.E2"))', says="of 8 are in their places"),
     "L3.E3": Wrong(
         answer='def fate(moment):\n    return "committed" if moment["arrived"] else "aborted"',
         says="Your function says",
@@ -126,7 +124,13 @@ WRONG = {
     "L7.E3": Wrong(
         answer='e3 |= {"service": 9, **dict.fromkeys(list(e3)[1:], "it fits")}', says="3 of 6 lines are right"
     ),
-    "L8.E1": Wrong(answer=rows("e1", 9, "1 + 1"), says="Three of your rows fit one belief"),
+    "L8.E1": Wrong(answer='e1 = question("L8.E1")', says="One pair that is not"),
+    "L8.E2": Wrong(
+        answer="def to_send(entries):\n"
+        '    decided = [e for e in entries if e["state"] == "PrepareCommit"]\n'
+        '    return sorted((e["producer_id"], p, "COMMIT") for e in decided for p in e["partitions"])',
+        says="cases are right. One that is not",
+    ),
     "L9.E1": Wrong(answer='e1["G1a"] = [Delay("EndTxn#1", 10_000)]', says="No EndTxn was sent a second time"),
     "L9.E2": Wrong(
         answer='async def careful(app, orders):\n    producer = app.producer(transactional_id="shop-0")\n'
@@ -135,6 +139,11 @@ WRONG = {
         says="end well. The shortest that does not",
     ),
     "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="also proves what it did not try", opens=False),
+    "L9.E4": Wrong(answer='e4 = {"frame": "EndTxn#3", "program": bill}', says="EndTxn#3 is not the one"),
+    "L9.E5": Wrong(
+        answer='def plan(services):\n    return {service["name"]: "nothing" for service in services}',
+        says="That is as if",
+    ),
     "L10.E1": Wrong(
         answer="async def packer(app, name, start_ms, stop_ms):\n"
         "    consumer, producer = await started(app, name, start_ms, READS)\n"
@@ -148,6 +157,9 @@ WRONG = {
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="fit one belief: an abort moves the consumer"),
     "L10.E3": Wrong(answer='e3 = [Pause("anna", at_ms=4_000), Resume("anna", at_ms=30_000)]', says="This run shows no"),
+    "L10.E4": Wrong(
+        answer='e4 = {"frame": "TxnOffsetCommit#2", "program": pack_some}', says="TxnOffsetCommit#2 is not the one"
+    ),
     "L11.E1": Wrong(
         answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. Three of your cells fit"
     ),
@@ -165,7 +177,10 @@ WRONG = {
         "        await app.sleep(200)",
         says="end well. The shortest that does not",
     ),
-    "L11.E3": Wrong(answer=rows("e3", 8, "timeout"), says="Six of your rows fit one belief"),
+    "L11.E3": Wrong(
+        answer='def review(config):\n    return ["lost"]',
+        says="configurations are right. One that is not",
+    ),
     "L12.E0": Wrong(
         answer="def fates(inputs, reads, positions):\n"
         '    run = ["configuration", "isolation_level", "run"]\n'
@@ -203,8 +218,14 @@ WRONG = {
         says="every record waited a whole interval",
     ),
     "L13.E3": Wrong(
-        answer='def diagnose(incident):\n    return {"anomaly": "", "rule": "", "question": 1, "fix": "client"}',
-        says="It names no rule",
+        answer='row = {"frame": "Produce#1", "state": "in the log", "rule": "a", "effect": "G1a out-0@0"}\n'
+        'e3 = {"case": 1, "chains": [row, row, row]}',
+        says="Incident 1: ",
+        opens=False,
+    ),
+    "L13.E4": Wrong(
+        answer='def plan(fleet):\n    return [("brokers", [service["name"] for service in fleet])]',
+        says="protected after 'brokers'",
     ),
     "L14.E1": Wrong(
         answer='row = dict(zip(e1["Kafka"], ("one log after votes", "the parts", "no", "old values")))\n'
@@ -213,7 +234,7 @@ WRONG = {
         opens=False, table=True,
     ),
     "L14.E2": Wrong(
-        answer='e2 = [("coordinator", "asked")]', says="Nobody waits in two-phase commit", opens=False, table=True
+        answer='e2 |= dict.fromkeys(range(1, 9), "a")', says="questions are right. Question 1: you say"
     ),
     "L14.E3": Wrong(
         answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',
@@ -224,7 +245,7 @@ WRONG = {
         answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
         says="This run shows no transaction that hangs",
     ),
-    "L15.E2": Wrong(answer=rows("e2", 10, "both"), says="Three of your rows fit one belief"),
+    "L15.E2": Wrong(answer='def advice(job):\n    return "wait", "lost"', says="cases are right. One that is not"),
     "L15.E3": Wrong(
         answer="def hanging(now_ms, producers, names, descriptions):\n"
         '    old = [row for row in producers if row["last_timestamp_ms"] < now_ms - 900_000]\n'

@@ -31,6 +31,7 @@ def running(tmp_path: Path, *words: str) -> Iterator[tuple[str, str]]:
         finally:
             process.terminate()
             assert process.wait(30) == 0
+            (tmp_path / f"{words[0]}.said").write_text(process.stdout.read())
             process.stdout.close()
 
 
@@ -52,9 +53,11 @@ def test_a_served_cluster_and_a_tap_before_it_are_controlled(tmp_path: Path) -> 
                 "fault": "Delay(frame='Heartbeat#1', delay_ms=10)"
             }
             hold_a_frame(doors, tap)
-        assert "never came: Drop(frame='EndTxn#8')" in (tmp_path / "tap.log").read_text()
+        never = "unknown: the fault Drop(frame='EndTxn#{0}') never struck: EndTxn#{0} has not been sent"
+        assert never.format(8) in (tmp_path / "tap.said").read_text()
         ask(f"{control}/crash", broker="b2")
         assert ask(f"{control}/status")["brokers"] == {"b1": True, "b2": False, "b3": True}
+    assert never.format(7) in (tmp_path / "serve.said").read_text()
 
 
 def hold_a_frame(doors: str, tap: str) -> None:

@@ -11,7 +11,6 @@ from kafkalab.course.lab00 import exercise_2 as lab00_e2
 from kafkalab.course.lab01 import exercise_1 as lab01_e1
 from kafkalab.course.lab01 import exercise_2 as lab01_e2
 from kafkalab.course.lab02 import exercise_1 as lab02_e1
-from kafkalab.course.lab03 import exercise_2 as lab03_e2
 from kafkalab.course.lab05 import exercise_1 as lab05_e1
 from kafkalab.course.lab05 import exercise_2 as lab05_e2
 from kafkalab.course.lab05.logs import RECORD, deliver_values, stable_offset
@@ -24,8 +23,6 @@ from kafkalab.course.lab12.nights import night, one_torn, places, torn_in
 from kafkalab.course.lab12.spark_exercise import compare_rows
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.seeds import LEARNER_SEED, random_for
-from kafkalab.protocol.errors import Error
-from kafkalab.protocol.partitions import java_hash, partition_for
 from kafkalab.sim.cluster import ran
 from kafkalab.widgets.model.findings import report_of
 
@@ -33,10 +30,10 @@ EVERY = 8
 """One case of so many is run."""
 
 
-def test_a_response_of_lab_0_is_shown_where_it_arrives() -> None:
-    for response, requests in lab00_e2.cases(LEARNER_SEED)[::EVERY]:
-        found = lab00_e2.show_case(response, requests)
-        assert found["run"].trace.events[found["step"]].frame == response["id"]
+def test_a_frame_of_lab_0_is_shown_where_it_is_sent() -> None:
+    for frame, earlier in lab00_e2.cases(LEARNER_SEED)[::EVERY]:
+        found = lab00_e2.show_case(frame, earlier)
+        assert found["run"].trace.events[found["step"]].frame == frame["id"]
 
 
 def test_a_leader_of_lab_1_answers_as_the_reference_does() -> None:
@@ -55,13 +52,11 @@ def test_no_promise_is_broken_where_a_leader_of_lab_1_does_what_is_right() -> No
     assert [s for s in [*rows, *cases] if report_of(ran(s))["verdict"] == "violated"] == []
 
 
-@pytest.mark.parametrize("state", [s for s in lab03_e2.STATES if s != lab03_e2.UNSHOWN])
-def test_a_state_of_lab_3_is_shown_with_the_answer_of_the_table(state: str) -> None:
-    cluster = ran(lab03_e2.scenario(state))
-    answer = cluster.trace.frames[cluster.trace.events[lab03_e2.deciding(cluster)].frame]
-    truth = lab03_e2.truth()[state]
-    assert answer.name == "EndTxnResponse"
-    assert answer.error == (truth if truth in Error.__members__ else "NONE")
+@pytest.mark.parametrize("setting", lab02_e1.SETTINGS, ids=lambda setting: setting.name)
+def test_a_line_of_lab_2_is_shown_with_what_it_breaks(setting: lab02_e1.Setting) -> None:
+    result = ran(lab02_e1.scenario(LEARNER_SEED, setting)).results["app"]
+    broken = lab02_e1.find_broken(LEARNER_SEED, setting)
+    assert result == broken if broken in lab02_e1.WORDS[:3] else ("order 1" in result) is bool(broken)
 
 
 def row_of(tape: Any, word: str) -> str:
@@ -82,16 +77,6 @@ def test_a_fetch_of_lab_5_is_handed_on_as_the_case_says() -> None:
         for row in (row for row in rows if row["kind"] == RECORD):
             (line,) = [text for text in tape.splitlines() if f"[{row['offset']} v{row['offset']}" in text]
             assert (row["value"] in kept) is ("aborted" not in line), line
-
-
-def test_the_table_of_lab_2_leads_from_the_name_to_its_partition_and_to_the_learners() -> None:
-    for text, partitions in lab02_e1.cases(LEARNER_SEED):
-        table = lab02_e1.steps("mine", text, partitions)
-        *units, absolute, last = table.rows
-        assert len(units) == len(text.encode("utf-16-be")) // 2
-        assert units[-1][2].split()[-1] == str(java_hash(text)) == absolute[1]
-        assert last == (f"% {partitions}", absolute[2], f"{partition_for(text, partitions)}; your function says 'mine'")
-        assert table.at == len(units) + 1
 
 
 def test_the_table_of_a_query_has_the_rows_that_differ_and_what_the_night_says_of_them() -> None:

@@ -99,7 +99,7 @@ def test_the_model_answers_pass_under_every_seed(seed: str, monkeypatch: pytest.
     monkeypatch.setenv(VARIABLE, seed)
     assert check("L1.E1", E1) == "L1.E1 ✓ 9 of 9 rows"
     assert check("L1.E2", accept) == "L1.E2 ✓ 320 of 320 cases"
-    assert "orders stand twice, as often as an answer was lost" in check("L1.E3", stubborn)
+    assert "orders are in the log twice, as often as an answer was lost" in check("L1.E3", stubborn)
 
 
 def test_the_rows_are_the_same_for_every_seed_and_their_numbers_are_not() -> None:
@@ -197,7 +197,7 @@ def test_the_evenings_of_the_learner_and_the_grader_differ_so_that_a_typed_in_nu
     ("shop", "miss", "hint_says"),
     [
         (gives_up, "gives up", "a KafkaError when the producer has given up"),
-        (swallows, "lost", "go round again"),
+        (swallows, "lost", "count, and send it again"),
         (leaves_it_to_the_producer, "recognised", "Give it the settings of the exercise"),
         (always_twice, "too often", "only when its own answer did not come"),
         (does_not_count, "count", "Count the sends"),

@@ -120,7 +120,7 @@ def test_the_aborted_list_is_that_of_a_log_by_hand() -> None:
     ("presses", "miss", "hint_says"),
     [
         ([Drop("EndTxn#1")], "nothing yet", "one marker for each partition"),
-        ([Delay("WriteTxnMarkers#1", 50)], "whole at once", "What is it that makes records visible"),
+        ([Delay("WriteTxnMarkers#1", 50)], "whole at once", "Which log entry makes records visible"),
         ([Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkers#3")], "never whole", "but before the second look"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from itertools import product
 from typing import Any
 
 import pytest
@@ -31,9 +32,6 @@ RIGHT_1 = {
     "unique key": ["ok"] * 6,
     "outbox": ["ok", "ok", "ok", "ok", "dup", "ok"],
 }
-RIGHT_3 = dict(
-    enumerate(("timeout", "decision", "decision", "for ever", "claim", "decision", "coordinator", "not at all"), 1)
-)
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +98,7 @@ def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest
     monkeypatch.setenv(VARIABLE, seed)
     assert check("L11.E1", RIGHT_1) == "L11.E1 ✓ 24 of 24 cells"
     assert check("L11.E2", relay()) == f"L11.E2 ✓ {FEW} of {FEW} schedules"
-    assert check("L11.E3", RIGHT_3) == "L11.E3 ✓ 8 of 8 rows"
+    assert check("L11.E3", review) == "L11.E3 ✓ 12 of 12 configurations"
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -160,29 +158,67 @@ def test_a_relay_that_sends_nothing_is_a_blank_form() -> None:
         lab11_e2.check("a relay")
 
 
+def review(config: dict[str, Any]) -> list[str]:
+    """Return what a configuration breaks, by thinking."""
+    job, committed = config["writer"] == "stream job", config["isolation.level"] == "read_committed"
+    late = job and config["checkpoint.interval.ms"] > config["transaction.timeout.ms"]
+    lost = config["position stored"] == "before the row" or (late and committed)
+    again = config["position stored"] == "after the row" and not (late and committed)
+    if not job:
+        again |= not committed or config["exactly.once.source.support"] == "disabled"
+    doubled = again and config["insert"] == "INSERT"
+    return ["lost"] * lost + ["doubled"] * doubled + ["rolled back"] * (job and not committed)
+
+
+WRITERS: list[dict[str, Any]] = [
+    {"writer": "stream job", "checkpoint.interval.ms": 30_000, "transaction.timeout.ms": 60_000},
+    {"writer": "stream job", "checkpoint.interval.ms": 60_000, "transaction.timeout.ms": 20_000},
+    {"writer": "source connector", "exactly.once.source.support": "enabled"},
+    {"writer": "source connector", "exactly.once.source.support": "disabled"},
+]
+
+
+@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: "-".join(map(str, writer.values())))
+@pytest.mark.parametrize("position", ["before the row", "after the row", "with the row"])
+def test_each_configuration_breaks_what_its_lines_say(writer: dict[str, Any], position: str) -> None:
+    for level, insert in product(("read_committed", "read_uncommitted"), ("INSERT", "INSERT OR IGNORE")):
+        config = {**writer, "isolation.level": level, "position stored": position, "insert": insert}
+        found = lab11_e3.broken_runs(tuple(config.items()))
+        assert set(found) == set(review(config)), config
+        for word, scenario in found.items():
+            assert word in lab11_e3.judge(ran(scenario), config)
+
+
 @pytest.mark.parametrize(
-    ("row", "word", "miss"),
+    ("wrong", "misses"),
     [
-        (1, "for ever", "an ordinary one has a timeout"),
-        (1, "not at all", "open means blocked"),
-        (2, "timeout", "the timeout ends it"),
-        (4, "timeout", "the timeout ends it"),
-        (4, "coordinator", "Kafka's coordinator does not decide"),
-        (5, "decision", "a claim decides"),
-        (5, "for ever", "a claim ends it"),
-        (6, "coordinator", "another broker takes over"),
-        (7, "decision", "nobody can be told"),
-        (7, "for ever", "the log outlives the crash"),
-        (8, "for ever", "only read_committed waits"),
+        (lambda config: review({**config, "isolation.level": "read_committed"}), {"the broker hides it"}),
+        (lambda config: review({**config, "insert": "INSERT"}), {"a key does not help"}),
+        (lambda config: review({**config, "position stored": "with the row"}), {"stored means done"}),
+        (lambda config: review({**config, "transaction.timeout.ms": 900_000}), {"the checkpoint commits"}),
+        (lambda config: review({**config, "exactly.once.source.support": "enabled"}), {"the source sends once"}),
+        (lambda config: [*review(config), "lost"], {"a short checkpoint is lost"}),
+        (lambda config: [*review(config), "rolled back"], {"the reader filters"}),
+        (lambda config: [*review(config), "doubled"], {"position and row are one", "a key does not help"}),
     ],
 )
-def test_what_a_reader_is_believed_to_wait_for(row: int, word: str, miss: str) -> None:
-    assert tell("L11.E3", row, word).belief == miss
-    assert miss in lab11_e3.EXERCISE.misses
+def test_each_wrong_review_is_shown_a_run_and_named(
+    wrong: Callable[[dict[str, Any]], list[str]], misses: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tells_apart(seed: int) -> bool:
+        return any(set(wrong(dict(config))) != set(review(dict(config))) for config in lab11_e3.draw(seed))
+
+    monkeypatch.setenv(VARIABLE, str(next(filter(tells_apart, range(1, 6)))))
+    found = catch_error(lab11_e3.check, wrong)
+    assert found.run is not None
+    assert found.miss in misses | {"the offset saves me", "the checkpoint commits"}
+    assert found.miss in lab11_e3.EXERCISE.misses
 
 
-def test_a_prepared_transaction_is_asked_for_in_version_6() -> None:
-    cluster = Cluster(lab11_e3.scenario(1, lab11_e3.ROWS[3]))
-    cluster.run()
-    (init,) = [f for f in cluster.trace.frames.values() if f.name == "InitProducerId" and f.sender == "producer"]
-    assert (init.version, init.body.enable_2pc) == (6, True)
+def test_what_is_no_review_is_refused() -> None:
+    with pytest.raises(BlankAnswer):
+        lab11_e3.check(lambda config: None)
+    with pytest.raises(WrongType, match="review"):
+        lab11_e3.check(lambda config: ["broken"])
+    with pytest.raises(WrongType, match="review"):
+        lab11_e3.check("lost")

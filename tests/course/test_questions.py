@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalab.course.labs import COURSE
-from kafkalab.course.questions import NEEDED, PAGE, QUESTIONS, SETTLED_IN, lacking, page, places
+from kafkalab.course.questions import NEEDED, ON_A_PAGE, OUTSIDE, PAGE, QUESTIONS, SETTLED_IN, lacking, page, places
 from kafkalab.grading.builder import SOLUTIONS, as_text
 from kafkalab.grading.landing import plain
 
@@ -39,6 +39,18 @@ def test_the_table_has_a_row_for_each_question_and_its_links_lead_to_headings(ro
             assert f'"id": "{place.cell}"' in notebook
 
 
+def test_a_question_that_no_lab_can_run_has_its_section_on_a_page_that_names_sources(root: Path) -> None:
+    text = (root / OUTSIDE).read_text(encoding="utf-8")
+    for number, heading in ON_A_PAGE.items():
+        section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+        assert section.count("](https://") >= 2 or number == 48
+        assert "](https://" in section
+        assert "](../labs/" in section or "](tap.md)" in section
+        anchor = f"docs/outside-this-lab.md#{heading.lower().replace(' ', '-')}"
+        assert f"| {number} | {QUESTIONS[number]} | not shown in a lab: [{heading}](../{anchor}) |" in page(root)
+    assert "outside-this-lab" not in page(root, of_a_class=True)
+
+
 def cell(name: str, source: str, kind: str = "markdown", **metadata: Any) -> dict[str, Any]:
     return {"cell_type": kind, "id": name, "metadata": metadata, "source": [source]}
 
@@ -63,7 +75,7 @@ def test_a_cell_settles_what_its_metadata_its_text_or_its_exercise_says(labs: Pa
     assert lacking(labs) == tuple(n for n in NEEDED if n not in found)
     assert "| 19 | Does idempotence mean that there are no duplicates, ever? | 03 [A lab](03_x" in page(labs)
     assert "| 38 | " in page(labs)
-    assert page(labs).count("a later lab") == len(QUESTIONS) - 4
+    assert page(labs).count("a later lab") == len(QUESTIONS) - 4 - len(ON_A_PAGE)
 
 
 def test_a_question_that_does_not_exist_is_refused_with_its_cell(labs: Path) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-ANSWERS = """e2 = {"Empty": "INVALID_TXN_STATE", "Ongoing": "PrepareCommit", "PrepareCommit": "CONCURRENT_TRANSACTIONS",
-    "PrepareAbort": "INVALID_TXN_STATE", "CompleteCommit": "NONE", "CompleteAbort": "INVALID_TXN_STATE"}
+ANSWERS = """e2 = {1: "appended", 2: "known", 3: "OUT_OF_ORDER_SEQUENCE_NUMBER", 4: "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    5: "appended", 6: "appended", 7: "appended", 8: "INVALID_PRODUCER_EPOCH", 9: "OUT_OF_ORDER_SEQUENCE_NUMBER"}
 """
 HONEST = f"""{ANSWERS}
 from kafkalab.client.exceptions import KafkaError
 
-def partition_of(text, partitions):
-    data, value = text.encode("utf-16-be"), 0
-    for i in range(0, len(data), 2):
-        value = (value * 31 + data[i] * 256 + data[i + 1]) % 2**32
-    value = value - 2**32 if value >= 2**31 else value
-    return (0 if value == -2**31 else abs(value)) % partitions
+def accept(state, batch):
+    first, last = batch["first"], (batch["first"] + batch["count"] - 1) % 2**31
+    if batch["epoch"] == state["epoch"] and (first, last) in state["batches"]:
+        return 0, "NONE"
+    if batch["epoch"] < state["epoch"]:
+        return 0, "INVALID_PRODUCER_EPOCH"
+    due = first if state["epoch"] == -1 else 0
+    if batch["epoch"] == state["epoch"] and state["batches"]:
+        due = (state["batches"][-1][1] + 1) % 2**31
+    return (batch["count"], "NONE") if first == due else (0, "OUT_OF_ORDER_SEQUENCE_NUMBER")
 
 async def stubborn(app, orders):
     producer, again = app.producer(linger_ms=0, delivery_timeout_ms=30_000), 0
@@ -26,14 +30,15 @@ async def stubborn(app, orders):
                 again += 1
     return again
 """
-NOTHING = """e2 = {"Empty": "x"}
-def partition_of(text, partitions):
+NOTHING = """e2 = {1: "x"}
+def accept(state, batch):
     return -1
 async def stubborn(app, orders):
     return len(orders)
 """
-EXERCISES = "from kafkalab.course.lab01 import exercise_3\nfrom kafkalab.course.lab02 import exercise_1\n" + (
-    "from kafkalab.course.lab03 import exercise_2\nmodules = exercise_1, exercise_2, exercise_3\n"
+EXERCISES = (
+    "from kafkalab.course.lab01 import exercise_1, exercise_2, exercise_3\n"
+    "modules = exercise_1, exercise_2, exercise_3\n"
 )
 LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 ESCAPED = "time.sleep(987654)"
@@ -41,7 +46,7 @@ ESCAPED = "time.sleep(987654)"
 
 ROWS = """import json, os, struct
 rows = [json.dumps({"kind": "check", "exercise": name, "solved": True, "part": 1.0, "reason": "right"}) + "\\n"
-    for name in ("L3.E2", "L2.E1", "L1.E3")]
+    for name in ("L1.E1", "L1.E2", "L1.E3")]
 def write(descriptor, data):
     try: os.write(descriptor, data)
     except OSError: pass
@@ -53,7 +58,7 @@ def framed(message):
     data = json.dumps(message).encode()
     return struct.pack(">I", len(data)) + data
 messages = [{"error": None}, {"solved": True}, {"there": True}, {"value": True}, {"use": [0, "log"]}, {"raised": 7},
-    {"value": {"dict": [["Empty", "NONE"]]}}, {"value": {"function": 7}}, {"value": {"record": ["os", "x"]}}, [], 7]
+    {"value": {"dict": [[1, "known"]]}}, {"value": {"function": 7}}, {"value": {"record": ["os", "x"]}}, [], 7]
 for descriptor in range(3, 64):
     for message in messages * 20:
         try: os.write(descriptor, framed(message))
@@ -72,9 +77,9 @@ EQUAL = """class Equal(str):
     __ne__ = lambda self, other: False
     __hash__ = lambda self: 0
     __len__ = lambda self: 9
-e2 = dict.fromkeys(("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort"), Equal())
+e2 = dict.fromkeys(range(1, 10), Equal())
 class Any: __eq__ = lambda self, other: True
-def partition_of(text, partitions): return Any()
+def accept(state, batch): return Any()
 async def stubborn(app, orders): return Any()"""
 DUMPS = """import json
 dumps = json.dumps
@@ -86,7 +91,7 @@ json.dumps = right
 """
 CALLER = """import itertools, sys
 calls = itertools.count()
-def partition_of(text, partitions):
+def accept(state, batch):
     place, frame = next(calls), sys._getframe()
     while frame is not None:
         if "truths" in frame.f_locals: return frame.f_locals["truths"][place]
@@ -106,18 +111,21 @@ if libc.fork() == 0:
     libc._exit(0)
 time.sleep(2)
 libc._exit(0)"""
-GIVE = "import json\n{answers}\ntry: json.dump(e2, open('/dev/shm/kafkalab-test-answers', 'w'))\nexcept OSError: pass\n"
+GIVE = (
+    "import json\n{answers}\n"
+    "try: json.dump(list(e2.items()), open('/dev/shm/kafkalab-test-answers', 'w'))\nexcept OSError: pass\n"
+)
 TAKE = """import json, time
 e2 = {}
 for _ in range(40):
-    try: e2 = json.load(open("/dev/shm/kafkalab-test-answers")); break
+    try: e2 = dict(json.load(open("/dev/shm/kafkalab-test-answers"))); break
     except (OSError, ValueError): time.sleep(0.1)"""
 REMOVE = """import os, shutil
 for folder in (os.getcwd(), os.path.expanduser("~"), os.environ["TMPDIR"], "..", "/tmp", "/dev/shm"):
     shutil.rmtree(folder, ignore_errors=True)
 """
 FINALLY = """import sys
-def partition_of(text, partitions):
+def accept(state, batch):
     try: return 1 / 0
     finally: sys.exit(0)
 async def stubborn(app, orders):
@@ -134,7 +142,7 @@ ENDLESS_VALUES = """import itertools
 class Endless(dict):
     def items(self): return ((n, n) for n in itertools.count())
 e2 = itertools.repeat("NONE")
-def partition_of(text, partitions):
+def accept(state, batch):
     while True: yield 0
 async def stubborn(app, orders): return (0 for _ in itertools.count())"""
 REACHES = """async def stubborn(app, orders):
@@ -172,18 +180,18 @@ CELLS: dict[str, tuple[str, ...]] = {
     "raises": ("class WrongAnswer(Exception): pass\nraise WrongAnswer", NOTHING, "raise WrongAnswer"),
     "says": (
         NOTHING,
-        "class WrongAnswer(Exception): part = 1.0\ndef partition_of(text, partitions): raise WrongAnswer('right')",
+        "class WrongAnswer(Exception): part = 1.0\ndef accept(state, batch): raise WrongAnswer('right')",
         "async def stubborn(app, orders): raise WrongAnswer('right')",
     ),
     "loops": ("import time\nwhile True: time.sleep(0.1)", NOTHING),  # "never returns" takes a processor besides
-    "never returns": (NOTHING, "def partition_of(text, partitions):\n    while True: pass"),
+    "never returns": (NOTHING, "def accept(state, batch):\n    while True: pass"),
     "bomb": (NOTHING, BOMB),
     "memory": (NOTHING, "class Hog(dict):\n    pass\ne2 = [bytes(range(256)) * 40_000 for _ in range(400)]"),
     "large": ("e2 = 'x' * 50_000_000\nprint(e2)", NOTHING.partition("\n")[2], "import sys\nsys.stderr.write(e2)"),
     "deep": (
         NOTHING,
         "e2 = []\nfor _ in range(100_000): e2 = [e2]",
-        "me = {}\nme['me'] = me\ndef partition_of(text, partitions): return me",
+        "me = {}\nme['me'] = me\ndef accept(state, batch): return me",
     ),
     "digits": (NOTHING, "e2 = {n * (2**61 - 1): 10**5000 for n in range(500)}"),
     "escapes": (NOTHING, ESCAPE),
@@ -214,19 +222,19 @@ CELLS: dict[str, tuple[str, ...]] = {
     "colliding dict": (NOTHING, f"e2 = dict.fromkeys([{COLLIDING}], 'NONE')"),
     "colliding sets": (NOTHING, f"e2 = [set(list({COLLIDING})[:1_900]) for _ in range(60)]"),
     "many cells": (NOTHING, *[SHORT] * 60),
-    "array": (NOTHING, "import numpy\ne2 = numpy.zeros(9)\ndef partition_of(text, partitions): return numpy.zeros(3)"),
+    "array": (NOTHING, "import numpy\ne2 = numpy.zeros(9)\ndef accept(state, batch): return numpy.zeros(3)"),
     "frame": (NOTHING, "import pandas\ne2 = pandas.DataFrame({'a': [1]})\n"
-              "def partition_of(text, partitions): return e2"),
-    "huge number": (NOTHING, "e2 = 10**100_000\ndef partition_of(text, partitions): return 10**100_000"),
-    "parameters": (NOTHING, "def partition_of(): return 0\nasync def stubborn(): return 3"),
+              "def accept(state, batch): return e2"),
+    "huge number": (NOTHING, "e2 = 10**100_000\ndef accept(state, batch): return 10**100_000"),
+    "parameters": (NOTHING, "def accept(): return 0\nasync def stubborn(): return 3"),
     "no repr": (NOTHING, "class Odd:\n    def __repr__(self): raise SystemExit\n"
-                "e2 = Odd()\ndef partition_of(text, partitions): return Odd()"),
+                "e2 = Odd()\ndef accept(state, batch): return Odd()"),
     "any attribute": (NOTHING, "class Odd:\n    def __getattr__(self, name): return self\n"
-                      "    def __call__(self, *given): return self\ne2 = partition_of = stubborn = Odd()"),
-    "class": (NOTHING, "class partition_of(int): pass\ne2 = partition_of"),
-    "not a number": (NOTHING, "e2 = {'Empty': float('nan')}\ndef partition_of(text, partitions): return float('nan')"),
-    "surrogates": (NOTHING, "e2 = {'Empty': chr(0xD800) * 1000}\n"
-                   "def partition_of(text, partitions): return chr(0xDFFF)"),
+                      "    def __call__(self, *given): return self\ne2 = accept = stubborn = Odd()"),
+    "class": (NOTHING, "class accept(int): pass\ne2 = accept"),
+    "not a number": (NOTHING, "e2 = {1: float('nan')}\ndef accept(state, batch): return float('nan')"),
+    "surrogates": (NOTHING, "e2 = {1: chr(0xD800) * 1000}\n"
+                   "def accept(state, batch): return chr(0xDFFF)"),
     "segfault": (NOTHING, "import ctypes\nctypes.string_at(0)"),
     "recursion": (NOTHING, "import sys\nsys.setrecursionlimit(10**9)\ndef down(): return down()\ndown()"),
     "closes": (NOTHING, "import os\nos.closerange(3, 4096)"),

@@ -16,9 +16,12 @@ from kafkalab.grading.forms import Form, Told
 from tests.grading.told import hold, table_of, words_of
 
 TABLES = [name for name in EXERCISES if isinstance(find(name).check, Form)]
+FIXED = [name for name in TABLES if find(name).question is None]
+"""Tables that ask the same rows whatever the seed."""
+MIXED = ("L5.E4",)
+"""Questions over several labs: each wrong answer is shown, as the others say nothing of it."""
 WITH_SENTENCES = ["L1.E1", "L3.E1", "L7.E2", "L9.E3", "L10.E2", "L11.E1", "L12.E4", "L14.E1"]
 DIAGNOSES = Path(__file__).parents[2] / "pictures" / "test" / "diagnoses.json"
-
 
 
 def right_answer(name: str) -> dict[Any, str]:
@@ -76,11 +79,11 @@ def test_how_many_rows_fit_is_written_as_a_word() -> None:
 # the course's tables
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", FIXED)
 def test_each_belief_of_a_table_is_named_to_the_learner_who_holds_it(name: str) -> None:
     exercise = find(name)
     held = {told.belief for told in words_of(name).values()} - {""}
-    assert held == set(exercise.misses)
+    assert held == set(exercise.misses) if exercise.question is None else held <= set(exercise.misses)  # drawn by seed
     for belief in held:
         error = hold(name, belief)
         assert (error.miss, "where you say" in str(error)) == (belief, True)
@@ -118,7 +121,7 @@ def test_one_wrong_word_alone_is_shown_only_if_nothing_denies_its_belief(name: s
         with pytest.raises(WrongAnswer) as caught:
             table_of(name).check({**right, row: word})
         others = [words_of(name)[pair] for pair in right.items() if pair[0] != row]
-        denied = any(told.belief in other.denies for other in others)
+        denied = name not in MIXED and any(told.belief in other.denies for other in others)
         assert caught.value.miss == ("" if denied else told.belief)
         assert ("which may be right or wrong" in str(caught.value)) is (not caught.value.miss)
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kafkalab import lab03
+from kafkalab.course.lab01 import exercise_1 as lab01_e1
 from kafkalab.course.lab03 import exercise_1 as lab03_e1
-from kafkalab.course.lab03 import exercise_2 as lab03_e2
 from kafkalab.faults.node import Crash
 from kafkalab.grading import check as checks
 from kafkalab.grading.check import check, hint
@@ -26,19 +26,15 @@ E1 = {
     1: "nothing", 2: "aborted", 3: "committed", 4: "committed", 5: "aborted",
     6: "committed", 7: "committed", 8: "aborted", 9: "committed", 10: "committed",
 }  # fmt: skip
-E2 = {
-    "Empty": "INVALID_TXN_STATE",
-    "Ongoing": "PrepareCommit",
-    "PrepareCommit": "CONCURRENT_TRANSACTIONS",
-    "PrepareAbort": "INVALID_TXN_STATE",
-    "CompleteCommit": "NONE",
-    "CompleteAbort": "INVALID_TXN_STATE",
-}
-"""Written down here by hand, from what Kafka's coordinator does (docs/protocol.md#end-txn-v1), and nowhere in the
-package."""
+GAP = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+OTHER = {
+    1: "appended", 2: "known", 3: GAP, 4: GAP, 5: "appended", 6: "appended", 7: "appended",
+    8: "INVALID_PRODUCER_EPOCH", 9: GAP,
+}  # fmt: skip
+"""Written down here by hand, and nowhere in the package."""
 
-RIGHT: dict[str, dict[Any, str]] = {"L3.E1": E1, "L3.E2": E2}
-LINES = {"L3.E1": "L3.E1 ✓ 10 of 10 rows", "L3.E2": "L3.E2 ✓ 6 of 6 cells"}
+RIGHT: dict[str, dict[Any, str]] = {"L3.E1": E1, "L1.E1": OTHER}
+LINES = {"L3.E1": "L3.E1 ✓ 10 of 10 rows", "L1.E1": "L1.E1 ✓ 9 of 9 rows"}
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +50,7 @@ def catch_text(exercise_id: str, answer: Any) -> str:
 
 
 def others(exercise_id: str, right: str) -> list[str]:
-    words = lab03_e1.WORDS if exercise_id == "L3.E1" else lab03_e2.WORDS
+    words = lab03_e1.WORDS if exercise_id == "L3.E1" else lab01_e1.WORDS
     return [w for w in words if w != right]
 
 
@@ -95,11 +91,6 @@ def test_the_run_of_each_row_can_be_pasted_and_ends_as_the_row_does(number: int)
     assert cluster.outcome().verdict == E1[number]
 
 
-def test_the_first_wrong_cell_is_named_and_the_rest_is_left_alone() -> None:
-    message = catch_text("L3.E2", {**E2, "CompleteCommit": "INVALID_TXN_STATE", "CompleteAbort": "NONE"})
-    assert message.startswith("L3.E2: 4 of 6 cells are right. The first that is not: EndTxn(COMMIT) in CompleteCommit.")
-
-
 @pytest.mark.parametrize("exercise_id", RIGHT)
 def test_no_message_gives_the_answer_away(exercise_id: str) -> None:
     right = RIGHT[exercise_id]
@@ -110,18 +101,6 @@ def test_no_message_gives_the_answer_away(exercise_id: str) -> None:
         assert f'"{word}"' not in after
 
 
-def test_the_runs_that_the_questions_of_the_table_point_to_show_their_answers() -> None:
-    from kafkalab.faults.frame import Drop
-
-    names = {"Sequence": lambda scenario: scenario, "lab03": lab03, "Drop": Drop}
-    for state in ("PrepareCommit", "CompleteCommit"):
-        code = lab03_e2.LOOK[state].splitlines()[-1].strip()
-        assert code in catch_text("L3.E2", {**E2, state: ""})
-        cluster = Cluster(eval(code, names))
-        cluster.run()
-        assert cluster.trace.frames["EndTxnResponse#2"].error == E2[state]
-
-
 @pytest.mark.campaign
 def test_the_answers_are_the_same_for_every_seed() -> None:
     assert [s for s in (*range(1, 21), 2026) if {f.name: f.truth for f in lab03_e1.facts(s)} != E1] == []
@@ -130,15 +109,6 @@ def test_the_answers_are_the_same_for_every_seed() -> None:
 def test_the_answers_come_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab03_e1.Row, "faults", lambda row, trace: ())
     assert {fact.truth for fact in lab03_e1.facts.__wrapped__(1)} == {"committed"}
-
-
-def test_the_cells_come_from_the_table_that_the_coordinator_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kafkalab.protocol.transaction_metadata import TxnState
-    from kafkalab.protocol.transition_tables.outcomes import Same
-    from kafkalab.protocol.transition_tables.transaction import TABLES, Ask
-
-    monkeypatch.setitem(TABLES["TV1"][TxnState.EMPTY], Ask.COMMIT, Same())
-    assert "EndTxn(COMMIT) in Empty" in catch_text("L3.E2", E2)
 
 
 @pytest.mark.parametrize("blank", [..., None, "", "  "])
@@ -164,10 +134,9 @@ def test_an_answer_of_another_type_is_refused_with_the_form_to_give(exercise_id:
         ("L3.E1", {3: True}, WrongType, "In row 3 stands bool True"),
         ("L3.E1", {11: "aborted"}, WrongValue, "There is no row 11"),
         ("L3.E1", {"3": "aborted"}, WrongValue, "There is no row '3'"),
-        ("L3.E2", {"Empty": "INVALID_TXN"}, WrongValue, "In state Empty .*did you mean 'INVALID_TXN_STATE'"),
-        ("L3.E2", {"Empty": ["NONE"]}, WrongType, r"In state Empty stands list \['NONE'\]"),
-        ("L3.E2", {"ongoing": "NONE"}, WrongValue, "There is no state 'ongoing'; did you mean 'Ongoing'"),
-        ("L3.E2", {"Dead": "NONE"}, WrongValue, "There is no state 'Dead'"),
+        ("L1.E1", {1: "apended"}, WrongValue, "In row 1 .*did you mean 'appended'"),
+        ("L1.E1", {1: ["known"]}, WrongType, r"In row 1 stands list \['known'\]"),
+        ("L1.E1", {"one": "known"}, WrongValue, "There is no row 'one'"),
     ],
 )
 def test_a_part_of_another_form_is_named(
@@ -214,13 +183,9 @@ def test_an_unknown_exercise_is_refused_with_those_that_there_are(ask: Any) -> N
     [
         ("L3.E1", {3: "aborted", 4: "aborted", 7: "aborted"}, "a dead broker alone changes when"),
         ("L3.E1", {2: "committed", 5: "committed"}, "What does the coordinator, old or new, find in its log?"),
-        ("L3.E2", {"Empty": "PrepareCommit"}, "One state moves on"),
-        ("L3.E2", {"PrepareCommit": "INVALID_TXN_STATE"}, "There are two ways to refuse"),
     ],
 )
-def test_a_plausible_wrong_answer_gets_the_hint_that_fits(
-    exercise_id: str, change: dict[Any, str], words: str
-) -> None:
+def test_a_plausible_wrong_answer_gets_the_hint_that_fits(exercise_id: str, change: dict[Any, str], words: str) -> None:
     error = catch_text(exercise_id, {**RIGHT[exercise_id], **change})
     assert error
     given = hint(exercise_id)
@@ -253,7 +218,7 @@ def test_every_exercise_is_registered_under_its_own_name_and_has_three_hints() -
 
 
 def test_checks_need_neither_widgets_nor_spark(root: Path) -> None:
-    code = "import sys; from kafkalab import check, hint; hint('L3.E1'); hint('L3.E2'); print(sorted(sys.modules))"
+    code = "import sys; from kafkalab import check, hint; hint('L3.E1'); hint('L1.E1'); print(sorted(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": str(root)}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
     assert run.stderr == ""
@@ -277,7 +242,6 @@ def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
     from kafkalab.course.lab05.exercise_2 import filter_values
     from kafkalab.protocol.partitions import partition_for
 
-
     def hide(text: str, partitions: int) -> int:
         from kafkalab.protocol.partitions import partition_for as own
 
@@ -287,8 +251,8 @@ def test_an_answer_that_kafkalab_has_written_is_refused_with_its_name() -> None:
     names: dict[str, Any] = {"partition_for": partition_for}
     exec(code, names)
     for answer in (partition_for, names["f"], hide):
-        with pytest.raises(WrongType, match=r"L2\.E1: \w+ is kafkalab's own\. Write the function in this notebook"):
-            check("L2.E1", answer)
+        with pytest.raises(WrongType, match=r"L1\.E2: \w+ is kafkalab's own\. Write the function in this notebook"):
+            check("L1.E2", answer)
     with pytest.raises(WrongType, match=r"filter_values is kafkalab's own"):
         check("L5.E2", filter_values)
 

@@ -29,9 +29,9 @@ from kafkalab.grading.submissions import NoNotebook, code_cells, submissions
 
 LAB = "03_table"
 TIME_S = 12
-RIGHT = """e2 = {"Empty": "INVALID_TXN_STATE", "Ongoing": "PrepareCommit", "PrepareCommit": "CONCURRENT_TRANSACTIONS",
-    "PrepareAbort": "INVALID_TXN_STATE", "CompleteCommit": "NONE", "CompleteAbort": "INVALID_TXN_STATE"}"""
-CHECK = 'check("L3.E2", e2)'
+RIGHT = """e2 = {1: "appended", 2: "known", 3: "OUT_OF_ORDER_SEQUENCE_NUMBER", 4: "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    5: "appended", 6: "appended", 7: "appended", 8: "INVALID_PRODUCER_EPOCH", 9: "OUT_OF_ORDER_SEQUENCE_NUMBER"}"""
+CHECK = 'check("L1.E1", e2)'
 NEIGHBOUR = "SECRET = 'the answer of a neighbour'"
 
 
@@ -62,8 +62,8 @@ HOSTILE: dict[str, tuple[str, ...]] = {
     "network": (IMPORT, RIGHT, "import socket\nsocket.create_connection(('192.0.2.1', 80), 1)"),
     "cheats": ("import kafkalab\nkafkalab.check = check = lambda *a: 'right'", "e2 = 0"),
     "patches": (
-        "from kafkalab.course.lab03 import exercise_2\nfrom dataclasses import replace",
-        "exercise_2.EXERCISE = replace(exercise_2.EXERCISE, check=lambda answer: 'right')\ne2 = {'x': print}",
+        "from kafkalab.course.lab01 import exercise_1\nfrom dataclasses import replace",
+        "exercise_1.EXERCISE = replace(exercise_1.EXERCISE, check=lambda answer: 'right')\ne2 = {'x': print}",
     ),
     "breaks": (IMPORT, "1 / 0", RIGHT),
     "syntax": (IMPORT, "def (", RIGHT),
@@ -101,7 +101,7 @@ def handed_in(root_of_labs: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     solution = root_of_labs / "labs" / "solutions" / f"{LAB}.ipynb"
     solutions = f"import pathlib\np = pathlib.Path({str(solution)!r}).read_text()"
     put(folder / "solutions", f"{LAB}.ipynb", notebook(IMPORT, RIGHT, solutions))
-    put(folder / "edits", f"{LAB}.ipynb", notebook(IMPORT, "e2 = {}", check="print('L3.E2 ✓ 6 of 6 cells')"))
+    put(folder / "edits", f"{LAB}.ipynb", notebook(IMPORT, "e2 = {}", check="print('L1.E1 ✓ 9 of 9 rows')"))
     put(folder / "drops", f"{LAB}.ipynb", notebook(IMPORT, RIGHT, check_id=""))
     put(folder / "text", f"{LAB}.ipynb", b"this is my homework")
     put(folder / "blank", f"{LAB}.ipynb", b"")
@@ -142,7 +142,7 @@ pytestmark = pytest.mark.notebooks
 def test_a_right_answer_gets_its_points_whatever_else_the_notebook_does(rows: dict[str, Row], student: str) -> None:
     row = rows[student]
     assert (row.points, row.of, row.result) == (6, 6, "right")
-    assert row.reason == "L3.E2 ✓ 6 of 6 cells"
+    assert row.reason == "L1.E1 ✓ 9 of 9 rows"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_leaving_is_told_and_the_cells_after_it_run(rows: dict[str, Row]) -> Non
 def test_an_edited_check_is_told_and_the_original_used(rows: dict[str, Row], student: str, said: str) -> None:
     assert f"the check cell e2-check {said}" in rows[student].notebook
     assert rows["edits"].points == 0
-    assert rows["edits"].reason.startswith("L3.E2: The states Empty, Ongoing")
+    assert rows["edits"].reason.startswith("L1.E1: The rows 1, 2")
 
 
 def test_overwriting_the_check_is_of_no_use(rows: dict[str, Row]) -> None:
@@ -258,7 +258,7 @@ def test_a_judge_that_comes_to_its_end_costs_one_row(root_of_labs: Path, tmp_pat
         judge._start()
         judge._process.kill()
         assert judge.story(found, labs[LAB]).end == "the grader's own process ended over it"
-        assert judge.story(found, labs[LAB]).outcomes["L3.E2"].solved
+        assert judge.story(found, labs[LAB]).outcomes["L1.E1"].solved
     finally:
         judge.close()
 
@@ -280,7 +280,7 @@ def test_the_command_writes_both_and_says_a_line_for_each(
     monkeypatch.chdir(root_of_labs)
     assert main(["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out" / "r.csv"), "--time", "30"]) == 0
     assert "bo/03_table.ipynb: 6 of 6 points, it ran to the end" in capsys.readouterr().out
-    assert "L3.E2" in (tmp_path / "out" / "r.csv").read_text()
+    assert "L1.E1" in (tmp_path / "out" / "r.csv").read_text()
     assert "<h2" in (tmp_path / "out" / "r.html").read_text()
 
 
@@ -354,10 +354,10 @@ def test_only_labs_with_spark_in_their_name_may_use_it() -> None:
 
 
 def test_a_labs_own_look_behind_the_curtain_is_not_held_against_anybody(tmp_path: Path) -> None:
-    look = "from kafkalab.course.lab03.exercise_2 import STATES"
+    look = "from kafkalab.course.lab01.exercise_1 import LOOK"
     lab = lab_of(LAB, notebook(IMPORT, look))
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, look, RIGHT))
-    put(tmp_path / "cy", f"{LAB}.ipynb", notebook(IMPORT, look + "\n", look.replace("STATES", "truth"), RIGHT))
+    put(tmp_path / "cy", f"{LAB}.ipynb", notebook(IMPORT, look + "\n", look.replace("LOOK", "truth"), RIGHT))
     rows = grade(submissions(tmp_path, {LAB: lab}), {LAB: lab}, tmp_path, tmp_path, Limits(time_s=60))
     assert ["it reads kafkalab.course" in row.notebook for row in rows] == [False, True]
     assert [row.points for row in rows] == [6, 6]
@@ -366,15 +366,15 @@ def test_a_labs_own_look_behind_the_curtain_is_not_held_against_anybody(tmp_path
 @pytest.mark.smoke
 def test_a_check_cell_of_another_form_is_refused_with_its_name() -> None:
     with pytest.raises(ValueError, match="03_x: the check cell e2-check is not of the form"):
-        lab_of("03_x", notebook(IMPORT, check="check('L3.E2', e2)"))
+        lab_of("03_x", notebook(IMPORT, check="check('L1.E1', e2)"))
 
 
 @pytest.mark.smoke
 def test_partial_points_are_given_when_asked_for(root_of_labs: Path, tmp_path: Path) -> None:
-    most = RIGHT.replace('"Empty": "INVALID_TXN_STATE"', '"Empty": "NONE"')
+    most = RIGHT.replace('1: "appended"', '1: "known"')
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(IMPORT, most))
     labs = sheet(root_of_labs)
-    for partial, points in ((False, 0), (True, 5)):
+    for partial, points in ((False, 0), (True, 5.33)):
         found = submissions(tmp_path, labs)
         (row,) = grade(found, labs, tmp_path, root_of_labs, Limits(time_s=30), partial=partial)
         assert (row.points, row.result) == (points, "wrong")
@@ -382,7 +382,7 @@ def test_partial_points_are_given_when_asked_for(root_of_labs: Path, tmp_path: P
 
 @pytest.mark.smoke
 def test_the_notebook_runs_under_the_graders_seed(root_of_labs: Path, tmp_path: Path) -> None:
-    asks = "from kafkalab.grading.seeds import seed\ne2 = {'Empty': str(seed())}"
+    asks = "from kafkalab.grading.seeds import seed\ne2 = {1: str(seed())}"
     put(tmp_path / "bo", f"{LAB}.ipynb", notebook(asks))
     labs = sheet(root_of_labs)
     (row,) = grade(submissions(tmp_path, labs), labs, tmp_path, root_of_labs, Limits(), seed=4711)
@@ -408,7 +408,7 @@ def test_what_is_graded_is_kept_when_the_command_is_stopped(
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_interrupts,
     ) as process:  # fmt: skip
         until = time.monotonic() + 60
-        while time.monotonic() < until and not (table.exists() and "L3.E2" in table.read_text()):
+        while time.monotonic() < until and not (table.exists() and "L1.E1" in table.read_text()):
             time.sleep(0.05)
         seen = Path(f"/proc/{process.pid}/cmdline")
         assert not seen.exists() or b"987654321" not in seen.read_bytes()

@@ -256,6 +256,65 @@ def described_groups(r: Fields, n: Names) -> Fields:
     }
 
 
+def described_configs(r: Fields, n: Names) -> Fields:
+    def entry(row: Fields) -> Fields:
+        return {
+            "name": row["Name"],
+            "value": row["Value"],
+            "read_only": row["ReadOnly"],
+            "config_source": row["ConfigSource"],
+            "is_sensitive": row["IsSensitive"],
+            "config_type": row.get("ConfigType", 0),
+            "synonyms": [[s["Name"], s["Value"], s["Source"]] for s in row["Synonyms"]],
+        }
+
+    parts = [
+        {
+            "resource_type": row["ResourceType"],
+            "resource_name": n.back(row["ResourceName"]),
+            "error": _error(row),
+            "configs": sorted(map(entry, row["Configs"]), key=itemgetter("name")),
+        }
+        for row in r["Results"]
+    ]
+    return {"parts": parts}
+
+
+def listed_groups(r: Fields, n: Names) -> Fields:
+    parts = [
+        {
+            "group": n.back(g["GroupId"]),
+            "protocol_type": g["ProtocolType"],
+            "group_state": g.get("GroupState", ""),
+            "group_type": g.get("GroupType", ""),
+        }
+        for g in r["Groups"]
+        if g["GroupId"].startswith(n.prefix)
+    ]
+    return {"error": _error(r), **_sort(parts, "group")}
+
+
+def described_topic_partitions(r: Fields, n: Names) -> Fields:
+    def partition(row: Fields) -> Fields:
+        same = {"error": _error(row), "partition_index": row["PartitionIndex"]}
+        lists = {"isr": "IsrNodes", "elr": "EligibleLeaderReplicas", "last_known": "LastKnownElr"}
+        return {**same, "replicas": len(row["ReplicaNodes"]), **{k: len(row[v] or ()) for k, v in lists.items()}}
+
+    parts = [
+        {
+            "topic": n.back(t["Name"]),
+            "error": _error(t),
+            "has_id": any(t["TopicId"]),
+            "is_internal": t["IsInternal"],
+            "operations": t["TopicAuthorizedOperations"],
+            "partitions": list(map(partition, t["Partitions"])),
+        }
+        for t in r["Topics"]
+    ]
+    cursor = r["NextCursor"]
+    return {"cursor": cursor and [n.back(cursor["TopicName"]), cursor["PartitionIndex"]], **_sort(parts, "topic")}
+
+
 def _level(r: Fields, n: Names) -> Fields:
     features = {f["Name"]: f["MaxVersionLevel"] for f in r.get("FinalizedFeatures", ())}
     return {"error": _error(r), "transaction_version": features.get("transaction.version", 0)}
@@ -295,5 +354,8 @@ ANSWERS: dict[str, Callable[[Fields, Names], Fields]] = {
         [{"topic": n.back(t["Name"]), "error": _error(t)} for t in r["Topics"]], "topic"
     ),
     "DescribeCluster": lambda r, n: {"error": _error(r), "brokers": len(r["Brokers"])},
+    "DescribeConfigs": described_configs,
+    "ListGroups": listed_groups,
+    "DescribeTopicPartitions": described_topic_partitions,
     "ApiVersions": _level,
 }

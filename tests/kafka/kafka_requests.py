@@ -264,6 +264,34 @@ def create_topics(g: Fields, n: Names, version: int) -> Fields:
     return {"Topics": topics, "timeoutMs": 10_000, "validateOnly": g.get("validate_only", False)}
 
 
+def describe_configs(g: Fields, n: Names, version: int) -> Fields:
+    resources = [
+        {
+            "ResourceType": r["resource_type"],
+            "ResourceName": n.out(r["resource_name"]) if r["resource_name"].isalpha() else r["resource_name"],
+            "ConfigurationKeys": r.get("configuration_keys"),
+        }
+        for r in g["resources"]
+    ]
+    return {"Resources": resources, "IncludeSynonyms": g.get("include_synonyms", False)}
+
+
+def list_groups(g: Fields, n: Names, version: int) -> Fields:
+    return {"StatesFilter": g.get("states_filter", []), "TypesFilter": g.get("types_filter", [])}
+
+
+def describe_topic_partitions(g: Fields, n: Names, version: int) -> Fields:
+    def with_prefix(name: str) -> str | None:
+        return n.out(name) if name.isalpha() else name
+
+    at = g.get("cursor")
+    return {
+        "Topics": [{"Name": with_prefix(t["name"])} for t in g["topics"]],
+        "ResponsePartitionLimit": g.get("response_partition_limit", 2_000),
+        "Cursor": at and {"TopicName": with_prefix(at["topic_name"]), "PartitionIndex": at["partition_index"]},
+    }
+
+
 def api_versions(g: Fields, n: Names, version: int) -> Fields:
     place = {}
     if "cluster_id" in g:
@@ -298,5 +326,8 @@ REQUESTS: dict[str, Callable[[Fields, Names, int], Fields]] = {
     "OffsetDelete": offset_delete,
     "CreateTopics": create_topics,
     "DescribeCluster": lambda g, n, version: {},
+    "DescribeConfigs": describe_configs,
+    "ListGroups": list_groups,
+    "DescribeTopicPartitions": describe_topic_partitions,
     "ApiVersions": api_versions,
 }

@@ -133,6 +133,45 @@ def described_groups(r: Fields, back: Back) -> Fields:
     }
 
 
+def described_configs(r: Fields, back: Back) -> Fields:
+    def entry(row: Fields) -> Fields:
+        synonyms = [[s["name"], s["value"], s["source"]] for s in row["synonyms"]]
+        return {**{name: row[name] for name in CONFIG_FIELDS}, "synonyms": synonyms}
+
+    same = ("resource_type", "resource_name", "error")
+    rows = [{**{k: row[k] for k in same}, "configs": list(map(entry, row["configs"]))} for row in r["results"]]
+    return {"parts": rows}
+
+
+CONFIG_FIELDS = ("name", "value", "read_only", "config_source", "is_sensitive", "config_type")
+
+
+def listed_groups(r: Fields, back: Back) -> Fields:
+    same = ("protocol_type", "group_state", "group_type")
+    return {"error": r["error"], "parts": [{"group": g["group_id"], **{k: g[k] for k in same}} for g in r["groups"]]}
+
+
+def described_topic_partitions(r: Fields, back: Back) -> Fields:
+    def partition(row: Fields) -> Fields:
+        same = {name: row[name] for name in ("error", "partition_index")}
+        return {**same, "replicas": len(row["replica_nodes"]), "isr": len(row["isr_nodes"]), "elr": 0, "last_known": 0}
+
+    parts = [
+        {
+            "topic": t["name"],
+            "error": t["error"],
+            "has_id": t["error"] == "NONE",
+            "is_internal": t["is_internal"],
+            "operations": t["topic_authorized_operations"],
+            "partitions": list(map(partition, t["partitions"])),
+        }
+        for t in r["topics"]
+    ]
+    cursor = r["next_cursor"]
+    where = cursor and [cursor["topic_name"], cursor["partition_index"]]
+    return {"cursor": where, "parts": sorted(parts, key=lambda t: str(t["topic"]))}
+
+
 def _plain(r: Fields, back: Back) -> Fields:
     return {"error": r["error"]}
 
@@ -167,5 +206,8 @@ ANSWERS: dict[str, Callable[[Fields, Back], Fields]] = {
     "OffsetDelete": lambda r, back: {"error": r["error"], **_errors_of(r["errors"], back)},
     "CreateTopics": lambda r, back: {"parts": [{"topic": t, "error": e} for t, e in sorted(r["errors"].items())]},
     "DescribeCluster": lambda r, back: {"error": r["error"], "brokers": len(r["brokers"])},
+    "DescribeConfigs": described_configs,
+    "ListGroups": listed_groups,
+    "DescribeTopicPartitions": described_topic_partitions,
     "ApiVersions": _same,
 }

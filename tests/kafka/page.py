@@ -15,6 +15,7 @@ from tests.kafka.script import HERE, RECORDED, families, read_recorded, scripts_
 PAGE = HERE.parents[1] / "docs" / "compared.md"
 CLIENTS = "java-4.3.1-clients"
 FAMILIES = {
+    "tools": "configs, groups and partitions, as Kafka's own tools ask for them",
     "administration": "topics created, records deleted, transactions and producers described and listed, the cluster",
     "acl": "requests of a client that lacks a permission, a full group, a batch that is too large",
     "broker_to_broker": "verification of a partition by its leader, adding for a client, several ids in one request",

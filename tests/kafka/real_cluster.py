@@ -21,7 +21,7 @@ PAUSE_S = 0.5
 RESOURCES = {"Topic": 2, "Group": 3, "Cluster": 4, "TransactionalId": 5}
 OPERATIONS = {
     "ALL": 2, "READ": 3, "WRITE": 4, "CREATE": 5, "DELETE": 6, "ALTER": 7, "DESCRIBE": 8, "CLUSTER_ACTION": 9,
-    "IDEMPOTENT_WRITE": 12, "TWO_PHASE_COMMIT": 15,
+    "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11, "IDEMPOTENT_WRITE": 12, "TWO_PHASE_COMMIT": 15,
 }  # fmt: skip
 DENY, ALLOW = 2, 3
 """Kafka's numbers of what an ACL is about (`ResourceType`, `AclOperation`, `AclPermissionType`)."""

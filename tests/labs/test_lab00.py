@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pprint import pformat
 
 from kafkalab import lab00
 from kafkalab.course.lab00.exercise_1 import copies
-from kafkalab.course.lab00.exercise_3 import ROWS
+from kafkalab.course.lab00.exercise_3 import ORDER
 from kafkalab.course.measures import WAY
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop
@@ -38,9 +39,8 @@ def test_each_term_is_bold_where_it_is_used_first_and_explained_there() -> None:
         assert f"**{term}" in first[: first.index(term) + len(term)], term
 
 
-def test_the_comments_of_the_third_exercise_are_its_rows() -> None:
-    lines = [line.strip() for line in TEXTS["e3-answer"].splitlines() if line.startswith("    ")]
-    assert lines == [f'{n}: "",  # {says}' for n, (says, _, _) in enumerate(ROWS, 1)]
+def test_what_is_to_be_put_in_order_is_shown_shuffled() -> None:
+    assert output("e3-look") == pformat(ORDER.shuffle(1))
 
 
 def test_the_programs_of_the_notebook_do_what_those_of_the_scenario_do() -> None:

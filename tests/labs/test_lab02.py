@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafkalab import lab02
-from kafkalab.course.lab02.exercise_3 import ROWS
+from kafkalab.course.lab02.exercise_1 import WORDS, show_files
+from kafkalab.course.lab02.exercise_3 import LIMIT, SCHEDULES
 from kafkalab.course.measures import WAY
 from kafkalab.faults.node import Crash
 from kafkalab.grading.builder import SOLUTIONS, read
@@ -35,9 +36,15 @@ def test_question_18_has_the_cells_that_answer_it_and_a_row_in_the_recap() -> No
     assert "| Q18 |" in TEXTS["recap"]
 
 
-def test_the_comments_of_the_third_exercise_are_its_rows() -> None:
-    lines = [line.strip() for line in TEXTS["e3-answer"].splitlines() if line.startswith("    ")]
-    assert lines == [f'{n}: "",  # {row.says}' for n, row in enumerate(ROWS, 1)]
+def test_the_files_of_the_first_exercise_are_shown_and_each_word_is_explained() -> None:
+    assert output("e1-look").strip() == str(show_files(1))
+    assert all(f"* `{word}`: " in TEXTS["e1"] for word in WORDS)
+
+
+def test_the_third_exercise_names_its_limit_and_its_schedules() -> None:
+    assert f"refuses those over {LIMIT}" in TEXTS["e3"]
+    assert f"if amount > {LIMIT}:" in TEXTS["e3-look"]
+    assert f"runs in {SCHEDULES} schedules" in TEXTS["e3"]
 
 
 def test_the_nodes_have_the_roles_that_the_walk_gives_them() -> None:

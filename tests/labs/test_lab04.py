@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kafkalab import lab04, price_list
+from kafkalab.cli.transactions import transactions_of
+from kafkalab.faults.link import Cut, Heal
+from kafkalab.faults.partition import ElectLeader
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.views.log_tape import LogTape
@@ -70,6 +74,28 @@ def test_waiting_for_the_last_record_hangs_only_with_transactions() -> None:
         "3 s: ['tea', 'bun', 'cake', 'soup'], position 4 of 4",
         "60 s: ['tea', 'bun', 'soup'], position 7 of 7",
     ]
+
+
+def test_an_unclean_election_loses_a_marker_and_the_abort_that_frees_readers_takes_a_committed_order() -> None:
+    found, aborted = output("unclean").split("producer 2000 epoch 2 on orders-0")
+    assert found.splitlines()[1].split()[:6] == ["orders", "0", "2000", "2", "0", "5"]
+    assert "ABORT written" in aborted
+    assert "before  last stable offset 5, high watermark 6" in aborted
+    till, _ = lab04().programs
+    faults = (
+        Cut("b1", ("b2",), at_ms=1_146),
+        Heal("b1", ("b2",), at_ms=101_000),
+        ElectLeader("orders-0", "b1", unclean=True, at_ms=100_000),
+    )
+    cluster = Cluster(replace(lab04(), programs=(till,), faults=faults))
+    cluster.run()
+    assert cluster.results["till"] == "done"  # soup was told to be committed
+    decided = [e.data for e in cluster.trace.of("state", "transaction") if e.data["state"] == "CompleteCommit"]
+    assert len(decided) == 2
+    assert [b.control.name if b.control else "" for b in cluster.log_of("orders-0").batches][-1] == ""
+    cluster.run_for(960_000)
+    transactions_of(cluster, "abort --topic orders --partition 0 --start-offset 5")
+    assert cluster.outcome().committed["orders-0"] == ("tea", "bun")
 
 
 def test_four_late_readers_get_a_part_of_a_committed_transaction() -> None:

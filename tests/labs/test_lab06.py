@@ -85,3 +85,10 @@ def test_two_services_with_one_name_fence_each_other_again_and_again() -> None:
     (cell,) = [c for c in LAB["cells"] if c["id"] == "shared-ran"]
     shown = "".join(cell["outputs"][0]["data"]["text/plain"])
     assert shown.count("ProducerFencedError") == shown.count(" ms: ") == 5
+
+
+def test_one_producer_has_one_transaction_and_two_with_two_names_have_two() -> None:
+    (cell,) = [c for c in LAB["cells"] if c["id"] == "several"]
+    one, two = "".join("".join(o.get("text", [])) for o in cell["outputs"]).splitlines()
+    assert "Invalid transition attempted from state IN_TRANSACTION to state IN_TRANSACTION" in one
+    assert two == "['billing-0-a', 'billing-0-b'] None ('billing-0-a', 'billing-0-b')"

@@ -12,9 +12,12 @@ import pytest
 
 from kafkalab import program
 from kafkalab.course.lab11 import for_real
+from kafkalab.course.lab11.half import try_half
 from kafkalab.course.lab11.scenario import GAPS, counts, lab11, prepared_and_claimed, verdict
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.programs.booking import OUTPUT, PATTERNS
+from kafkalab.programs.database import database
+from kafkalab.programs.outbox import last_sent
 from kafkalab.protocol.messages.init_producer_id import InitProducerId
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program
@@ -38,7 +41,7 @@ def read_printed(cell: str) -> list[str]:
 
 def test_its_questions_are_marked_where_they_are_answered() -> None:
     marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
-    assert sorted(marked) == [31, 32, 33]
+    assert sorted(marked) == [31, 32, 33, 47]
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -55,6 +58,28 @@ def test_a_pattern_or_gap_that_there_is_not_is_refused() -> None:
         lab11("both first")
     with pytest.raises(ValueError, match="gap is 1 to 6"):
         lab11("outbox", 7)
+
+
+def test_the_half_finished_relay_needs_both_of_its_lines() -> None:
+    assert read_printed("half-try")[0].startswith("Right: three receipts, each once")
+
+    def make(first: bool, second: bool) -> Any:
+        async def again(app: Any, start_ms: int, stop_ms: int) -> None:
+            await app.sleep(start_ms)
+            db, producer, done = database(app), app.producer(linger_ms=0), 0
+            if first:
+                done = await last_sent(app)
+            while app.now < stop_ms:
+                for number, receipt in await db.execute("SELECT id, receipt FROM outbox WHERE id > ?", [done]):
+                    await (await producer.send("receipts", receipt, key=str(number), partition=0))
+                    done = number if second else done
+                await app.sleep(200)
+
+        return again
+
+    assert "Where does the second relay begin?" in try_half(make(first=False, second=True))
+    assert "'receipt ann 10' is there" in try_half(make(first=True, second=False))
+    assert "is there" in try_half(make(first=False, second=False))
 
 
 def test_the_two_orders_of_commits_lose_or_double() -> None:

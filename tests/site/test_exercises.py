@@ -123,7 +123,8 @@ def test_each_wrong_part_is_refused_and_each_known_misconception_has_its_hint(na
     texts = [unseal(form, part) or {} for part in wrong_parts(name, form)]
     assert len(form["sealed"]) == 1 + len(texts) + len(form.get("rows", ()))
     assert all(text.get("says") or (text["wrong"] and text["refutes"] and text["look"]) for text in texts)
-    assert {as_html(exercise.hint_for(miss)) for miss in exercise.misses} == {text["more"] for text in texts} - {""}
+    shown, hints = {text["more"] for text in texts} - {""}, {as_html(exercise.hint_for(m)) for m in exercise.misses}
+    assert shown == hints if exercise.question is None else shown <= hints
 
 
 @pytest.mark.parametrize("name", IN_PAGE)

@@ -11,7 +11,7 @@ from tests.site.test_exercises import collect_answers
 
 __all__ = ["address", "browser", "console_errors", "page", "playwright"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
-LAB = "02_coordinator"
+LAB = "03_a_full_commit"
 """Its exercises are a table and an order."""
 PHONE = 390
 
@@ -47,15 +47,15 @@ def tap(word: Locator) -> None:
 
 def test_a_wrong_table_names_its_belief_and_shows_a_run_that_refutes_it(article: str, page: Page) -> None:
     page.goto(article)
-    table, right = form(page, "L2.E3"), collect_answers()["L2.E3"]
+    table, right = form(page, "L3.E1"), collect_answers()["L3.E1"]
     table.get_by_role("button", name="Check").click()
     expect(table.locator(".said")).to_contain_text("Still blank: row 1, 2")
-    fill(table, {**right, 3: "NONE", 6: "NONE"})
+    fill(table, {**right, 3: "aborted", 7: "aborted"})
     table.get_by_role("button", name="Check").click()
     said = table.locator(".said")
     expect(said).to_contain_text("8 of 10 rows are right.")
-    expect(said).to_contain_text("Two of your rows fit one belief: any broker will do.")
-    expect(said).to_contain_text('where you say "NONE"')
+    expect(said).to_contain_text("Two of your rows fit one belief: the crash of a broker ends the transaction.")
+    expect(said).to_contain_text('where you say "aborted"')
     expect(table.locator("select[aria-invalid=true]")).to_have_count(1)
     expect(table.locator("kafka-run .klab.sequence")).to_be_visible()
     expect(table.locator(".solved")).to_have_count(0)
@@ -65,14 +65,14 @@ def test_a_wrong_table_names_its_belief_and_shows_a_run_that_refutes_it(article:
     expect(said).to_contain_text("10 of 10 rows")
     expect(table.locator(".solved")).to_be_visible()
     page.reload()
-    again = form(page, "L2.E3")
+    again = form(page, "L3.E1")
     expect(again.locator(".solved")).to_be_visible()
     assert again.locator("select").first.input_value() == right[1]
 
 
 def test_an_order_is_made_with_the_keyboard_and_keeps_the_focus(article: str, page: Page) -> None:
     page.goto(article)
-    order, right = form(page, "L2.E2"), collect_answers()["L2.E2"]
+    order, right = form(page, "L3.E2"), collect_answers()["L3.E2"]
     given = order.locator(".item > span").all_inner_texts()
     assert sorted(given) == sorted(right)
     order.get_by_role("button", name="Check").click()
@@ -86,10 +86,10 @@ def test_an_order_is_made_with_the_keyboard_and_keeps_the_focus(article: str, pa
             page.keyboard.press("Enter")
         if place == 0:  # it can go no further up
             expect(order.get_by_role("button", name=f"Move {name} down", exact=True)).to_be_focused()
-    expect(order.locator(".moved")).to_contain_text(" of 9.")
+    expect(order.locator(".moved")).to_contain_text(" of 8.")
     assert order.locator(".item > span").all_inner_texts() == right
     order.get_by_role("button", name="Check").click()
-    expect(order.locator(".said.right")).to_contain_text("9 of 9 frames in order")
+    expect(order.locator(".said.right")).to_contain_text("8 of 8 in order")
 
 
 def test_without_storage_and_https_an_answer_is_judged_and_nothing_fails(
@@ -99,9 +99,9 @@ def test_without_storage_and_https_an_answer_is_judged_and_nothing_fails(
     page.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
     page.add_init_script(f"if (location.pathname.endsWith('{LAB}.html')) {refuse}")
     page.goto(article)
-    table = form(page, "L2.E3")
+    table = form(page, "L3.E1")
     console_errors.clear()  # the theme's own
-    fill(table, collect_answers()["L2.E3"])
+    fill(table, collect_answers()["L3.E1"])
     table.get_by_role("button", name="Check").click()
     expect(table.locator(".solved")).to_be_visible()
 
@@ -110,14 +110,14 @@ def test_without_scripts_the_rows_hints_and_the_way_to_the_notebook_are_there(ar
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(article)
-    box = page.locator(".exercise", has=page.locator("kafka-exercise[name='L2.E3']"))
-    assert box.locator("kafka-exercise > ol > li").count() == len(collect_answers()["L2.E3"])
+    box = page.locator(".exercise", has=page.locator("kafka-exercise[name='L3.E1']"))
+    assert box.locator("kafka-exercise > ol > li").count() == len(collect_answers()["L3.E1"])
     first, second = box.locator("summary", has_text="Hint 1 of 3"), box.locator("summary", has_text="Hint 2 of 3")
     expect(second).to_be_hidden()
     first.click()
     expect(second).to_be_visible()
     link = box.get_by_role("link", name="Open this exercise as a notebook")
-    assert link.get_attribute("href") == f"../jupyter/notebooks/index.html?path=labs/{LAB}.ipynb#cell-id=e3-answer"
+    assert link.get_attribute("href") == f"../jupyter/notebooks/index.html?path=labs/{LAB}.ipynb#cell-id=e1-answer"
     context.close()
 
 
@@ -164,7 +164,7 @@ def test_on_a_phone_forms_fit(article: str, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": PHONE, "height": 844})
     page = context.new_page()
     page.goto(article)
-    for name in ("L2.E2", "L2.E3"):
+    for name in ("L3.E2", "L3.E1"):
         one = form(page, name)
         one.get_by_role("button", name="Check").click()
         expect(one.locator(".said")).to_be_visible()

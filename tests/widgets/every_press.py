@@ -21,6 +21,8 @@ def presses(payload: dict[str, Any], random: Random) -> Iterator[Press]:
             yield action, frame, {}
         yield "delay", frame, {"delay_ms": random.choice([1, 40, 2500])}
         yield "reorder", frame, {"after": random.choice(frames)}
+        for action in ("crash_at", "respond_with"):
+            yield action, frame, random.choice([{}, {"handled": True}])
         yield "late", frame, {"before": random.choice(frames)}
     nodes = [n["id"] for n in payload["nodes"]]
     for node in nodes:

@@ -199,7 +199,7 @@ def test_a_press_of_the_browser_is_done_at_its_step_and_acknowledged(
     assert (journey.scenario.faults, sent) == ((Drop("EndTxn#1"),), [{"kind": "done"}])
     handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "sent": False, "step": 60})
     assert isinstance(journey.scenario.faults[1], Crash)
-    names = "delay_ms, after, before, sent, frame_ms, ms, broker, unclean"
+    names = "delay_ms, after, before, handled, down_ms, error, sent, frame_ms, ms, broker, unclean"
     with pytest.raises(ValueError, match=rf"^a press has no 'colour'; there are {names}$"):
         handlers["press"]({"kind": "press", "action": "crash", "target": "b1", "colour": "red"})
     states: list[Any] = []

@@ -46,6 +46,9 @@ BY_NAME_OF_FIELD: dict[str, st.SearchStrategy[Any]] = {
     "retention_time_ms": st.integers(-1, 2**40), "transaction_version": st.integers(0, 2),
     "cluster_id": st.just("kafkalab"), "controller": st.just("controller"), "replica": st.just(""),
     "producer_epoch": SHORT, "acks": SHORT, "replication_factor": SHORT, "key_type": st.integers(-128, 127),
+    **dict.fromkeys(("resource_type", "config_source", "source", "config_type"), st.integers(-128, 127)),
+    **dict.fromkeys(("replica_nodes", "isr_nodes", "offline_replicas"), st.just(("b3", "b1"))),
+    "leader_id": NODES | st.just(""),
     "brokers": st.just(("b1", "b3")), "assignment": SOME_PARTITIONS, "partitions": SOME_PARTITIONS,
 }  # fmt: skip
 
@@ -79,7 +82,8 @@ def value(kind: Any, name: str, keys: tuple[str, ...]) -> st.SearchStrategy[Any]
         return batches()
     if name == "diverging":
         return st.none() | st.tuples(st.integers(0, 2**31 - 1), LONG)
-    if name in BY_NAME_OF_FIELD and origin is not dict and type(None) not in args:
+    holds_messages = bool(args) and is_dataclass(args[0])
+    if name in BY_NAME_OF_FIELD and origin is not dict and type(None) not in args and not holds_messages:
         return BY_NAME_OF_FIELD[name]
     if isinstance(kind, type) and is_dataclass(kind):
         return message(kind, keys)

@@ -37,24 +37,24 @@ def second_copy(cluster: Cluster) -> int:
 
 
 GOAL = Goal(
-    says="soup that the kitchen was given twice",
+    says="second soup for the kitchen",
     reached=lambda cluster: count_orders(cluster) > 1,
     example=(Drop("Fetch#1"), Pause("shop", at_ms=50)),
     misses=(
         Miss(
             "read too early",
-            "The log does hold it twice. But when did the kitchen read, and when did the second one come?",
+            "The log does hold soup twice. But when did the kitchen read, and when was the second soup written?",
             lambda cluster: copies(cluster) > 1,
             hint=1,
             step=second_copy,
         ),
         Miss(
             "lost before it was written",
-            "The order was lost before anybody had written it. Which frame must be lost so that the shop does not know "
-            "that it was?",
+            "The order was lost before a broker had written it. Which frame must be lost so that the order is written, "
+            "and the shop does not know it?",
             lambda cluster: any(f.fate == "dropped" and f.name == "Produce" for f in cluster.trace.frames.values()),
         ),
-        Miss("one copy", "The log holds it once only. Begin there.", lambda cluster: True),
+        Miss("one copy", "The log holds soup only once. Begin there.", lambda cluster: True),
     ),
 )
 
@@ -65,17 +65,17 @@ EXERCISE = Exercise(
     "L0.E1",
     lambda answer: judge_presses(answer, lab00(seed()), GOAL, most=4, par=2, allowed=ALLOWED),
     (
-        "Two things are needed: soup must stand in the log twice, and the kitchen must read only then. The first "
+        "Two things are needed: soup must be in the log twice, and the kitchen must read only after that. The first "
         "takes one press.",
-        "The shop sends again what was not answered, 30 seconds later. The kitchen reads after a tenth of a second. "
-        "Who has to wait?",
-        "Lose the answer to the first Produce. And stop the kitchen: Pause and Resume take the time at which they "
+        "The shop sends an order without an answer again after 30 seconds. The kitchen reads after a tenth of a "
+        "second. Which of the two has to wait?",
+        "Lose the answer to the first Produce, and stop the kitchen. Pause and Resume take the time at which they "
         "strike, such as at_ms=50.",
     ),
     points=3,
     misses=GOAL.hints,
     afterwards=(
         "Why: the leader appended both copies, because nothing in the second one said that it was the same order. "
-        "No program made a mistake. Next: which field tells an answer's request?"
+        "No program made a mistake. Next: how can you see that a frame is a retry?"
     ),
 )

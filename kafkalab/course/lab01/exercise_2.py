@@ -91,7 +91,7 @@ def _due(batches: list[tuple[int, int]], per_record: bool, wraps: bool) -> int:
 
 MUTANTS = (
     Mutant(
-        "no gap check", "a batch may come before the one that belongs in front of it", partial(decide, gaps=False),
+        "no gap check", "a batch could be written before the one that precedes it", partial(decide, gaps=False),
         hint=0,
     ),
     Mutant(
@@ -99,17 +99,17 @@ MUTANTS = (
     ),
     Mutant(
         "window of one", "the leader remembered only its newest batch", partial(decide, window=1),
-        hint="Five requests may be under way. If the oldest of them is asked again, four newer batches may lie behind "
-        "it: look at all of state['batches'].",
+        hint="Five requests may be in flight. If the oldest of them is sent again, the leader may have four newer "
+        "batches already: look at all of state['batches'].",
     ),
     Mutant(
         "epoch ignored", "there were no epochs", partial(decide, epochs=False),
-        hint="The epoch is compared twice: a lower one is INVALID_PRODUCER_EPOCH, and a higher one begins to count "
-        "anew.",
+        hint="The epoch is compared twice: a lower one is INVALID_PRODUCER_EPOCH, and a higher one begins a new "
+        "count.",
     ),
     Mutant(
         "new epoch anywhere", "a new epoch could go on with any sequence", partial(decide, new_epoch_at_zero=False),
-        hint="A producer that takes a new epoch begins to count anew. With which sequence?",
+        hint="A producer that takes a new epoch begins a new count. With which sequence?",
     ),
     Mutant(
         "unknown must begin at 0", "an idle producer could never go on after it was forgotten",
@@ -117,7 +117,7 @@ MUTANTS = (
         hint="Epoch -1 means that the leader remembers nothing of this producer. Can it tell which sequence is due?",
     ),
     Mutant(
-        "retry is an error", "a retry deserved an error; its sender is to hear that all is well",
+        "retry is an error", "a retry were an error; its sender needs the answer of the first time",
         partial(decide, duplicates=False), hint=1,
     ),
     Mutant(
@@ -200,11 +200,11 @@ EXERCISE = Exercise(
     "L1.E2",
     lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, show_case),
     (
-        "Five questions, and their order matters: known? old epoch? never heard of? new epoch? due?",
+        "Five questions, and their order matters: known batch? old epoch? unknown producer? new epoch? due?",
         "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "
-        "count - 1. An epoch of -1 in the state means that the leader has never heard of this producer.",
+        "count - 1. An epoch of -1 in the state means that the leader does not know this producer.",
         "Due is 0 in a new epoch, else the last sequence of the newest batch plus one. After 2147483647 comes 0: "
-        "calculate modulo 2**31, for `last` too. Never heard of: any sequence is right.",
+        "calculate modulo 2**31, for `last` too. Unknown producer: any sequence is right.",
     ),
     points=9,
     misses=hints_of(MUTANTS),

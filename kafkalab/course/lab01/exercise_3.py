@@ -48,7 +48,7 @@ def check(answer: object) -> str:
     )
     lost = _losing(calm, answer, orders, answers, of_response=True)
     _expect(lost, orders, answers, "Here answers are lost on their way")
-    return f"{len(answers)} of {len(orders)} orders stand twice, as often as an answer was lost"
+    return f"{len(answers)} of {len(orders)} orders are in the log twice, as often as an answer was lost"
 
 
 def _run(answer: Callable[..., Any], orders: Sequence[str], *faults: Drop) -> Cluster:
@@ -94,7 +94,7 @@ def _first(cluster: Cluster, value: str, of_response: bool) -> Frame | None:
 
 
 def _expect(cluster: Cluster, orders: Sequence[str], twice: Sequence[str], when: str) -> None:
-    """Every order stands in the log once, those of `twice` twice, and the shop says how many; else WrongAnswer."""
+    """Every order is in the log once, those of `twice` twice, and the shop returns how many; else WrongAnswer."""
     _not_ended(cluster, when)
     result = cluster.results.get("shop")
     found = Counter(r.value for b in cluster.log_of(PARTITION).batches for r in b.records)
@@ -102,13 +102,15 @@ def _expect(cluster: Cluster, orders: Sequence[str], twice: Sequence[str], when:
     if found != wanted:
         wrong = next(o for o in [*orders, *found] if found[o] != wanted[o])
         raise WrongAnswer(
-            f"{when}. {wrong!r} stands {_times(found[wrong])} in the log; it should stand {_times(wanted[wrong])}.",
+            f"{when}. The log has {wrong!r} {_times(found[wrong])}; it should have it {_times(wanted[wrong])}.",
             run=cluster,
             miss="too often" if found[wrong] >= wanted[wrong] else "recognised" if found[wrong] else "lost",
         )
     if result != len(twice) and twice:
         raise WrongAnswer(
-            f"{when}. {len(twice)} orders stand twice, and your function returns {result!r}.", run=cluster, miss="count"
+            f"{when}. {len(twice)} orders are in the log twice, and your function returns {result!r}.",
+            run=cluster,
+            miss="count",
         )
 
 
@@ -121,7 +123,7 @@ def _not_ended(cluster: Cluster, when: str) -> None:
 
 
 def _times(count: int) -> str:
-    return {0: "nowhere", 1: "once", 2: "twice"}.get(count, f"{count} times")
+    return {0: "not at all", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 EXERCISE = Exercise(
@@ -130,7 +132,7 @@ EXERCISE = Exercise(
     (
         "`metadata = await producer.send(...)` gives a promise; `await metadata` waits for the answer, and raises "
         "a KafkaError when the producer has given up.",
-        "For each order: send it, wait for the answer; at a KafkaError count, and go round again. With "
+        "For each order: send it, and wait for the answer; at a KafkaError count, and send it again. With "
         "delivery_timeout_ms=30_000 and linger_ms=0 the producer gives up after one request without an answer.",
         "The loop for one order is `while True:` with a `try:` in it: send, await the promise, `break`; "
         "`except KafkaError:` adds one to what you return in the end.",
@@ -149,7 +151,7 @@ EXERCISE = Exercise(
     },
     afterwards=(
         "Why: each call of send() takes a new sequence, so the leader sees a new record. Idempotence covers what "
-        "the producer repeats by itself, and nothing that your program repeats. Next: lab 2 gives a producer a "
-        "name that outlives it."
+        "the producer repeats by itself, and nothing that your program repeats. So leave retries to the producer, and "
+        'read its failure as "unknown". Next: lab 2 gives a producer a name that outlives it.'
     ),
 )

@@ -1,148 +1,226 @@
-"""L2.E1: which partition of __transaction_state owns an id; a function beside Kafka's, and beside mutants."""
+"""L2.E1: the configuration of a cluster of one broker; which lines break it, and what? Each line is tried in a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from random import Random
 from typing import Any
 
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.mutants import Case, Mutant, against_mutants, hints_of
-from kafkalab.grading.seeds import random_for, seed
-from kafkalab.grading.tables import Table
-from kafkalab.protocol.partitions import INT_MIN, INTERNAL_PARTITIONS, java_hash, partition_for
-
-FORM = "a function partition_of(transactional_id, partitions) that returns a number"
-NAMES = (
-    "payments", "orders", "invoices", "shipping", "billing", "stock", "ledger", "refunds", "clicks",
-    "zürich", "данные", "订单",
-)  # fmt: skip
-SMILE = "😀"
-SMALLEST = "polygenelubricants"
-"""Its hash is the smallest number of 32 bits, which has no absolute value."""
-
-
-def _hash64(text: str) -> int:
-    value = 0
-    for unit in text:
-        value = value * 31 + ord(unit)
-    return value
-
-
-def _hash32(units: Iterable[int]) -> int:
-    value = 0
-    for unit in units:
-        value = _int32(value * 31 + unit)
-    return value
-
-
-def _int32(value: int) -> int:
-    """Return what Java's int keeps of a number: 32 bits, with a sign."""
-    return (value + 2**31) % 2**32 - 2**31
-
-
-def _absolute(hashed: int, partitions: int) -> int:
-    return (0 if hashed == INT_MIN else abs(hashed)) % partitions
-
-
-MUTANTS = (
-    Mutant(
-        "sign bit cleared",
-        "the sign bit were cleared, as producers do for keys; the coordinator takes the absolute value",
-        lambda text, partitions: (java_hash(text) & 0x7FFFFFFF) % partitions,
-        hint=0,
-    ),
-    Mutant(
-        "no absolute value",
-        "a negative hash were divided as it is",
-        lambda text, partitions: java_hash(text) % partitions,
-        hint=0,
-    ),
-    Mutant(
-        "no wrap to 32 bits",
-        "the hash could grow without end; Java's has 32 bits",
-        lambda text, partitions: _absolute(_hash64(text), partitions),
-        hint=1,
-    ),
-    Mutant(
-        "bytes",
-        "the hash went over bytes; it goes over UTF-16 units",
-        lambda text, partitions: _absolute(_hash32(text.encode()), partitions),
-        hint="Java's hashCode goes over UTF-16 units of 16 bits. Which encoding of Python gives those?",
-    ),
-    Mutant(
-        "code points",
-        "the hash went over whole characters; it goes over UTF-16 units, of which an emoji has two",
-        lambda text, partitions: _absolute(_hash32(map(ord, text)), partitions),
-        hint="`ord` of an emoji is more than 65535, more than one UTF-16 unit holds: Java sees two units there.",
-    ),
-    Mutant(
-        "the smallest number",
-        "the smallest number of 32 bits had an absolute value; there Kafka takes 0",
-        lambda text, partitions: abs(java_hash(text)) % partitions,
-        hint="-2147483648 has no counterpart among Java's positive numbers. What does Utils.abs return for it?",
-    ),
-    Mutant(
-        "always 50",
-        "there were always 50 partitions",
-        lambda text, partitions: partition_for(text, INTERNAL_PARTITIONS),
-        hint="The number of partitions is an argument: a cluster may have been set up with another than 50 "
-        "(transaction.state.log.num.partitions).",
-    ),
+from kafkalab.grading.exercise import (
+    BlankAnswer,
+    Exercise,
+    Line,
+    WrongAnswer,
+    WrongType,
+    WrongValue,
+    describe,
+    is_blank,
 )
+from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
+from kafkalab.programs.first_evening import NO_PRODUCER, NO_START, READS, READS_NOTHING, WRITES
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.scenario import Program, Scenario
+
+READS_ABORTED, FINE = "reads aborted", ""
+WORDS = (NO_PRODUCER, NO_START, READS_NOTHING, READS_ABORTED)
+FORM = f'a dict with the faulty lines only, like {{"acks": "{NO_PRODUCER}"}}; the words are {", ".join(WORDS)}'
+BROKER, PRODUCER, CONSUMER = "docker-compose.yml", "producer.properties", "consumer.properties"
+PREFIX = "KAFKA_"
+WAIT_MS = 2_000
+"""The time after which the orders are written, one aborted and one committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A line: its file, its name, values with which all is well, values that may break it, and where to look."""
+
+    file: str
+    name: str
+    fine: tuple[str, ...]
+    faulty: tuple[str, ...]
+    look: str
+    miss: str = ""
+
+    @property
+    def printed(self) -> str:
+        """Its name as the file has it."""
+        return PREFIX + self.name.upper().replace(".", "_") if self.file == BROKER else self.name
+
+    @property
+    def key(self) -> str:
+        """Its name in a scenario or a program."""
+        return self.name.replace(".", "_")
+
+
+SETTINGS = (
+    Setting(BROKER, "transaction.state.log.replication.factor", ("1",), ("3", "2"),
+            "How many brokers are there to hold the replicas?", "one broker holds one replica"),
+    Setting(BROKER, "transaction.state.log.min.isr", ("1", "2"), (),
+            "This is Kafka 4.3, and the topic has one replica."),
+    Setting(BROKER, "transaction.max.timeout.ms", ("900000", "60000"), ("30000",),
+            "Compare it with the timeout that the producer asks for.", "two files must agree"),
+    Setting(PRODUCER, "transaction.timeout.ms", ("60000",), ("1200000",),
+            "Compare it with the longest timeout that the broker grants.", "two files must agree"),
+    Setting(PRODUCER, "enable.idempotence", ("true",), ("false",),
+            "Can there be a transaction without producer id and sequence?", "a transaction needs idempotence"),
+    Setting(PRODUCER, "acks", ("all", "-1"), ("1", "0"),
+            "Which acks does a transactional producer need?", "a transaction needs idempotence"),
+    Setting(PRODUCER, "retries", ("2147483647", "3"), ("0",),
+            "Is a producer without retries idempotent?", "a transaction needs idempotence"),
+    Setting(PRODUCER, "max.in.flight.requests.per.connection", ("5", "1"), ("6", "10"),
+            "How many batches of a producer does a leader remember?", "a transaction needs idempotence"),
+    Setting(PRODUCER, "delivery.timeout.ms", ("120000", "60000"), ("20000",),
+            "Is there time for one request? request.timeout.ms is 30000."),
+    Setting(CONSUMER, "isolation.level", ("read_committed",), ("read_uncommitted",),
+            "The shop has aborted one of its orders.", "readers must ask for committed"),
+    Setting(CONSUMER, "auto.offset.reset", ("earliest",), ("latest",),
+            "The orders are there before the program starts, and its group is new."),
+)  # fmt: skip
+"""In the order of the files."""
+
+MAKERS, STARTERS, READERS = ("enable", "acks", "retries", "max.in", "delivery"), ("transaction.",), ("isol", "auto.")
+DRAWN = ((MAKERS, 2), (STARTERS, 2), (READERS, 2))
+"""How many lines of each kind are drawn to be faulty."""
+
+
+def draw_faulty(of_seed: int = LEARNER_SEED) -> list[str]:
+    """Return the names of lines that are to be faulty."""
+    random = random_for("which lines of L2.E1", of_seed)
+    kinds = [([s.name for s in SETTINGS if s.faulty and s.name.startswith(kind)], count) for kind, count in DRAWN]
+    return [name for names, count in kinds for name in random.sample(names, count)]
 
 
 @cache
-def cases(of_seed: int) -> tuple[Case, ...]:
-    """Ids as they are in use, and numbers of partitions; some with letters beyond ASCII, one with the smallest hash."""
-    random = random_for("L2.E1", of_seed)
-    found: list[Case] = [(_name(random), INTERNAL_PARTITIONS) for _ in range(24)]
-    found += [(f"{_name(random)}-{SMILE}", INTERNAL_PARTITIONS) for _ in range(4)]
-    found += [(SMALLEST, random.choice((6, 7, 9, 12, 30))), *((_name(random), random.randint(5, 40)) for _ in range(8))]
-    random.shuffle(found)
-    return tuple(found)
+def values(of_seed: int) -> dict[str, str]:
+    """Return the value of each line of this seed's files: the same lines are faulty in all, with other values."""
+    random, wrong = random_for("L2.E1", of_seed), draw_faulty()
+    return {s.name: random.choice(s.faulty if s.name in wrong else s.fine) for s in SETTINGS}
 
 
-def _name(random: Random) -> str:
-    parts = [random.choice(NAMES), *(str(random.randint(0, 99)) for _ in range(random.randint(1, 2)))]
-    return random.choice("-_.").join(parts)
+def show_files(of_seed: int) -> Line:
+    """Return the text of the files."""
+    drawn = values(of_seed)
+    lines = [f"# {BROKER}", "services:", "  broker:", "    image: apache/kafka:4.3.1", "    environment:"]
+    lines += [f"      {s.printed}: {drawn[s.name]}" for s in SETTINGS if s.file == BROKER]
+    for file in (PRODUCER, CONSUMER):
+        lines += ["", f"# {file}", *(f"{s.printed}={drawn[s.name]}" for s in SETTINGS if s.file == file)]
+        lines += ["transactional.id=packer-0"] if file == PRODUCER else ["group.id=packers"]
+    return Line("\n".join(lines))
 
 
-def steps(given: Any, text: str, partitions: int) -> Table:
-    """Return how Kafka comes from the id's UTF-16 units to its partition, with `given`, the learner's, at the end."""
-    data, value = text.encode("utf-16-be"), 0
-    rows: list[tuple[str, str, str]] = []
-    for number, place in enumerate(range(0, len(data), 2), 1):
-        unit = data[place] * 256 + data[place + 1]
-        whole = value * 31 + unit
-        kept = _int32(whole)
-        cut = f"{whole}, in 32 bits {kept}" if kept != whole else str(kept)
-        read = f"bytes {data[place]} {data[place + 1]} = {unit}"
-        rows.append((f"unit {number}", read, f"31 · {value} + {unit} = {cut}"))
-        value = kept
-    absolute = 0 if value == INT_MIN else abs(value)
-    rows.append(("Utils.abs", str(value), str(absolute)))
-    rows.append((f"% {partitions}", str(absolute), f"{partition_for(text, partitions)}; your function says {given!r}"))
-    title = f"From {text!r} to its partition: Java's hashCode unit by unit, the absolute value, the remainder"
-    return Table(title=title, columns=("step", "in", "out"), rows=tuple(rows), at=len(rows) - 1)
+def scenario(of_seed: int, setting: Setting) -> Scenario:
+    """Return the cluster and its programs with these files, in which each other faulty line is repaired."""
+    drawn = values(of_seed)
+    given = {s: drawn[s.name] if s == setting or drawn[s.name] in s.fine else s.fine[0] for s in SETTINGS}
+    of = {
+        file: {s.key: _read(value) for s, value in given.items() if s.file == file}
+        for file in (BROKER, PRODUCER, CONSUMER)
+    }
+    orders: list[list[Any]] = [["init_transactions"]]
+    for value, end in (("order 1", "abort_transaction"), ("order 2", "commit_transaction")):
+        orders += [["begin_transaction"], ["send", READS, value, None, 0], ["flush"], [end]]
+    settings = {
+        "producer_settings": {"transactional_id": "packer-0", **of[PRODUCER]},
+        "consumer_settings": of[CONSUMER],
+        "wait_ms": WAIT_MS,
+    }
+    return Scenario(
+        title="One broker, and a new cluster",
+        seed=of_seed,
+        brokers=1,
+        fresh=True,
+        config=of[BROKER],
+        topics={READS: 1, WRITES: 1},
+        programs=(
+            Program("shop", "operations", {"transactional_id": "shop-0", "steps": orders}),
+            Program("app", "first_evening", settings),
+        ),
+    )
+
+
+def _read(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    return int(value) if value.lstrip("-").isdecimal() and value != "-1" else value
+
+
+@cache
+def run(of_seed: int, setting: Setting) -> Cluster:
+    """Return the run of `scenario`, to its end."""
+    return ran(scenario(of_seed, setting))
+
+
+def find_broken(of_seed: int, setting: Setting) -> str:
+    """Return what breaks in the run with this line, or "" if nothing does."""
+    result = run(of_seed, setting).results["app"]
+    if isinstance(result, str):
+        return result
+    return READS_ABORTED if "order 1" in result else FINE
+
+
+def check(answer: object) -> str:
+    """ "11 of 11 lines" if each line that breaks something is named with that; WrongAnswer opens the run of a line."""
+    given = _read_answer(answer)
+    truth = {setting: find_broken(seed(), setting) for setting in SETTINGS}
+    wrong = [s for s in SETTINGS if given.get(s.name, FINE) != truth[s]]
+    total = len(SETTINGS)
+    if not wrong:
+        return f"{total} of {total} lines"
+    first = wrong[0]
+    said = given.get(first.name, FINE)
+    raise WrongAnswer(
+        f"{total - len(wrong)} of {total} lines are judged right. The first that is not: {first.printed}. "
+        f"You say {f'{said!r}' if said else 'that it is fine'}. The run below has this line, and every other faulty "
+        f"line repaired. {first.look}",
+        run=scenario(seed(), first),
+        miss=first.miss if truth[first] else "strange is not wrong",
+        part=(total - len(wrong)) / total,
+    )
+
+
+def _read_answer(answer: object) -> dict[str, str]:
+    if is_blank(answer) or (isinstance(answer, Mapping) and not answer):
+        raise BlankAnswer(f"The form is still blank. Give {FORM}.")
+    if not isinstance(answer, Mapping):
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
+    found = {}
+    names = {s.name for s in SETTINGS}
+    for name, word in answer.items():
+        known = str(name).strip().removeprefix(PREFIX).lower().replace("_", ".")
+        if known not in names:
+            raise WrongValue(f"There is no line {name!r} to judge. Give {FORM}.")
+        if word not in WORDS:
+            raise WrongValue(f"At {name} stands {word!r}, no word of this exercise. Give {FORM}.")
+        found[known] = str(word)
+    return found
 
 
 EXERCISE = Exercise(
     "L2.E1",
-    lambda answer: against_mutants(answer, partition_for, MUTANTS, cases(seed()), FORM, rows_of=steps),
+    check,
     (
-        "Three steps: Java's hash of the string, its absolute value, the remainder.",
-        "The hash: begin with 0; for each UTF-16 unit multiply by 31 and add the unit; keep 32 bits. As Java's int has "
-        "a sign, 2**31 and more stand for a negative number: subtract 2**32.",
-        'The units: `data = text.encode("utf-16-be")`, two bytes each, `data[i] * 256 + data[i + 1]`. The '
-        "absolute value of -2**31 counts as 0.",
+        "Go through the program: it makes a producer, calls initTransactions, reads, and writes. Which lines does each "
+        "of these calls depend on?",
+        "A transactional producer must be idempotent: lab 1 has the settings that exclude each other. "
+        "initTransactions needs a topic that can be created, and a timeout that the broker grants.",
+        "Not every line that differs from its default is wrong. With one replica, min.isr=2 asks for one; fewer "
+        "retries, or one request in flight, are slower and no less safe.",
     ),
     points=7,
-    misses=hints_of(MUTANTS),
-    question=lambda of_seed: cases(of_seed)[:8],
+    questions=(18,),
+    misses={
+        "one broker holds one replica": "A topic cannot have more replicas than there are brokers. When is "
+        "`__transaction_state` created, and who waits for it?",
+        "two files must agree": "The producer sends its transaction timeout with InitProducerId. What does the "
+        "coordinator compare it with?",
+        "a transaction needs idempotence": 1,
+        "readers must ask for committed": "The default of a consumer is read_uncommitted. Which orders does it get?",
+        "strange is not wrong": "In the run below nothing breaks. Is this value wrong, or only not the default?",
+    },
+    question=show_files,
     afterwards=(
-        "Why: every broker can compute this number from the name alone, so a client may ask any of them, and none "
-        "has to keep a list. Next: who sends what in a first transaction?"
+        "Why: most of these mistakes stop the program at once, and one does not: with read_uncommitted it works, and "
+        "packs an order that was cancelled. Next: who sends what in a first transaction?"
     ),
 )

@@ -1,134 +1,158 @@
-"""L2.E3: the coordinator dies; who answers what, and when? Every row is found by asking by hand in a run."""
+"""L2.E3: a program with three mistakes, repaired; it runs in many schedules, and no transfer may be torn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial
+import inspect
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
 
-from kafkalab.course.lab02.scenario import raw_requests_after
+from kafkalab.client.exceptions import KafkaError
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.node import Crash, Restart
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, rows
-from kafkalab.programs.steps import Step, init, sleep
-from kafkalab.programs.transfers import TRANSACTIONAL_ID
-from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
+from kafkalab.faults.frame import Drop
+from kafkalab.faults.node import Crash
+from kafkalab.grading.exercise import BlankAnswer, Exercise
+from kafkalab.grading.schedules import LEARNER, AuditFinding, over_schedules, with_program
+from kafkalab.grading.seeds import random_for, seed
+from kafkalab.sim.app import App
+from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.scenario import Program, Scenario
 
-SILENCE = "no answer"
-WORDS = ("NONE", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", SILENCE)
-FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "NONE", 2: ...}}'
-CRASH_MS = 200
-LOAD_MS = 1_000
-"""The time that a new coordinator of these runs takes to read its log."""
-
-FIND: Step = {"ask": "FindCoordinator", "to": "b1", "with": {"key": TRANSACTIONAL_ID, "key_type": 1}}
+FORM = "an async function book(app, transfers)"
+SCHEDULES = 60
+LIMIT = 100
+"""A transfer of more than this is refused."""
+DEBITS, CREDITS = "accounts-0", "accounts-1"
 
 
-def _ask(to: str) -> Step:
-    given = {"transactional_id": TRANSACTIONAL_ID, "transaction_timeout_ms": 60_000}
-    return {"ask": "InitProducerId", "to": to, "with": given, "version": 4}
+def scenarios(of_seed: int) -> Iterator[Scenario]:
+    """Return schedules with other transfers and latencies: nothing fails, the program crashes, or a frame is lost."""
+    random = random_for("L2.E3", of_seed)
+    for number in range(SCHEDULES):
+        transfers = _draw_transfers(random)
+        yield Scenario(
+            title="A bank",
+            seed=random.randint(1, 10_000),
+            topics={"accounts": 2},
+            programs=(Program("app", LEARNER, {"transfers": transfers}),),
+            faults=_draw_fault(random, number),
+        )
 
 
-CRASH = Crash("b3", at_ms=CRASH_MS)
+def _draw_transfers(random: Random) -> list[int]:
+    """Return amounts, no two alike; one or two of them, but not the last, are over the limit."""
+    fine = random.sample(range(1, LIMIT), random.randint(3, 4))
+    for _ in range(random.randint(1, 2)):
+        fine.insert(random.randrange(len(fine)), random.randint(LIMIT + 1, 10 * LIMIT))
+    return fine
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One request, sent `after_ms` after the coordinator's crash; `faults` are what happens, the crash included.
-
-    Without `after_ms` the request is the first of a new cluster.
-    """
-
-    says: str
-    look: str
-    ask: Step
-    after_ms: int = -1
-    faults: tuple[Fault, ...] = (CRASH,)
-    misses: Mapping[str, str] = field(default_factory=dict)
+def _draw_fault(random: Random, number: int) -> tuple[Fault, ...]:
+    if number % 4 == 0:
+        return ()
+    if number % 4 < 3:
+        return (Crash("app", at_ms=random.randint(40, 200)),)
+    name = random.choice(("Produce", "ProduceResponse", "EndTxn", "EndTxnResponse"))
+    return (Drop(f"{name}#{random.randint(1, 4)}"),)
 
 
-ROWS = (
-    Row("FindCoordinator, sent to b1 one second after b3's crash",
-        "Whom does b1 take for alive? When does it hear of the crash?",
-        FIND, 1_000, misses=dict.fromkeys(WORDS[1:4], "everybody knows at once")),
-    Row("InitProducerId, sent to b3 one second after its crash",
-        "Who could answer there?",
-        _ask("b3"), 1_000),
-    Row("InitProducerId, sent to b1 one second after b3's crash",
-        "b1 will lead the partition later. Does it now?",
-        _ask("b1"), 1_000, misses={"NONE": "any broker will do"}),
-    Row("InitProducerId, sent to b1 when it has just become the leader of the partition",
-        "Where will b1 get from what b3 knew? What must it do before it can answer?",
-        _ask("b1"), 9_500),
-    Row("InitProducerId, sent to b1 twelve seconds after b3's crash",
-        "What has b1 done by then?",
-        _ask("b1"), 12_000),
-    Row("InitProducerId, sent to b2 twelve seconds after b3's crash",
-        "b2 has a copy of that log, too. Is a copy enough?",
-        _ask("b2"), 12_000, misses={"NONE": "any broker will do"}),
-    Row("InitProducerId, sent to b3, which has started again meanwhile",
-        "Who leads the partition now? Does whoever led it before get it back at once?",
-        _ask("b3"), 15_000, faults=(CRASH, Restart("b3", at_ms=12_000)), misses={"NONE": "the role is the broker's"}),
-    Row("FindCoordinator, sent to b1, when b1 is the only broker left",
-        "Is there a live leader of the partition? That is all that this question is about.",
-        FIND, 30_000, faults=(CRASH, Crash("b2", at_ms=12_000))),
-    Row("InitProducerId, sent to b1, when b1 is the only broker left",
-        "To answer, b1 must write. How many replicas must have an entry of this log?",
-        _ask("b1"), 30_000, faults=(CRASH, Crash("b2", at_ms=12_000))),
-    Row("FindCoordinator, the first one that a new cluster ever gets",
-        "Where would the coordinator keep what it knows? Does that topic exist?",
-        FIND, faults=()),
-)  # fmt: skip
+def audit(cluster: Cluster) -> AuditFinding | None:
+    """Each transfer is booked on both sides or on neither, none that is over the limit, and all others once."""
+    outcome = cluster.outcome()
+    debits = Counter(-int(value) for value in outcome.committed[DEBITS])
+    credits = Counter(int(value) for value in outcome.committed[CREDITS])
+    for amount in debits | credits:
+        if amount > LIMIT:
+            says = f"{amount} is over the limit, and is booked: {_sides(debits[amount], credits[amount])}."
+            return AuditFinding(says=says, miss="not aborted", step=_find_append(cluster, amount))
+        if debits[amount] != credits[amount]:
+            says = f"{amount} is booked on one side: {_sides(debits[amount], credits[amount])}."
+            return AuditFinding(says=says, miss="outside", step=_find_outside(cluster))
+    return _audit_end(cluster, debits)
 
 
-def scenario(of_seed: int, row: Row) -> Scenario:
-    """The row's run: the id is in use, then comes what happens, and last the request."""
-    fresh = row.after_ms < 0
-    before = [] if fresh else [init(TRANSACTIONAL_ID), sleep(CRASH_MS + row.after_ms)]
-    load = {"coordinator_load_ms": LOAD_MS}
-    return raw_requests_after([*before, row.ask], *row.faults, seed=of_seed, fresh=fresh, config=load)
+def _audit_end(cluster: Cluster, debits: Counter[int]) -> AuditFinding | None:
+    """Return an error that has left the program, or a transfer that is not booked though nothing has crashed."""
+    result = cluster.results.get("app")
+    if isinstance(result, KafkaError):
+        return AuditFinding(says=f"Your program ends with {type(result).__name__}: {result}.", miss="stops")
+    if any(isinstance(fault, Crash) for fault in cluster.scenario.faults):
+        return None
+    (program,) = cluster.scenario.programs
+    for amount in program.args["transfers"]:
+        if amount <= LIMIT and debits[amount] != 1:
+            return AuditFinding(says=f"{amount} is booked {debits[amount]} times.", miss="not booked")
+    return None
 
 
-@cache
-def facts(of_seed: int) -> tuple[Fact, ...]:
-    """The rows with the answer that each request got in its run."""
-    return facts_of(ROWS, partial(scenario, of_seed), _read_answer, _find_request)
+def _find_outside(cluster: Cluster) -> int:
+    """Return the step at which a record is first sent outside of any transaction; -1 if none is."""
+    sent = (f for f in cluster.trace.frames.values() if f.name == "Produce" and not f.body.transactional_id)
+    return next((frame.sent_step for frame in sent), -1)
 
 
-def _find_request(cluster: Cluster) -> int:
-    """The step at which the row's request is sent."""
-    api = cluster.results["app"][-1][0]
-    return max(f.sent_step for f in cluster.trace.frames.values() if (f.name, f.sender) == (api, "app"))
+def _sides(debits: int, credits: int) -> str:
+    return f"{debits} debit{'s' * (debits != 1)}, {credits} credit{'s' * (credits != 1)}"
 
 
-def _read_answer(cluster: Cluster) -> str:
-    error: str = cluster.results["app"][-1][1]
-    return SILENCE if error == "NETWORK_EXCEPTION" else error
+def _find_append(cluster: Cluster, amount: int) -> int:
+    """Return the step at which the debit of this amount is appended."""
+    appends = (e for e in cluster.trace.of("append", DEBITS) if str(-amount) in [r.value for r in e.data.records])
+    return next((event.step for event in appends), -1)
+
+
+# the program as the notebook has it
+
+
+async def careless(app: App, transfers: list[int]) -> None:
+    """The program with its three mistakes, which a blank form still has."""
+    debits = app.producer(transactional_id="bank-0", linger_ms=0)
+    debits.begin_transaction()  # the rest of it is never run
+    await debits.init_transactions()
+
+
+def check(answer: object) -> str:
+    """ "60 of 60 schedules" if no transfer is torn; WrongAnswer carries the shortest run that breaks."""
+    if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
+        raise BlankAnswer(
+            "The form is still blank, or your program ends as the one that came: IllegalStateError: TransactionalId "
+            "bank-0: Invalid transition attempted from state UNINITIALIZED to state IN_TRANSACTION."
+        )
+    return over_schedules(answer, scenarios(seed()), (audit,), FORM)
+
+
+def _is_untouched(answer: object) -> bool:
+    """Return True if the answer does in the first schedule what the program of the notebook does."""
+    first = next(scenarios(seed()))
+    try:
+        given = ran(with_program(first, answer))
+    except Exception:
+        return False
+    return given.trace.digest() == ran(with_program(first, careless)).trace.digest()
 
 
 EXERCISE = Exercise(
     "L2.E3",
-    rows(facts, WORDS, FORM),
+    check,
     (
-        "Only the leader of the partition is the coordinator, and only when it has read the log. All others refuse.",
-        "A crash is noticed after nine seconds without a sign of life; until then every broker tells what it has "
-        "always told. After that the next replica leads, reads the log (here for a second), and answers.",
-        "FindCoordinator needs a leader that lives, InitProducerId moreover one that may write: two replicas in sync "
-        '(transaction.state.log.min.isr). Where either is not there, the coordinator is "not available".',
+        "Read the calls in order, and ask of each: may it be made now, and which transaction does it belong to?",
+        "One call is made before the producer knows its coordinator. One record is sent by a producer that knows no "
+        "transaction. And after an error the loop goes on, while the transaction is still open.",
+        "Call init_transactions() once, first; begin each transfer with begin_transaction(); send both records with "
+        "the producer that has the transactional id; and call abort_transaction() in the `except`.",
     ),
-    points=10,
-    questions=(18,),
+    points=8,
     misses={
-        "everybody knows at once": 1,
-        "any broker will do": 0,
-        "the role is the broker's": "The role goes with the leadership of the partition. A broker that comes back is a "
-        "replica first, and leads nothing.",
+        "outside": "A producer without a transactional id writes at once, for every reader. What becomes of its record "
+        "if the program crashes before the commit?",
+        "not aborted": "The debit was sent before the limit was checked. Who takes it out of the transaction again? "
+        "The next commit takes along what is still open.",
+        "not booked": "After a refused transfer the next one must begin a transaction of its own.",
+        "stops": "An error left your program. Which state was the producer in? The message names it.",
     },
     afterwards=(
-        "Why: FindCoordinator needs a live leader that the controller has named; InitProducerId also needs that "
-        "leader to have read its log and to have enough in-sync replicas to write. Next: lab 3 follows a "
-        "transaction to its decision."
+        "Why: a transaction is what one producer writes between begin and commit. What another producer writes is "
+        "outside, and what an error leaves behind stays inside until you abort. Next: lab 3 follows a transaction to "
+        "its decision."
     ),
 )

@@ -77,9 +77,9 @@ ROWS: tuple[Row, ...] = (
     Row(("app",), "app calls begin_transaction()", _match_call("begin_transaction"),
         "Which frame did that call send? What does the coordinator's log hold?"),
     Row(("app",), "b1 appends the debits to accounts-0", _records("b1", "accounts-0"),
-        "Who is left that wants a commit? What does the coordinator do when nobody comes back for a minute?"),
+        "Who is left that wants a commit? What does the coordinator do when no request comes for a minute?"),
     Row(("b1",), "b1 appends the debits to accounts-0", _records("b1", "accounts-0"),
-        "b1 has answered nobody yet. What does app do about that, and who leads accounts-0 then?"),
+        "b1 has not answered yet. What does app do about that, and who leads accounts-0 then?"),
     Row(("b3",), "b3 appends the first Ongoing", _entry("b3", "Ongoing"),
         "Who coordinates payments-0 after ten seconds? Does app give up before?"),
     Row(("app",), "app calls commit_transaction()", _match_call("commit_transaction"),
@@ -143,7 +143,7 @@ BELIEFS = {
         hint="Which frame does begin_transaction() send? Look at the coordinator's log at that moment.",
     ),
     "written is committed": Belief(
-        says="a record that is written will be committed, even if nobody asks for it",
+        says="a record that is written will be committed, even if no client asks for it",
         hint="app is dead in this row, so no client asks for a commit. What does the coordinator, old or new, find in "
         "its log?",
     ),
@@ -168,8 +168,8 @@ EXERCISE = Exercise(
     rows(facts, WORDS, FORM, beliefs=BELIEFS),
     (
         "Ask two things of each row. Who is still alive and wants a commit? And what do the logs that survive say?",
-        "A live app sends again whatever was not answered, to whoever leads now. So a dead broker alone changes when, "
-        "not whether. If app is dead, nobody asks again: only the coordinator's log can decide.",
+        "A live app sends each request without an answer again, to the present leader. So a dead broker alone changes "
+        "when, not whether. If app is dead, no client asks again: only the coordinator's log can decide.",
         "Look for PrepareCommit. Where app is dead and the coordinator, old or new, does not find it in its log, it "
         "aborts what it knows of when the transaction times out. Where it finds it, or will write it because EndTxn "
         "has arrived, it finishes the commit. And what no frame has told it, it does not know of.",

@@ -1,117 +1,107 @@
-"""L3.E2: the commit part of the transition table, compared cell by cell with the one that the coordinator runs on."""
+"""L3.E2: a commit whose coordinator crashes right after the decision, in disorder, to be put in order."""
 
 from __future__ import annotations
 
-from kafkalab.faults.frame import Delay
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, cells
-from kafkalab.programs.steps import abort, add, commit, init, sleep
-from kafkalab.protocol.errors import Error
-from kafkalab.protocol.transaction_metadata import TxnState
-from kafkalab.protocol.transition_tables.outcomes import Refuse
-from kafkalab.protocol.transition_tables.transaction import TABLES, Ask, Go
+from collections.abc import Callable
+from functools import cache
+
+from kafkalab.course.lab03.scenario import lab03
+from kafkalab.faults.node import Crash
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.forms import Order
+from kafkalab.grading.run_order import RunOrder
+from kafkalab.programs.transfers import TRANSACTIONAL_ID
+from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.trace import Event
 
-STATES: tuple[str, ...] = tuple(state.label for state in TABLES["TV1"])
-WORDS = (*STATES, *(error.name for error in Error))
-OFFERED = (*STATES, "NONE", "INVALID_TXN_STATE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED")
-"""The words that the question names."""
-NAME, SETTLED_MS = "payments", 500
-"""The transactional id of the runs that show a state, and the time after which all markers are written."""
-UNSHOWN = "PrepareAbort"
-"""No run shows this cell: while markers are sent a transition is pending, and TransactionCoordinator.endTransaction
-answers CONCURRENT_TRANSACTIONS to whatever is asked, before it looks at the state."""
+COORDINATOR = "b3"
+LOG = f"{TRANSACTION_TOPIC}-{partition_for(TRANSACTIONAL_ID)}"
+ASKS, DECIDED, CRASHES = "the service sends EndTxn", "every replica has PrepareCommit", "b3 crashes"
+LEADS, LOADS = "b1 becomes the leader of the log", "b1 has read the log"
+MARKERS, COMPLETE, HEARS = "b1 sends the markers", "b1 writes CompleteCommit", "the service gets the answer"
 
-FORM = (
-    f"a dict with a word for each of the states {', '.join(STATES)}: the state to go to, "
-    'or "NONE" (success, nothing to write), or the name of an error'
+
+@cache
+def run(of_seed: int) -> Cluster:
+    """Return the run in which the coordinator crashes between its decision and its answer."""
+    whole = ran(lab03(seed=of_seed))
+    step = whole.trace.frames["EndTxnResponse#1"].sent_step - 1
+    return ran(lab03(seed=of_seed).with_faults(Crash(COORDINATOR, at_step=step)))
+
+
+def _first(found: Callable[[Event], bool]) -> Callable[[Cluster], int]:
+    """Return a function from a run to the first step with such an event."""
+    return lambda cluster: next(event.step for event in cluster.trace.events if found(event))
+
+
+def _appends(event: Event, state: str) -> bool:
+    """Return True if a broker appends an entry with this state to the coordinator's log."""
+    written = (event.kind, event.name) == ("append", LOG)
+    return written and any(record.value.state.label == state for record in event.data.records)
+
+
+def _find_decision(cluster: Cluster) -> int:
+    """Return the step at which the last replica has PrepareCommit."""
+    return max(event.step for event in cluster.trace.events if _appends(event, "PrepareCommit"))
+
+
+def _look(one: str, other: str) -> str:
+    if HEARS in (one, other):
+        return "Which broker can still answer, and what is left to do for it before it does?"
+    return "Which of the two could not happen without the other?"
+
+
+def _miss(one: str, other: str) -> str:
+    if one == HEARS and other in (MARKERS, COMPLETE):
+        return "answered as ever"
+    if other == LOADS:
+        return "it knows without reading"
+    return "the next coordinator decides" if other == DECIDED else ""
+
+
+ORDER = RunOrder(
+    exercise="L3.E2",
+    form=f'the list of what happens, first things first, like ["{ASKS}", ...]',
+    steps={
+        ASKS: lambda cluster: cluster.trace.frames["EndTxn#1"].sent_step,
+        DECIDED: _find_decision,
+        CRASHES: _first(lambda event: event.kind == "crash"),
+        LEADS: _first(lambda event: event.name == "leader" and event.data["partition"] == LOG),
+        LOADS: _first(lambda event: event.name == "coordinator loaded" and event.data["partition"] == LOG),
+        MARKERS: lambda cluster: cluster.trace.frames["WriteTxnMarkers#1"].sent_step,
+        COMPLETE: _first(lambda event: _appends(event, "CompleteCommit")),
+        HEARS: _first(lambda event: (event.kind, event.name) == ("receive", "EndTxnResponse")),
+    },
+    run=run,
+    look=_look,
+    miss=_miss,
 )
-LOOK = {
-    "Empty": "The producer has its id, and no partition was added. Can a coordinator decide about a transaction that "
-    "was never begun?",
-    "Ongoing": 'Walk Sequence(lab03("4.x/TV1")) to EndTxn#1: which entry does b3 append next?',
-    "PrepareCommit": "The commit is decided, but its markers are still under way. Here the client asks again "
-    "meanwhile; read the error of EndTxnResponse#2:\n"
-    '    Sequence(lab03("4.x/TV1").with_faults(Drop("EndTxnResponse#1"), '
-    'Drop("WriteTxnMarkers#1"), Drop("WriteTxnMarkers#3")))',
-    "PrepareAbort": "The opposite is decided. Would it help this client to come back later?",
-    "CompleteCommit": "The client asks for what is already done, because it never heard the answer; read the error of "
-    'EndTxnResponse#2:\n    Sequence(lab03("4.x/TV1").with_faults(Drop("EndTxnResponse#1")))',
-    "CompleteAbort": "Everything is aborted and finished. Which answer does not lie to a client that wants a commit?",
-}
-
-
-MISSES = {"PrepareCommit": "more than one moves", "PrepareAbort": "more than one moves"} | dict.fromkeys(
-    ("CONCURRENT_TRANSACTIONS", "INVALID_TXN_STATE"), "later and never"
-)
-
-
-def scenario(state: str) -> Scenario:
-    """A client of version 1 that brings its transaction into this state, by hand, and then asks for a commit."""
-    end = [] if state in ("Empty", "Ongoing") else [commit(NAME) if state.endswith("Commit") else abort(NAME)]
-    wait = [sleep(SETTLED_MS)] if state.startswith("Complete") else []
-    begun = [] if state == "Empty" else [add(NAME, "accounts-0")]
-    faults = (Delay("WriteTxnMarkers#1", 2 * SETTLED_MS),) if state.startswith("Prepare") else ()
-    program = Program("app", "raw_requests", {"steps": [init(NAME), *begun, *end, *wait, commit(NAME)]})
-    title, topics = f"EndTxn(COMMIT) in {state}", {"accounts": 1}
-    return Scenario(title=title, profile="4.x/TV1", topics=topics, programs=(program,), faults=faults)
-
-
-def deciding(cluster: Cluster) -> int:
-    """The step at which the client receives the answer to its last EndTxn."""
-    return max(f.received_step for f in cluster.trace.frames.values() if f.name == "EndTxnResponse")
-
-
-def truth() -> dict[str, str]:
-    """Return what the coordinator does with EndTxn(COMMIT) of transaction version 1, in each written state."""
-    return {state.label: _word(state) for state in TABLES["TV1"]}
-
-
-def _word(state: TxnState) -> str:
-    cell = TABLES["TV1"][state][Ask.COMMIT]
-    if isinstance(cell, Go):
-        return cell.state.label
-    return cell.error.name if isinstance(cell, Refuse) else Error.NONE.name
-
-
-def check(answer: object) -> str:
-    """Return how many cells are right, if all are; WrongAnswer names the first wrong state, and how to find out."""
-    given = cells(answer, STATES, WORDS, FORM, "state")
-    if not any(given.values()):
-        raise BlankAnswer(f"All cells are still blank. Give {FORM}.")
-    wrong = [state for state, word in truth().items() if given[state] != word]
-    if not wrong:
-        return f"{len(STATES)} of {len(STATES)} cells"
-    first = wrong[0]
-    run = ran(scenario(first)) if first != UNSHOWN else None
-    raise WrongAnswer(
-        f"{len(STATES) - len(wrong)} of {len(STATES)} cells are right. "
-        f"The first that is not: EndTxn(COMMIT) in {first}.\n"
-        + (f'You say "{given[first]}". ' if given[first] else "It is still blank. ")
-        + LOOK[first],
-        run=run,
-        step=deciding(run) if run else -1,
-        miss=MISSES.get(given[first], "") if first != "Ongoing" else "",
-        part=(len(STATES) - len(wrong)) / len(STATES),
-    )
 
 
 EXERCISE = Exercise(
     "L3.E2",
-    check,
+    Order(ORDER.check, ORDER.shuffle),
     (
-        "One state moves on. One answers that all is well. The others refuse.",
-        "There are two ways to refuse: CONCURRENT_TRANSACTIONS means that the same question will do better later, "
-        "INVALID_TXN_STATE that it never will.",
-        "Go through the five that do not move, and ask of each: is the transaction committed already, will it be, or "
-        "can it never be?",
+        "Three parts: the decision, the change of the coordinator, and what the new coordinator finishes. Which of "
+        "the eight belong to which part?",
+        "A new leader knows nothing but what is in the log. It reads the log first, and finds a decision that still "
+        "has no markers.",
+        "b1 finishes the commit without being asked, and only then does it answer the service, whose EndTxn comes "
+        "again and again.",
     ),
-    points=6,
+    points=8,
     questions=(24,),
-    misses={"more than one moves": 0, "later and never": 1},
+    misses={
+        "answered as ever": "Without a crash the answer leaves before the markers. Here b3 is dead before it answers. "
+        "At which state does b1 answer a client that asks again?",
+        "it knows without reading": 1,
+        "the next coordinator decides": "b1 does not decide anything. What must be in its copy of the log when b3 "
+        "crashes?",
+    },
+    question=ORDER.shuffle,
     afterwards=(
-        "Why: only Ongoing is undecided, so only there does EndTxn(COMMIT) write anything. CompleteCommit answers NONE "
-        "because a client whose answer was lost asks again. While markers are being sent the coordinator answers "
-        "CONCURRENT_TRANSACTIONS to everything, before it looks here. Next: the rule behind every crash."
+        "Why: the decision is in every replica before the crash, so the next leader finds it, sends the markers "
+        "without being asked, and answers last. Next: the rule behind every crash."
     ),
 )

@@ -185,7 +185,7 @@ def decide(
 
 MUTANTS = (
     Mutant(
-        "the call decides", "the call itself were the decision; nobody but app has heard it yet",
+        "the call decides", "the call itself were the decision; no broker knows of it yet",
         partial(decide, call_decides=True), hint=0,
     ),
     Mutant(
@@ -195,7 +195,7 @@ MUTANTS = (
     Mutant(
         "the first copy decides", "the crashed coordinator's own copy still counted; the next one reads another",
         partial(decide, dead_copy=True),
-        hint="The crashed broker stays down: what only it has written, nobody reads. Which copy does the next "
+        hint="The crashed broker stays down: no broker reads what only it has written. Which copy does the next "
         "coordinator read?",
     ),
     Mutant(
@@ -203,7 +203,7 @@ MUTANTS = (
         partial(decide, copies=any), hint=1,
     ),
     Mutant(
-        "every copy is asked", "each copy had to have the decision; the next leader asks nobody",
+        "every copy is asked", "each copy had to have the decision; the next leader asks no other broker",
         partial(decide, copies=all),
         hint="That every copy has the decision is what makes a *promise* possible. What happens is decided by the copy "
         "of one broker: which one?",
@@ -218,7 +218,7 @@ MUTANTS = (
         hint=1,
     ),
     Mutant(
-        "every Prepare commits", "whoever prepares commits; an abort is prepared, too",
+        "every Prepare commits", "every prepared transaction committed; an abort is prepared, too",
         partial(decide, any_prepare=True),
         hint="PrepareAbort is a decision, too. Look at `call`, or at the second half of the word.",
     ),
@@ -251,9 +251,9 @@ EXERCISE = Exercise(
     "L3.E3",
     lambda answer: against_mutants(answer, truth(seed()), MUTANTS, cases(seed()), FORM, _run_of),
     (
-        "Three questions, one after the other. What does app want? Who is alive and has heard of it? And if nobody "
-        "has: what does the log say that the coordinator reads, the old one or the next?",
-        "A live app asks until it has an answer. A live coordinator that has received EndTxn needs nobody else. "
+        "Three questions, one after the other. What does app want? Which living node knows that? And if none does: "
+        "what does the log say that the coordinator reads, the old one or the next?",
+        "A live app asks until it has an answer. A live coordinator that has received EndTxn needs no other node. "
         "Otherwise look at one copy only: that of the first broker in `replicas` which has not crashed.",
         "Let `leader` be the first of `replicas` that is not in `crashed`. It ends committed if copies[leader] is "
         "PrepareCommit or CompleteCommit; or if a commit was called and app lives; or if a commit was called, EndTxn "
@@ -265,7 +265,7 @@ EXERCISE = Exercise(
     question=lambda of_seed: tuple(moment for (moment,) in cases(of_seed)),
     afterwards=(
         "Why: the decision is one entry in one log, and it holds for good once every in-sync replica has it; "
-        "before that, it depends on which copy the next leader has. Next: lab 5 shows what readers see while the "
-        "markers are under way."
+        "before that, it depends on which copy the next leader has. Next: lab 4 shows what the "
+        "markers do to offsets and lag."
     ),
 )

@@ -107,9 +107,9 @@ MUTANTS = (
         partial(five, gets=(COMMITTED, PLAIN, OPEN)), hint=1,
     ),
     Mutant(
-        "behind the last record", "a consumer stood behind the last record that it was given",
-        partial(five, by_record=True), hint="What does a consumer do with a marker, and with what was aborted? It "
-        "steps over them, and its position moves.",
+        "position by the last record", "a consumer's position were the offset after its last record",
+        partial(five, by_record=True), hint="A consumer's position also moves past markers and aborted records. Where "
+        "does it stop?",
     ),
     Mutant(
         "the tool knows transactions", "kafka-consumer-groups.sh counted up to the last stable offset",
@@ -130,7 +130,7 @@ def show_case(seen: Seen) -> Counterexample:
 
 
 def _examples(of_seed: int) -> list[Seen]:
-    """The cases to look at: those that have the most fates behind what is committed."""
+    """The cases to look at: those that have the most fates after the committed offset."""
 
     def fates(case: Case) -> int:
         return len({row["fate"] for row in case[0]["rows"] if row["offset"] >= case[0]["committed"] > 0})
@@ -142,20 +142,19 @@ EXERCISE = Exercise(
     "L4.E1",
     lambda answer: against_mutants(answer, measure, MUTANTS, cases(seed()), FORM, show_case),
     (
-        "Begin with what the consumer is given: rows from `committed` on whose `fate` is committed or plain, and that "
-        "lie before the last stable offset.",
-        "A read_committed consumer reads up to the last stable offset, and its own metric measures up to there. "
-        "When it has read all it may, that is also its position.",
+        "Begin with `records`: count the rows from `committed` on, before the last stable offset, whose `fate` is "
+        "committed or plain.",
+        "A read_committed consumer reads up to the last stable offset. Its metric measures up to there, and its "
+        "position is there when it has read all it may.",
         "Both values of LAG are taken from the high watermark. The first one is high watermark minus `committed`, the "
-        "second high watermark minus the position that was committed in the end.",
+        "second is high watermark minus the new position.",
     ),
     points=7,
     misses=hints_of(MUTANTS),
     questions=(2,),
     question=_examples,
     afterwards=(
-        "Why: all five count from the same log, and only `records` counts records. The metric reaches 0 when the "
-        "reader has read what it may; LAG reaches 0 when nothing is undecided either. Next: a program that must know "
-        "when to stop."
+        "Why: of the five only `records` counts records. The metric reaches 0 when the reader has read all it may. LAG "
+        "reaches 0 only if nothing is undecided either. Next: a program that must know when to stop."
     ),
 )

@@ -181,8 +181,8 @@ EXERCISE = Exercise(
     check,
     (
         "Find out first where the end is, and remember it: `await consumer.end_offset(partition)`.",
-        "Whether you have come to the end is a question to the position: `await consumer.position(partition)`. It "
-        "moves over markers and over what was aborted.",
+        "The position tells you whether you have come to the end: `await consumer.position(partition)`. It moves past "
+        "markers and aborted records.",
         "A consumer with isolation_level=\"read_committed\" and auto_offset_reset=\"earliest\"; assign; the end, once; "
         "then `while` the position is lower than the end: poll, and keep the values.",
     ),
@@ -191,8 +191,7 @@ EXERCISE = Exercise(
         "waits for a record": 1,
         "the end moves": 0,
         "too early": 1,
-        "an empty poll": "A poll comes back empty when nothing came in time, and that says nothing about the end. What "
-        "does?",
+        "an empty poll": "A poll also returns nothing if no answer came in time. What tells you that this is the end?",
         "not committed": "Which isolation level does your consumer have? Java's default is read_uncommitted.",
         "twice": "Do you go back to a place where you have been? Let poll() move the position by itself.",
         "stops": "Look at the error's name. Is the log empty, or does it begin after offset 0?",
@@ -201,7 +200,8 @@ EXERCISE = Exercise(
     },
     questions=(3,),
     afterwards=(
-        "Why: the end is a place, and the position is a place; a record is neither. The end was asked for once, so it "
-        "does not run away. Java's endOffsets() and position() do the same. Next: how many records are there?"
+        "Why: the end and the position are both places in the log, so you can compare them. You asked for the end "
+        "once, so later records do not move it. Java's endOffsets() and position() do the same. Next: how many records "
+        "are there?"
     ),
 )

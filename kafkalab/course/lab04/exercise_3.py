@@ -104,15 +104,15 @@ MUTANTS = (
     ),
     Mutant(
         "no marker is committed", "what has no marker yet were committed", partial(count_records, unmarked="committed"),
-        hint="What does the log say about a transaction that has no marker yet? Nothing: it is open.",
+        hint="A transaction without a marker is not decided yet. What is it called?",
     ),
     Mutant(
         "no marker is aborted", "what has no marker yet were aborted", partial(count_records, unmarked="aborted"),
-        hint="What does the log say about a transaction that has no marker yet? Nothing: it is open.",
+        hint="A transaction without a marker is not decided yet. What is it called?",
     ),
     Mutant(
         "plain is open", "records outside of transactions waited for a marker", partial(count_records, plain="open"),
-        hint="A batch with isTransactional false waits for nothing. What is it, for a read_committed consumer?",
+        hint="A batch with isTransactional false waits for no marker. What is it to a read_committed consumer?",
     ),
 )  # fmt: skip
 
@@ -137,9 +137,8 @@ EXERCISE = Exercise(
     "L4.E3",
     lambda answer: against_mutants(answer, truth, MUTANTS, cases(seed()), FORM, show_case),
     (
-        "Go through the batches. A batch with isControl true is a marker: it holds no record of anybody.",
-        "What became of a transactional batch is said by the next marker after it that has the same producerId. If "
-        "there is none, it is open.",
+        "Go through the batches. A batch with isControl true is a marker: it holds no record.",
+        "The next marker with the same producerId decides a transactional batch. If there is none, the batch is open.",
         "For each batch with isControl false add its `count`: to committed if isTransactional is false or the next "
         "marker of its producer says COMMIT, to aborted if that says ABORT, to open if there is none.",
     ),
@@ -149,7 +148,6 @@ EXERCISE = Exercise(
     question=_examples,
     afterwards=(
         "Why: only `count` counts records, and only the next marker of the same producer decides. A gap between two "
-        "batches is a marker that was cleaned, or records that were: the dump says which offsets are there, not which "
-        "were lost. Next: lab 5, and what a reader waits for."
+        "batches comes from cleaning, and shows no loss. Next: lab 5, and what a reader waits for."
     ),
 )

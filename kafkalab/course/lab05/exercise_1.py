@@ -67,8 +67,8 @@ MUTANTS = (
     ),
     Mutant("commits only", "an ABORT marker ended nothing", partial(stable, commit_only=True), hint=1),
     Mutant(
-        "no high watermark", "readers were shown what the replicas have not got yet", partial(stable, bounded=False),
-        hint=1,
+        "no high watermark", "readers were shown records that the replicas do not have yet",
+        partial(stable, bounded=False), hint=1,
     ),
 )  # fmt: skip
 
@@ -95,15 +95,15 @@ EXERCISE = Exercise(
         "record.",
         "A marker closes the transaction of its own producer, COMMIT and ABORT alike. Then the answer is the smallest "
         "first offset that is left, or the high watermark if that is smaller, or if nothing is open.",
-        "A marker counts only if its offset is lower than the high watermark. Where it is not, its transaction holds "
-        "readers up just like an open one.",
+        "A marker counts only if its offset is lower than the high watermark. If it is not, its transaction is still "
+        "open.",
     ),
     points=7,
     misses=hints_of(MUTANTS),
     questions=(6, 7),
     question=lambda of_seed: cases(of_seed)[:2],
     afterwards=(
-        "Why: the oldest open transaction holds every reader up, because a position is a single number and cannot "
-        "leave a hole behind it. Next: what does the consumer do with the rows that it is sent?"
+        "Why: a position is a single number and cannot skip an open transaction, so the oldest one holds up every "
+        "reader. Next: what does the consumer do with the rows that it is sent?"
     ),
 )

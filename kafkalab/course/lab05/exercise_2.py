@@ -54,7 +54,7 @@ MUTANTS = (
         partial(filter_values, ends=False, from_the_start=True), hint=1,
     ),
     Mutant(
-        "it never ends", "an aborted transaction went on behind its ABORT marker",
+        "it never ends", "an aborted transaction went on after its ABORT marker",
         partial(filter_values, ends=False), hint=1,
     ),
     Mutant(
@@ -92,9 +92,9 @@ EXERCISE = Exercise(
     "L5.E2",
     lambda answer: against_mutants(answer, deliver_values, MUTANTS, cases(seed()), FORM, shown_whole),
     (
-        "Go through the rows once. Keep the producers whose records are to be left out at present.",
-        "A producer comes in when you reach the first offset of its aborted transaction, and goes out at its ABORT "
-        "marker. It may come in again later.",
+        "Go through the rows once, and keep a set of the producers whose records you leave out now.",
+        "A producer enters the set at the first offset of its aborted transaction, and leaves it at its ABORT marker. "
+        "It may enter again later.",
         "Before each row: move every entry of `aborted` whose first offset is not greater than the row's offset into "
         "your set. Then: a marker is never returned; an ABORT marker takes its producer out of the set, if it is in; a "
         "record is returned unless its producer is in the set.",
@@ -104,7 +104,7 @@ EXERCISE = Exercise(
     questions=(8, 10),
     question=lambda of_seed: cases(of_seed)[1:3],
     afterwards=(
-        "Why: the broker sends aborted records, and the aborted list with the markers is enough to leave them out "
-        "in one pass, without a buffer. Next: exercise 3 shows what this filter does not promise."
+        "Why: the broker sends aborted records. With the list of aborted transactions and the markers a consumer can "
+        "leave them out in one pass, without a buffer. Next: exercise 3 shows what this filter does not promise."
     ),
 )

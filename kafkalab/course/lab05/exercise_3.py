@@ -50,8 +50,8 @@ EXERCISE = Exercise(
     "L5.E3",
     lambda answer: judge_presses(answer, two_accounts(seed()), GOAL, most=2, par=1, allowed=ALLOWED),
     (
-        "What is it that makes records visible in a partition, and how does it get there?",
-        "There is one marker for each partition, and each travels in a frame of its own. Nobody waits for the other.",
+        "Which log entry makes records visible in a partition, and which frame brings it there?",
+        "There is one marker for each partition, and each travels in a frame of its own. Neither waits for the other.",
         "Let one of the two WriteTxnMarkers frames come later than the reader's first look, half a second after the "
         "start.",
     ),
@@ -60,6 +60,6 @@ EXERCISE = Exercise(
     questions=(7,),
     afterwards=(
         "Why: each partition gets its marker by a frame of its own, so each LSO moves at its own time. The text "
-        "below says which promise remains. Next: lab 6 asks who may still write at all."
+        "below says which promise remains. Next: mixed questions over the first labs."
     ),
 )

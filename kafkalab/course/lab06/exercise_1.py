@@ -177,16 +177,16 @@ EXERCISE = Exercise(
         "need different ones.",
         "Which facts are the same for an instance and its replacement? Only those may be in the name. Which facts tell "
         "apart two instances that live at the same time? All of those must be.",
-        "Host and start change when an instance is replaced; app, environment and instance stay. The name is made of "
+        "Host and start change when an instance is replaced; app, environment and instance stay. Make the name from "
         "the three that stay.",
     ),
     points=4,
     questions=(12, 13),
     misses={
-        "shared": "Instances that work side by side are no replacements of each other. Whoever comes later fences the "
-        "others. What tells them apart?",
+        "shared": "Instances that work side by side do not replace each other. Under one name the later one fences "
+        "the others. What tells them apart?",
         "environments": "To the cluster there is one name space for all who use it. What tells production from test?",
-        "new name": "With a new name the replacement is a stranger: it fences nobody, and ends nobody's transaction. "
+        "new name": "With a new name the replacement fences no instance, and ends no transaction. "
         "Which facts has it in common with the one that it replaces?",
     },
     afterwards=(

@@ -64,8 +64,8 @@ GOAL = Goal(
             "too late",
             "The zombie's record got into the log, but nothing committed it. Whose marker could do that, and when?",
             lambda c: _has_produced(c, 5_000),
-            hint="The record waits for a marker with its producer id. till-2 has one under way only while it works on "
-            "a charge: wake till-1 up then.",
+            hint="The record waits for a marker with its producer id. Such a marker comes at the end of each charge of "
+            "till-2: wake till-1 up while till-2 works on one.",
         ),
     ),
 )
@@ -78,9 +78,9 @@ EXERCISE = Exercise(
     lambda answer: judge_presses(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
     (
         "till-1 must fall asleep in the middle of a transaction, and wake up in the middle of one of till-2's.",
-        "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: when it is answered, only the "
-        "leader stands in the way. Look in the picture for the moment between the two. A marker ends what its producer "
-        "*id* has open on the partition.",
+        "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: after that answer only the "
+        "leader can refuse the record. Look in the picture for the moment between the two. A marker ends what its "
+        "producer *id* has open on the partition.",
         "Pause till-1 a little before its Produce#1 leaves, and resume it while till-2 works on its "
         "first charge: some hundred milliseconds after 5 seconds.",
     ),
@@ -89,7 +89,7 @@ EXERCISE = Exercise(
     questions=(14,),
     afterwards=(
         "Why: to a leader that does not compare epochs both instances are one producer id, and a marker ends "
-        "whatever that id has open. The cell below runs your presses with the check on. Next: exercise 3 sums up "
-        "who wins."
+        "whatever that id has open. The cell below runs your presses with the check on. Next: exercise 3 repairs "
+        "a service that meets these errors."
     ),
 )

@@ -174,11 +174,9 @@ EXERCISE = Exercise(
     "L7.E1",
     lambda answer: against_mutants(answer, truth, MUTANTS, cases(seed()), FORM, _run_of),
     (
-        "Write one comparison for each letter, from what is said in the table. Each compares two settings, one of them "
-        "a sum.",
-        "A record waits linger_ms, and then one request may take request_timeout_ms: that must fit into "
-        "delivery_timeout_ms. Work is compared twice: with what the group allows, and with what the "
-        "coordinator allows.",
+        "Write one comparison for each letter of the table. Each compares two settings; one of them is a sum.",
+        "A record waits linger_ms, and then one request may take request_timeout_ms: both together must fit into "
+        "delivery_timeout_ms. Compare the work with two limits: the group's and the coordinator's.",
         "A: linger + request > delivery. B: transaction timeout > broker's maximum. C: work > max poll interval. "
         "D: work > transaction timeout. E: delivery > transaction timeout. Return the letters that are true.",
     ),
@@ -187,7 +185,7 @@ EXERCISE = Exercise(
     question=lambda of_seed: cases(of_seed)[:2],
     misses=hints_of(MUTANTS),
     afterwards=(
-        "Why: each clock is kept by somebody else, and the shorter one of two wins. The client refuses A and the "
-        "broker refuses B; nobody checks C, D and E before they strike. Next: what to do when one has struck."
+        "Why: each limit belongs to another process. The client refuses A and the broker refuses B. No process checks "
+        "C, D and E before they strike. Next: what to do when one has struck."
     ),
 )

@@ -229,6 +229,7 @@ EXERCISE = Exercise(
     misses=BELIEFS,
     afterwards=(
         "Why: an error says what is spoilt: nothing yet, the transaction, the producer, or the deployment. Its name "
-        "alone does not: rows 4 and 5 have the same one, and so have 7 and 8. Next: which clock was it?"
+        "alone does not: rows 4 and 5 have the same one, and so have 7 and 8. Next: review a "
+        "configuration."
     ),
 )

@@ -6,5 +6,5 @@ LAB = CourseLab(
     name="11_edge_of_the_guarantee",
     title="Where the guarantee ends",
     know="databases, outboxes and sinks outside Kafka",
-    settles=(31, 32, 33),
+    settles=(31, 32, 33, 47),
 )

@@ -1,201 +1,209 @@
-"""L11.E3: a prepared transaction, and who is lost: until when readers wait; every row is run."""
+"""L11.E3: review the configuration of a pipeline, and name what breaks; each configuration is run with crashes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial
+from collections import Counter
+from functools import cache
+from random import Random
+from typing import Any
 
-from kafkalab.course.lab11.scenario import TWO_PHASE
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.node import Crash, Restart
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, rows
-from kafkalab.programs.booking import BOOKER, RECEIPTS
-from kafkalab.protocol.partitions import transaction_partition
-from kafkalab.sim.cluster import Cluster
+from kafkalab.faults.node import Crash
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe, is_blank
+from kafkalab.grading.mutants import called_each
+from kafkalab.grading.seeds import random_for, seed
+from kafkalab.programs.booking import PAYMENTS
+from kafkalab.programs.database import rows
+from kafkalab.programs.sinks import AFTER, BEFORE, POSITIONS, WITH
+from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program, Scenario
 
-NOT_AT_ALL, DECISION, TIMEOUT, CLAIM, COORDINATOR, FOR_EVER = WORDS = (
-    "not at all", "decision", "timeout", "claim", "coordinator", "for ever",
+LOST, DOUBLED, ROLLED_BACK = WORDS = ("lost", "doubled", "rolled back")
+FORM = f"a function review(config) that returns a list with those of {', '.join(map(repr, WORDS))} that can happen"
+JOB, CONNECTOR = "stream job", "source connector"
+WRITER, SUPPORT, INTERVAL, TIMEOUT = (
+    "writer", "exactly.once.source.support", "checkpoint.interval.ms", "transaction.timeout.ms",
 )  # fmt: skip
-FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "decision", 2: ...}}'
-PREPARED_MS, NEXT_MS, CLAIM_MS, BACK_MS, LATE_MS, UNTIL_MS = 1_500, 1_000, 300_000, 150_000, 120_000, 900_000
-BLOCKED_MS = 2_600
-"""A reader that has the next receipt by now has not waited for anybody."""
+ISOLATION, POSITION, INSERT = "isolation.level", "position stored", "insert"
+COMMITTED, UNCOMMITTED = "read_committed", "read_uncommitted"
+PLAIN, ONCE = "INSERT", "INSERT OR IGNORE"
+COUNT = 12
+Config = dict[str, Any]
+Run = tuple[str, Scenario]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """The fate of a transaction that is written, and prepared if `two_phase`."""
-
-    says: str
-    look: str
-    misses: Mapping[str, str] = field(default_factory=dict)
-    two_phase: bool = True
-    brokers: int = 3
-    isolation: str = "read_committed"
-    decide_ms: int = LATE_MS
-    commits: bool = True
-    crashes: str = "client"
-    claims: bool = False
-
-
-_TIMEOUT = {TIMEOUT: "the timeout ends it"}
-ROWS = (
-    Row(
-        says="without two-phase commit: the producer dies; nobody comes back",
-        look="Which clock does the coordinator look at?",
-        two_phase=False,
-        misses={FOR_EVER: "an ordinary one has a timeout", NOT_AT_ALL: "open means blocked"},
-    ),
-    Row(
-        says="prepared; the outside coordinator decides two minutes later, and the producer is told",
-        look="The producer lives, and completes the transaction. What had to happen first?",
-        crashes="",
-        misses={**_TIMEOUT, NOT_AT_ALL: "open means blocked"},
-    ),
-    Row(
-        says="the same, and the decision is to abort",
-        look="An aborted record is dropped by the reader. But when?",
-        crashes="",
-        commits=False,
-        misses={**_TIMEOUT, NOT_AT_ALL: "open means blocked"},
-    ),
-    Row(
-        says="prepared; producer and outside coordinator are lost; nobody comes back",
-        look="What is the timeout of such a transaction?",
-        misses={**_TIMEOUT, COORDINATOR: "Kafka's coordinator does not decide"},
-    ),
-    Row(
-        says="prepared; the producer dies; its next process calls initTransactions() after five minutes",
-        look="What does initTransactions() do to a transaction of its predecessor?",
-        claims=True,
-        misses={**_TIMEOUT, DECISION: "a claim decides", FOR_EVER: "a claim ends it"},
-    ),
-    Row(
-        says="prepared; Kafka's coordinator (one broker of three) crashes; the decision comes after two minutes",
-        look="How long does Kafka need for another coordinator, and who is late here?",
-        crashes="coordinator",
-        misses={**_TIMEOUT, COORDINATOR: "another broker takes over", FOR_EVER: "another broker takes over"},
-    ),
-    Row(
-        says="the same with one broker only, and it starts again after 150 seconds",
-        look="By when is the decision known, and who cannot be told?",
-        brokers=1,
-        crashes="coordinator",
-        misses={**_TIMEOUT, DECISION: "nobody can be told", FOR_EVER: "the log outlives the crash"},
-    ),
-    Row(
-        says="as in row 4, but the reader is read_uncommitted",
-        look="Which mark does this reader read up to?",
-        isolation="read_uncommitted",
-        misses={FOR_EVER: "only read_committed waits", TIMEOUT: "only read_committed waits"},
-    ),
-)
+def draw_config(random: Random) -> Config:
+    """Draw a configuration of a writer and a sink."""
+    if random.random() < 0.6:
+        interval, timeout = random.choice(((10_000, 60_000), (30_000, 60_000), (60_000, 20_000), (90_000, 30_000)))
+        writer: Config = {WRITER: JOB, INTERVAL: interval, TIMEOUT: timeout}
+    else:
+        writer = {WRITER: CONNECTOR, SUPPORT: random.choice(("enabled", "disabled"))}
+    reader = {
+        ISOLATION: random.choice((COMMITTED, UNCOMMITTED)),
+        POSITION: random.choice((BEFORE, AFTER, WITH)),
+        INSERT: random.choice((PLAIN, ONCE)),
+    }
+    return {**writer, **reader}
 
 
-def scenario(of_seed: int, row: Row) -> Scenario:
-    """The row's producer, the next receipt behind its own, and a reader that waits for that one."""
-    arguments = {"two_phase": row.two_phase, "decide_after_ms": row.decide_ms, "commits": row.commits}
-    programs = [
-        Program("producer", "preparer", arguments),
-        Program("other", "next_receipt", {"at_ms": NEXT_MS}),
-        Program("reader", "waiting_reader", {"isolation_level": row.isolation, "until_ms": UNTIL_MS}),
-    ]
-    if row.claims:
-        programs.append(Program("again", "claimer", {"at_ms": CLAIM_MS}))
+@cache
+def draw(of_seed: int) -> tuple[tuple[tuple[str, Any], ...], ...]:
+    """Return `COUNT` different configurations, two of which break nothing and in which each word is needed."""
+    random = random_for("L11.E3", of_seed)
+    while True:
+        found = {tuple(draw_config(random).items()): None for _ in range(3 * COUNT)}
+        drawn = tuple(found)[:COUNT]
+        truths = [frozenset(broken_runs(config)) for config in drawn]
+        if len(drawn) == COUNT and set().union(*truths) == set(WORDS) and truths.count(frozenset()) >= 2:
+            return drawn
+
+
+def scenario(config: Config, faults: tuple[Fault, ...] = ()) -> Scenario:
+    """Return the pipeline with this configuration: a writer, a sink, and those that take over after a crash."""
+    if config[WRITER] == JOB:
+        wait, until = config[INTERVAL], 3 * config[INTERVAL] + 30_000
+        writers = [Program("job", "checkpointed_job", {"interval_ms": wait, "timeout_ms": config[TIMEOUT]})]
+    else:
+        exactly_once, until = config[SUPPORT] == "enabled", 60_000
+        arguments = {"exactly_once": exactly_once}
+        writers = [
+            Program("connector", "source_connector", arguments),
+            Program("connector-2", "source_connector", {**arguments, "start_after_ms": 20_000}),
+        ]
+    sink = {
+        "position": config[POSITION], "once": config[INSERT] == ONCE, "isolation_level": config[ISOLATION],
+        "until_ms": until,
+    }  # fmt: skip
+    again = {**sink, "until_ms": until + 40_000, "start_after_ms": until + 10_000}
+    sinks = [Program("sink", "row_sink", sink), Program("sink-2", "row_sink", again)]
     return Scenario(
-        title=f"Until when: {row.says}"[:100],
-        seed=of_seed,
-        brokers=row.brokers,
-        topics={RECEIPTS: 1},
-        programs=tuple(programs),
-        faults=_faults(row, of_seed),
-        config=TWO_PHASE,
+        title="A pipeline into a database",
+        brokers=1,
+        topics={PAYMENTS: 1, POSITIONS: 1},
+        programs=(*writers, *sinks),
+        faults=faults,
+        config={"group_initial_rebalance_delay_ms": 0},
     )
 
 
-def _faults(row: Row, of_seed: int) -> tuple[Fault, ...]:
-    if row.crashes == "client":
-        return (Crash("producer", at_ms=PREPARED_MS),)
-    if row.crashes == "coordinator":
-        node = coordinator(row, of_seed)
-        return (Crash(node, at_ms=PREPARED_MS), Restart(node, at_ms=BACK_MS))
-    return ()
-
-
 @cache
-def _leader(brokers: int, of_seed: int) -> str:
-    bare = Scenario(title="", seed=of_seed, brokers=brokers, topics={RECEIPTS: 1}, programs=())
-    return Cluster(bare).controller.metadata.leader(transaction_partition(BOOKER))
+def _find_broken(config: tuple[tuple[str, Any], ...]) -> tuple[Run, ...]:
+    """Run the configuration without a crash and with each; return what breaks, with the first run that shows it."""
+    settings = dict(config)
+    calm = ran(scenario(settings))
+    chapters = reversed(list(calm.trace.of("state", "chapter")))
+    steps = {f"{e.node}: {e.data['name']}": e.step for e in chapters}
+    writer = tuple(Crash(name.partition(":")[0], at_step=s) for name, s in steps.items() if ": sent 2" in name)
+    sinks = [Crash("sink", at_step=s) for name, s in steps.items() if name in ("sink: between", "sink: stored")]
+    found: dict[str, Scenario] = {}
+    for faults in ((), *((crash,) for crash in (*writer[:1], *sinks))):
+        made = scenario(settings, faults)
+        for word in judge(ran(made), settings):
+            found.setdefault(word, made)
+    return tuple(found.items())
 
 
-def coordinator(row: Row, of_seed: int) -> str:
-    """Return the broker that coordinates the transaction."""
-    return _leader(row.brokers, of_seed)
+def broken_runs(config: tuple[tuple[str, Any], ...]) -> dict[str, Scenario]:
+    """Return what this configuration breaks, each with a run that shows it."""
+    return dict(_find_broken(config))
 
 
-def until_when(cluster: Cluster) -> str:
-    """Return what the reader has waited for."""
-    came = cluster.results["reader"][0]
-    if came < 0:
-        return FOR_EVER
-    if came < BLOCKED_MS:
-        return NOT_AT_ALL
-    if cluster.trace.of("state", "timeout"):
-        return TIMEOUT
-    if came > CLAIM_MS:
-        return CLAIM
-    return COORDINATOR if came > BACK_MS else DECISION
+def judge(cluster: Cluster, config: Config) -> list[str]:
+    """Return what has broken in a run: the bookings beside the payments that count."""
+    table = "booked_once" if config[INSERT] == ONCE else "bookings"
+    booked = Counter(payment for (payment,) in rows(cluster, f"SELECT payment FROM {table}"))
+    results = [r for node, r in cluster.results.items() if node.startswith(("job", "connector"))]
+    counted = next(result for result in results if isinstance(result, list))
+    words = []
+    if any(not booked[payment] for payment in counted):
+        words.append(LOST)
+    if max(booked.values(), default=0) > 1:
+        words.append(DOUBLED)
+    if set(booked) - set(counted):
+        words.append(ROLLED_BACK)
+    return words
 
 
-def _came(cluster: Cluster) -> int:
-    """Return the step at which the reader has the next receipt; else its last poll."""
-    polls = [e for e in cluster.trace.of("complete", "poll") if e.node == "reader"]
-    return next((e.step for e in polls if e.data["records"]), polls[-1].step)
+def check(answer: object) -> str:
+    """ "12 of 12 configurations" if exactly what can break is named; else WrongAnswer with a run of the first."""
+    if not callable(answer):
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
+    drawn = draw(seed())
+    given = called_each(answer, [(dict(config),) for config in drawn])
+    if all(is_blank(value) for value in given):
+        raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
+    said = [_read(value) for value in given]
+    wrong = [n for n, config in enumerate(drawn) if said[n] != set(broken_runs(config))]
+    if not wrong:
+        return f"{COUNT} of {COUNT} configurations"
+    config, words = dict(drawn[wrong[0]]), said[wrong[0]]
+    truth = broken_runs(drawn[wrong[0]])
+    part = (COUNT - len(wrong)) / COUNT
+    told = f"{COUNT - len(wrong)} of {COUNT} configurations are right. One that is not: {config}."
+    if more := sorted(set(truth) - words):
+        text = f"{told} You do not say {more[0]!r}, and here it happens."
+        raise WrongAnswer(text, run=truth[more[0]], miss=_name_miss(config, more[0]), part=part)
+    extra = min(words - set(truth))
+    text = f"{told} You say {extra!r}, and it does not happen, whichever process crashes."
+    raise WrongAnswer(text, run=scenario(config), miss=_name_fear(config, extra), part=part)
 
 
-@cache
-def facts(of_seed: int) -> tuple[Fact, ...]:
-    """Every row, and what its reader has waited for."""
-    return facts_of(ROWS, partial(scenario, of_seed), until_when, _came)
+def _read(value: Any) -> set[str]:
+    if not isinstance(value, (list, tuple, set)) or any(word not in WORDS for word in value):
+        raise WrongType(f"Give {FORM}, not {describe(value)}.")
+    return set(value)
+
+
+def _name_miss(config: Config, word: str) -> str:
+    """Return the belief of a learner who does not see that this breaks."""
+    if word == LOST:
+        too_long = config[WRITER] == JOB and config[INTERVAL] > config[TIMEOUT]
+        return "the checkpoint commits" if too_long else "stored means done"
+    if word == ROLLED_BACK:
+        return "the broker hides it"
+    return (
+        "the source sends once" if config[WRITER] == CONNECTOR and config[POSITION] != AFTER else "the offset saves me"
+    )
+
+
+def _name_fear(config: Config, word: str) -> str:
+    """Return the belief of a learner who sees a danger that is none here."""
+    if word == DOUBLED:
+        return "a key does not help" if config[INSERT] == ONCE else "position and row are one"
+    return "a short checkpoint is lost" if word == LOST else "the reader filters"
 
 
 EXERCISE = Exercise(
     "L11.E3",
-    rows(facts, WORDS, FORM),
+    check,
     (
-        "A read_committed reader stops before the first open transaction, whatever lies behind it. So ask of each "
-        "row: who may end this transaction, and is anybody of them still there?",
-        "With two-phase commit on, the transaction's timeout is 2147483647 ms, which the coordinator reads as never. "
-        "What is left: the producer that completes it, and a producer that claims its name.",
-        "Kafka's coordinator keeps its state in a log of three copies: losing one broker costs about as much time as "
-        "an election. With one copy it is gone until that broker is back. Losing the outside coordinator "
-        "is another matter: Kafka has no copy of its decision.",
+        "Go along the pipeline: does the writer's data become committed, what does the sink's consumer get of it, and "
+        "what becomes of a record if the sink crashes between storing the position and storing the row?",
+        "lost: the position is stored before the row; or a transaction is open for longer than its timeout, so the "
+        "coordinator aborts what the job calls done. rolled back: the sink reads what was aborted.",
+        "doubled: the row is stored and the position is not, or a source without exactly-once support sends again, "
+        "or a read_uncommitted sink gets an aborted attempt and its repetition. INSERT OR IGNORE on the payment's own "
+        "id ends all three.",
     ),
     points=8,
-    questions=(33,),
+    questions=(31,),
     misses={
-        "the timeout ends it": "What timeout does a producer with transaction.two.phase.commit.enable=true have? It "
-        "may not set one itself.",
-        "an ordinary one has a timeout": "This one is not prepared. What does Kafka do with a transaction that is "
-        "open for longer than transaction.timeout.ms?",
-        "open means blocked": 0,
-        "Kafka's coordinator does not decide": "Kafka's coordinator is well. Does it know the decision?",
-        "a claim decides": "The new process has not asked anybody for the decision. What has Kafka done by the time "
-        "that initTransactions() returns?",
-        "a claim ends it": "initTransactions() fences the predecessor, and ends what it had open.",
-        "another broker takes over": "Three brokers have the coordinator's log. When the decision comes, is there "
-        "a coordinator again?",
-        "nobody can be told": "When the decision is made, the only broker is down. Where would EndTxn go?",
-        "the log outlives the crash": "A crash takes the memory, not the log. What does the broker do when it is back?",
-        "only read_committed waits": "The last stable offset holds back read_committed readers only. The others see "
-        "the record at once, decided or not.",
+        "the checkpoint commits": "How long is the transaction open, and what does the coordinator do after "
+        "transaction.timeout.ms?",
+        "stored means done": "The sink crashes right after it has stored the position. Who books this record?",
+        "the broker hides it": "What does a consumer with this isolation.level get of an aborted transaction?",
+        "the source sends once": "The connector crashes before its position is stored. Where does the next one begin?",
+        "the offset saves me": "The sink crashes between the row and the offset. Where does the next one begin?",
+        "a key does not help": "What does INSERT OR IGNORE do with a payment that is there?",
+        "position and row are one": "Can the row be there without the position?",
+        "a short checkpoint is lost": "Compare the interval with the timeout. Who aborts this transaction?",
+        "the reader filters": "A read_committed consumer leaves out what was aborted. And without transactions?",
     },
+    question=lambda of_seed: [dict(config) for config in draw(of_seed)],
     afterwards=(
-        "Why: Kafka can lose its own coordinator, since the state is in a replicated log. It cannot lose the outside "
-        "one: a prepared transaction waits for a decision that only somebody else has. Next: lab 12 "
-        "counts what was lost and doubled in millions of records."
+        "Why: each line of a configuration protects one step of the pipeline, and the weakest step decides. Only a "
+        "row that may be written twice, or a position in the row's own transaction, covers a crash of the sink. Next: "
+        "lab 12 counts what was lost and doubled in millions of records."
     ),
 )

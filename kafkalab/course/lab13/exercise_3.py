@@ -1,143 +1,134 @@
-"""L13.E3, the capstone: from a scenario and the clients' logs alone, what went wrong in an incident, and where."""
+"""L13.E3, the capstone: three incidents, each explained by a causal chain of frame, state, rule and effect.
+
+A wrong answer says only what contradicts itself in a chain, which does not depend on the incident. It never says which
+incident is explained: a program that tries all chains against `check` would find each incident by itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from kafkalab.course.lab13.incidents import (
-    PLACES,
-    QUESTIONS,
-    Incident,
-    anomalies_of,
-    client_logs,
-    draw_incidents,
-    first_difference,
-    list_given,
-    place_of,
-    without,
-)  # fmt: skip
+from kafkalab.course.lab13.chains import BY_NAME, CAUSES, EFFECTS, STATES, Chain, fits_together, is_so
+from kafkalab.course.lab13.evidence import list_given
+from kafkalab.course.lab13.incidents import COUNT
 from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
-from kafkalab.grading.mutants import called_each
-from kafkalab.grading.seeds import seed
-from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.sim.scenario import Scenario
+from kafkalab.grading.seeds import random_for
 
-FORM = 'a function diagnose(incident) that returns {"anomaly": ..., "rule": ..., "question": ..., "fix": ...}'
-FIELDS = ("rule", "anomaly", "fix", "question")
-Report = dict[str, Any]
+PARTS = ("frame", "state", "rule", "effect")
+MOST = 1_000_000
+FORM = (
+    f'{{"case": 1, "chains": [...]}} with the number of your case and {COUNT} chains, each like '
+    '{"frame": "Produce#3", "state": "in the log", "rule": "a", "effect": "duplicate out-0@4"}'
+)
 
 
 @cache
-def _by_name() -> dict[str, Rule]:
-    return {rule.name: rule for rule in REGISTRY}
+def name_rules(case: int) -> dict[str, str]:
+    """Return the rules that may be missing, by a letter that the case gives them."""
+    names = [rule.name for rule in CAUSES]
+    random_for("L13.E3 letters", case).shuffle(names)
+    return dict(zip("abcdefghijk", names, strict=True))
+
+
+def open_case(number: int) -> dict[str, Any]:
+    """Return a case: its `number`, its `incidents` as text, and the words for `rules`, `states` and `effects`.
+
+    Each number has incidents of its own. WrongValue for one that is not 1 to a million.
+    """
+    if type(number) is not int or not 1 <= number <= MOST:
+        raise WrongValue(f"A case has a number from 1 to {MOST:,}, not {number!r}.")
+    words = {"rules": dict(name_rules(number)), "states": dict(STATES), "effects": list(EFFECTS)}
+    return {"number": number, "incidents": [dict(incident) for incident in list_given(number)], **words}
 
 
 def check(answer: object) -> str:
-    """ "3 of 3 incidents" if all fields of each report are right; WrongAnswer is about the first that is not."""
-    if not callable(answer):
-        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
-    of_seed = seed()
-    incidents, truths = list_given(of_seed), draw_incidents(of_seed)
-    reports = called_each(answer, [(dict(incident),) for incident in incidents])
-    if all(is_blank(report) for report in reports):
-        raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
-    right = 0
-    first: WrongAnswer | None = None
-    for number, (report, incident, (rule, scenario)) in enumerate(zip(reports, incidents, truths, strict=True), 1):
-        wrong = judge(report, incident, rule, scenario)
-        right += len(FIELDS) - len(wrong)
-        if wrong and first is None:
-            first = wrong[0]
-            first.args = (f"Incident {number} of {len(incidents)}: {first}",)
-    whole = len(FIELDS) * len(incidents)
-    if first is None:
-        return f"{len(incidents)} of {len(incidents)} incidents"
+    """ "3 of 3 incidents" if each chain is what happened; WrongAnswer says which chain contradicts itself, if any."""
+    case, rows = _read_form(answer)
+    chains = [_read_chain(row, number, case) for number, row in enumerate(rows, 1)]
+    for number, chain in enumerate(chains, 1):
+        if problem := fits_together(chain):
+            raise WrongAnswer(f"Incident {number}: {problem}", miss="no chain")
+    right = sum([is_so(chain, case, place) for place, chain in enumerate(chains)])
+    if right == COUNT:
+        return f"{COUNT} of {COUNT} incidents of case {case}"
+    looks = "; ".join(f"{n}: {CAUSES[BY_NAME[chain.rule]].look}" for n, chain in enumerate(chains, 1))
     raise WrongAnswer(
-        f"{right} of {whole} fields are right. {first}",
-        run=first.run,
-        step=first.step,
-        miss=first.miss,
-        part=right / whole,
+        "Each chain fits together, but not all of them are what happened, and you are not told which. "
+        f"If your rules were missing, the records would show this. {looks}.",
+        miss="another cause",
     )
 
 
-def judge(report: object, incident: Incident, rule: Rule, scenario: Scenario) -> list[WrongAnswer]:
-    """Return what is wrong with each field of a report, in the order of FIELDS."""
-    said = _fields(report)
-    named = _by_name().get(said["rule"])
-    if said["rule"] not in ("", rule.name) and named is None:
-        raise WrongValue(f"There is no rule {said['rule']!r}. RULE_NAMES has them all.")
-    fits = named is not None and (named == rule or client_logs(without(scenario, named)) == incident["logs"])
-    found = [] if fits else [_wrong_rule(said["rule"], incident, rule, scenario)]
-    missing = named if fits and named is not None else rule
-    broken = without(scenario, missing)
-    if said["anomaly"] not in anomalies_of(broken):
-        harmless = not said["anomaly"]
-        text = (
-            "It names no anomaly." if harmless else f"No check finds {said['anomaly']!r} in the run without that rule."
-        )
-        found.append(WrongAnswer(text, run=broken, miss="another anomaly"))
-    place = place_of(scenario, missing)
-    if said["fix"] != place:
-        cluster, step = first_difference(scenario, missing)
-        text = f"You put the rule back at the {said['fix'] or '…'}; there the two runs do not begin to differ."
-        found.append(WrongAnswer(text, run=cluster, step=step, miss="another place"))
-    if said["question"] not in {q for one in (rule, missing) for q in QUESTIONS.get(one, ())}:
-        text = f"Question {said['question'] or '…'} is not about what this rule protects."
-        found.append(WrongAnswer(text, miss="another question"))
-    return found
+def _read_form(answer: object) -> tuple[int, list[Mapping[str, Any]]]:
+    """Return the case and the chains of an answer. BlankAnswer if all is blank, WrongType if it has not the form."""
+    if is_blank(answer):
+        raise BlankAnswer(f"The answer is still blank. Give {FORM}.")
+    if not isinstance(answer, Mapping) or set(answer) != {"case", "chains"}:
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
+    case, rows = answer["case"], answer["chains"]
+    if type(case) is not int or not 1 <= case <= MOST:
+        raise WrongValue(f"A case has a number from 1 to {MOST:,}, not {case!r}.")
+    if not isinstance(rows, (list, tuple)) or len(rows) != COUNT:
+        raise WrongType(f"Give {FORM}; your chains are {describe(rows)}.")
+    for row in rows:
+        if not isinstance(row, Mapping) or set(row) != set(PARTS):
+            raise WrongType(f"Give {FORM}; one of your chains is {describe(row)}.")
+    if all(is_blank(part) for row in rows for part in row.values()):
+        raise BlankAnswer(f"All chains are still blank. Give {FORM}.")
+    return case, list(rows)
 
 
-def _wrong_rule(name: str, incident: Incident, rule: Rule, scenario: Scenario) -> WrongAnswer:
-    """Say why the logs are not those of a Kafka without the rule that was named."""
-    if not name:
-        return WrongAnswer("It names no rule.", run=without(scenario, rule), miss="no rule")
-    logs = client_logs(without(scenario, _by_name()[name]))
-    if not anomalies_of(without(scenario, _by_name()[name])):
-        text = f"Without {name!r} nothing goes wrong in this incident."
-        return WrongAnswer(text, run=without(scenario, _by_name()[name]), miss="a harmless rule")
-    pairs = list(zip(incident["logs"], logs, strict=False))
-    line = next((i for i, (a, b) in enumerate(pairs, 1) if a != b), len(pairs) + 1)
-    text = f"Without {name!r} something goes wrong, too, but the clients' logs differ in line {line}."
-    return WrongAnswer(text, run=without(scenario, _by_name()[name]), miss="other logs")
+@cache
+def _name_frames(case: int, place: int) -> frozenset[str]:
+    """Return the names of the frames in an incident's record."""
+    return frozenset(line.split()[5] for line in list_given(case)[place]["frames"])
 
 
-def _fields(report: Any) -> Report:
-    if not isinstance(report, dict) or sorted(report) != sorted(FIELDS):
-        raise WrongType(f"Give {FORM}, not {describe(report)}.")
-    said = {name: "" if is_blank(report[name]) else report[name] for name in FIELDS}
-    if said["fix"] not in ("", *PLACES):
-        raise WrongValue(f"fix is one of {', '.join(map(repr, PLACES))}, not {said['fix']!r}.")
-    return said
+def _read_chain(row: Mapping[str, Any], number: int, case: int) -> Chain:
+    """Return a row as a chain. WrongValue for a word that does not exist, and a frame that is not in the records."""
+    said: dict[str, str] = {}
+    for part in PARTS:
+        value = row[part]
+        if is_blank(value):
+            raise WrongAnswer(f"Incident {number}: the {part} is still blank.", miss="no chain")
+        if not isinstance(value, str):
+            raise WrongType(f"Incident {number}: the {part} is a text, not {describe(value)}.")
+        said[part] = value.strip()
+    letters = name_rules(case)
+    for part, words in (("rule", tuple(letters)), ("state", tuple(STATES))):
+        if said[part] not in words:
+            raise WrongValue(f"Incident {number}: the {part} is one of {', '.join(words)}, not {said[part]!r}.")
+    if _name_frames(case, number - 1).isdisjoint({said["frame"], said["frame"].replace("#", "Response#")}):
+        raise WrongValue(f"Incident {number}: no frame of its record is called {said['frame']!r}.")
+    anomaly, _, place = said["effect"].rpartition(" ")
+    if anomaly not in EFFECTS or "@" not in place:
+        names = ", ".join(EFFECTS)
+        raise WrongValue(f'Incident {number}: the effect is one of {names}, and a record, like "duplicate out-0@4".')
+    return Chain(frame=said["frame"], state=said["state"], rule=letters[said["rule"]], effect=said["effect"])
 
 
 EXERCISE = Exercise(
     "L13.E3",
     check,
     (
-        "Run the scenario: with all rules nothing goes wrong. Then run it without one rule, and compare what the "
-        "clients log.",
-        "Go through RULE_NAMES: `replace(scenario, rules_off=(name,))` is the same incident without that rule. The one "
-        "whose `client_logs` are those of the incident is missing.",
-        "`anomalies_of` of that scenario names the anomaly. For the fix look at the first step at which the two runs "
-        "differ: `first_difference` and `place_of` find it. For the question keep a table from a word of the rule's "
-        "name to the number of the lab's question, as in the recap of each lab.",
+        "Begin at the end: which record is twice in a log, was read too early, or has no marker? Then go back through "
+        "the frames to the one that put it there.",
+        "For that frame ask what its receiver knew. A broker knows its logs (the dump), a coordinator the last entry "
+        "of __transaction_state or of the group, a consumer what it was given.",
+        "Which of the rules looks at exactly this request in exactly this state? If two rules break the same promise, "
+        "compare what each of them would have let through: the newest batch or an older one, a record before its "
+        "marker or after it, an offset of an old member or an undecided one.",
     ),
     points=12,
     misses={
-        "no rule": 0,
-        "a harmless rule": 0,
-        "other logs": "Compare all lines, not only whether there is an anomaly: different rules break the same promise "
-        "in different ways.",
-        "another anomaly": "Ask the checks, with the rule off: `anomalies_of`. Only forbidden anomalies count.",
-        "another place": "Who acted in another way first? A symptom at a reader may be a missing rule at a leader.",
-        "another question": "Look through the table of questions in labs/README.md for what this rule protects.",
+        "no chain": "The four parts have to be about one moment: this request arrived, its receiver was in this state, "
+        "this rule should have refused it, and so this record is wrong.",
+        "another cause": 0,
     },
-    question=lambda of_seed: list(list_given(of_seed)),
     afterwards=(
-        "Why: a report that names an anomaly, the rule that would have prevented it, and where it belongs can be "
-        "checked by anyone: run it with the rule, and without. You have done by hand what `kafkalab explore` does. "
-        "Next: lab 14, and who else decides in this way."
+        "Why: a cause is a frame, the state in which it arrived, the rule that should have stopped it, and the record "
+        "that is wrong. Anyone can check such a report. Next: exercise 4 plans an upgrade."
     ),
 )

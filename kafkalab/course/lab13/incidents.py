@@ -1,5 +1,6 @@
-"""Incidents: what was set up and went wrong, as a scenario, and what the clients logged; which rule was missing is not
-told. They are the shortest counterexamples that a search has found (data/found/), without their titles.
+"""Incidents: scenarios that go wrong without one rule, and what their clients logged.
+
+They are the shortest counterexamples that a search has found (data/found/), without their titles.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from kafkalab.checks.all import check_all
@@ -18,34 +20,17 @@ from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol import rules
 from kafkalab.protocol.rules import Rule
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Scenario
+from kafkalab.sim.scenario import Program, Scenario
 
 CASES = Path(__file__).with_name("incidents.json")
-"""The scenarios in the order of QUESTIONS."""
-QUESTIONS: dict[Rule, tuple[int, ...]] = {
-    rules.DEDUPLICATION: (19,),
-    rules.FIVE_BATCHES: (20,),
-    rules.SEQUENCE_GAPS: (21,),
-    rules.ABORT_ON_INIT: (17,),
-    rules.TIMEOUT_MAXIMUM: (16, 6),
-    rules.VERIFICATION: (38, 6),
-    rules.EPOCH_PER_TRANSACTION: (26, 25),
-    rules.LSO_BOUND: (7, 11),
-    rules.ABORTED_FILTER: (10, 8),
-    rules.GENERATION_CHECK: (28,),
-    rules.STABLE_OFFSETS: (29,),
-}
-"""The learners' questions (kafkalab/course/questions.py) that are about what each rule protects."""
-COUNT, SEEDS = 3, 40
-CLIENT, LEADER, COORDINATOR, GROUP = "client", "partition leader", "transaction coordinator", "group coordinator"
-PLACES = (CLIENT, LEADER, COORDINATOR, GROUP)
-SERVES = {
-    LEADER: ("Produce", "Fetch", "ListOffsets", "WriteTxnMarkers"),
-    COORDINATOR: ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"),
-    GROUP: ("TxnOffsetCommit", "OffsetCommit", "OffsetFetch", "JoinGroup", "SyncGroup", "Heartbeat"),
-}
-PLACE_OF = {api: place for place, apis in SERVES.items() for api in apis}
-Incident = dict[str, Any]
+"""The scenarios in the order of MISSING."""
+MISSING: tuple[Rule, ...] = (
+    rules.DEDUPLICATION, rules.FIVE_BATCHES, rules.SEQUENCE_GAPS, rules.ABORT_ON_INIT, rules.TIMEOUT_MAXIMUM,
+    rules.VERIFICATION, rules.EPOCH_PER_TRANSACTION, rules.LSO_BOUND, rules.ABORTED_FILTER, rules.GENERATION_CHECK,
+    rules.STABLE_OFFSETS,
+)  # fmt: skip
+"""The rule that is missing in each of the scenarios."""
+COUNT, SEEDS, LATER_MS = 3, 40, 300_000
 
 
 def ran_and_read(scenario: Scenario) -> Cluster:
@@ -93,7 +78,7 @@ def _line(call: Operation, begun: Operation | None) -> str:
 def scenarios() -> tuple[tuple[Rule, Scenario], ...]:
     """Return the rule that is missing in each incident, and the incident with all rules."""
     found = json.loads(CASES.read_text(encoding="utf-8"))
-    return tuple((rule, Scenario.from_json(row, CASES.name)) for rule, row in zip(QUESTIONS, found, strict=True))
+    return tuple((rule, Scenario.from_json(row, CASES.name)) for rule, row in zip(MISSING, found, strict=True))
 
 
 def without(scenario: Scenario, rule: Rule) -> Scenario:
@@ -101,27 +86,29 @@ def without(scenario: Scenario, rule: Rule) -> Scenario:
     return replace(scenario, rules_off=(rule.name,))
 
 
+def with_a_till(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with a service that has nothing to do with the incident: a few transactions, later."""
+    steps: list[list[Any]] = [["sleep", LATER_MS], ["init_transactions"]]
+    for number in range(random.randint(3, 5)):
+        end = "commit_transaction" if random.random() < 0.7 else "abort_transaction"
+        write = ["send", "orders", f"order {number}", None, random.randint(0, 1)]
+        steps += [["begin_transaction"], write, ["flush"], [end], ["sleep", random.randint(500, 3_000)]]
+    till = Program("till", "operations", {"transactional_id": "till-0", "steps": steps})
+    return replace(scenario, topics={**scenario.topics, "orders": 2}, programs=(*scenario.programs, till))
+
+
 @cache
-def draw_incidents(of_seed: int) -> tuple[tuple[Rule, Scenario], ...]:
-    """Return `COUNT` incidents with delays of the network under which they happen."""
-    random = random_for("L13.E2", of_seed)
+def draw_incidents(case: int) -> tuple[tuple[Rule, Scenario], ...]:
+    """Return `COUNT` incidents: each a missing rule, and a scenario that is clean with it and not without it."""
+    random = random_for("L13.E3", case)
     found = []
     for rule, plain in random.sample(scenarios(), COUNT):
         for seed in random.sample(range(1, SEEDS), SEEDS - 1):
-            scenario = plain.with_seed(seed)
+            scenario = with_a_till(plain.with_seed(seed), random)
             if not anomalies_of(scenario) and anomalies_of(without(scenario, rule)):
                 found.append((rule, scenario))
                 break
     return tuple(found)
-
-
-@cache
-def list_given(of_seed: int) -> tuple[Incident, ...]:
-    """Return what the learner is given of each: {"klab": the scenario as text, "logs": the clients' lines}."""
-    return tuple(
-        {"klab": json.dumps(scenario.to_json()), "logs": client_logs(without(scenario, rule))}
-        for rule, scenario in draw_incidents(of_seed)
-    )
 
 
 def first_difference(scenario: Scenario, rule: Rule) -> tuple[Cluster, int]:
@@ -129,19 +116,3 @@ def first_difference(scenario: Scenario, rule: Rule) -> tuple[Cluster, int]:
     whole, broken = ran_and_read(scenario), ran_and_read(without(scenario, rule))
     pairs = zip(whole.trace.events, broken.trace.events, strict=False)
     return broken, next(a.step for a, b in pairs if a.as_json() != b.as_json())
-
-
-def place_of(scenario: Scenario, rule: Rule) -> str:
-    """Return who acts in another way first if the rule is missing, one of PLACES: there it has to be put back."""
-    cluster, step = first_difference(scenario, rule)
-    event = cluster.trace.events[step]
-    if not cluster.is_server(event.node):
-        return CLIENT
-    while event.cause >= 0:
-        event = cluster.trace.events[event.cause]
-        if event.kind == "receive":
-            frame = cluster.trace.frames[event.frame]
-            if frame.category != "verification" or frame.kind == "request":
-                break
-            event = cluster.trace.events[cluster.trace.frames[frame.of].sent_step]  # what the verification was for
-    return PLACE_OF.get(event.name.removesuffix("Response"), COORDINATOR)

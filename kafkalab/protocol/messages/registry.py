@@ -11,8 +11,9 @@ MODULES = (
     "txn_offset_commit", "end_txn", "write_txn_markers", "fetch", "list_offsets", "delete_records", "offset_commit",
     "offset_fetch", "join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat",
     "describe_groups", "delete_groups", "offset_delete", "replica_fetch", "api_versions", "metadata",
-    "describe_cluster", "create_topics", "describe_transactions", "list_transactions", "describe_producers",
-    "update_metadata", "alter_partition", "allocate_producer_ids", "broker_registration",
+    "describe_cluster", "describe_topic_partitions", "describe_configs", "list_groups", "create_topics",
+    "describe_transactions", "list_transactions", "describe_producers", "update_metadata", "alter_partition",
+    "allocate_producer_ids", "broker_registration",
 )  # fmt: skip
 """The modules of this folder, in the order in which the APIs are shown. `broker/handlers` has the same names."""
 

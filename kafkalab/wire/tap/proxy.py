@@ -10,9 +10,11 @@ from contextlib import suppress
 from functools import partial
 
 from kafkalab.limits import truncate
+from kafkalab.protocol.error_responses import error_response
+from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
-from kafkalab.wire.codec import read_response, request_bytes
+from kafkalab.wire.codec import read_response, request_bytes, response_bytes
 from kafkalab.wire.primitives import BadMessageError
 from kafkalab.wire.structs import UNREADABLE
 from kafkalab.wire.tap.addresses import UnreadAddressError, places_in, with_doors
@@ -37,6 +39,7 @@ class Proxy:
 
     def __init__(self, upstream: tuple[str, int], session: Session, gate: Gate, host: str, port: int) -> None:
         self.upstream, self.session, self.gate = upstream, session, gate
+        gate.was_sent = session.recorder.frame_names.was_sent
         self.host, self.port = host, port
         self.brokers: dict[int, tuple[str, int]] = {}
         self.doors: dict[int, asyncio.Server] = {}
@@ -178,6 +181,7 @@ class ProxiedConnection:
                 writer.transport.abort() if self.waiting else writer.close()
         for exchange in self.waiting:
             self.proxy.session.on_loss(self.proxy.now(), exchange)
+            self.proxy.gate.end((*exchange.frames, *exchange.answers))
         self.waiting.clear()
 
     async def _requests(self) -> str:
@@ -185,7 +189,11 @@ class ProxiedConnection:
         proxy, session = self.proxy, self.proxy.session
         assert self.to_broker is not None
         while True:
-            head = await self.client.readexactly(4)
+            try:
+                head = await self.client.readexactly(4)
+            except (EOFError, ConnectionError):
+                await self._await_late_answers()
+                raise
             size = int.from_bytes(head, "big")
             if not 0 < size <= FRAME_BYTES:
                 return "a client speaks TLS; the tap reads only plain text" if head[:2] == TLS else f"{size} bytes"
@@ -201,8 +209,42 @@ class ProxiedConnection:
                 session.on_loss(proxy.now(), exchange, "dropped")
                 return f"{exchange.frames[0].id} is dropped"
             session.on_arrival(proxy.now(), exchange)
-            self.to_broker.write(head + data)
+            if exchange.respond_with and not exchange.respond_with.handled:
+                await self._respond(exchange)
+                continue
+            self.to_broker.write((head + data) * exchange.copies)
+            if exchange in self.waiting:
+                self.waiting.extend([exchange] * (exchange.copies - 1))
+            else:
+                proxy.gate.end(exchange.frames)
             await self.to_broker.drain()
+
+    async def _await_late_answers(self) -> None:
+        """Keep the connection to the broker until it has answered what came late: the client has given it up."""
+        last = time.monotonic() + ASK_S
+        while any(exchange.was_late for exchange in self.waiting) and time.monotonic() < last:
+            await asyncio.sleep(0.01)
+
+    async def _respond(self, exchange: Exchange) -> None:
+        """Answer with an error, when all that was asked before has been answered."""
+        while self.waiting and self.waiting[0] is not exchange:
+            await asyncio.sleep(0.001)
+        data = self._error(exchange)
+        self.proxy.session.on_response(self.proxy.now(), exchange, data)
+        self.proxy.session.on_arrival(self.proxy.now(), exchange)
+        self.waiting.popleft()
+        await self._write(data)
+
+    def _error(self, exchange: Exchange) -> bytes:
+        """Return the bytes of the response that says nothing but the error."""
+        assert exchange.respond_with is not None
+        asked, error = exchange.asked, Error[exchange.respond_with.error]
+        bodies = [error_response(body, error) for body in asked.bodies]
+        return response_bytes(asked, bodies, self.proxy.session.recorder.names)[4:]
+
+    async def _write(self, data: bytes) -> None:
+        self.to_client.write(len(data).to_bytes(4, "big") + data)
+        await self.to_client.drain()
 
     async def _answers(self, broker: asyncio.StreamReader) -> str:
         """Carry answers; return why the connection is to be closed."""
@@ -215,7 +257,13 @@ class ProxiedConnection:
             if not self.waiting:
                 return "the broker answers what was not asked"
             exchange = self.waiting[0]
+            if exchange.answers:  # the second answer to a request that was doubled
+                self.waiting.popleft()
+                continue
+            if exchange.respond_with:
+                data = self._error(exchange)
             answer = session.on_response(proxy.now(), exchange, data)
+            proxy.gate.end(exchange.frames)
             if not await proxy.gate.meet(session, exchange, proxy.now):
                 session.on_loss(proxy.now(), exchange, "dropped")
                 self.waiting.popleft()
@@ -227,5 +275,5 @@ class ProxiedConnection:
                 return str(error)
             session.on_arrival(proxy.now(), exchange)
             self.waiting.popleft()
-            self.to_client.write(len(data).to_bytes(4, "big") + data)
-            await self.to_client.drain()
+            await self._write(data)
+            proxy.gate.end(exchange.answers)

@@ -16,6 +16,7 @@ from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import INTERNAL_TOPICS, split
 from kafkalab.protocol.profiles import Rules
 from kafkalab.run.run import Cast, Run
+from kafkalab.sim.frame_names import FrameNames
 from kafkalab.sim.network import NEVER_A_RETRY
 from kafkalab.trace import Event, Frame, Trace, error_of
 from kafkalab.wire.codec import ReadRequest
@@ -51,7 +52,7 @@ class Recorder:
         """Called after every change of the trace."""
         self.now_ms = 0
         self.clients: dict[str, None] = {}
-        self._counts: dict[str, int] = {}
+        self.frame_names = FrameNames()
         self._failed: dict[tuple[str, str], tuple[Any, int]] = {}
 
     # the trace
@@ -88,9 +89,9 @@ class Recorder:
         return name
 
     def _frame(self, **fields: Any) -> Frame:
-        name = fields["name"]
-        self._counts[name] = count = self._counts.get(name, 0) + 1
-        frame = Frame(id=f"{name}#{count}", sent_ms=self.now_ms, **fields)
+        name, client = fields["name"], fields["sender"] if fields["kind"] == "request" else fields["receiver"]
+        frame = Frame(id=self.frame_names.add(name), sent_ms=self.now_ms, **fields)
+        frame.client_number = self.frame_names.add_at(client, name)
         self.frames_seen += 1
         if not self.full:
             self.trace.frames[frame.id] = frame

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from kafkalab.faults.frame import Delay, Drop, Hold, Release
+from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Late, Release
+from kafkalab.faults.request import RespondWith
 from kafkalab.limits import FILE_OF_A_SESSION, quote, truncate
 from kafkalab.run.run import Run
 from kafkalab.saved_data import json_lines
@@ -26,18 +27,26 @@ from kafkalab.wire.tap.recorder import Recorder
 FORMAT, VERSION = "kafkalab-tap", 1
 SECRET = (36, 38, 39, 40, 41, 51)
 """SaslAuthenticate, the APIs of delegation tokens, AlterUserScramCredentials: of these only a header is kept."""
-FAULTS = {kind.__name__: kind for kind in (Drop, Delay, Hold, Release)}
+DETAILS: dict[type[Any], tuple[str, ...]] = {
+    Drop: (), Delay: ("delay_ms",), Duplicate: (), Hold: (), Release: (), Late: ("before",),
+    RespondWith: ("error", "handled"),
+}  # fmt: skip
+"""The faults, with what is saved of each besides its frame."""
+FAULTS = {kind.__name__: kind for kind in DETAILS}
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A request that passed, and its answer once there is one."""
+    """A request that passed, and its answer once there is one; `copies` counts how often it goes to the broker."""
 
     number: int
     broker: str
     asked: ReadRequest
     frames: list[Frame]
     answers: list[Frame] = field(default_factory=list)
+    copies: int = 1
+    was_late: bool = False
+    respond_with: RespondWith | None = None
 
     @property
     def latest(self) -> list[Frame]:
@@ -80,7 +89,7 @@ class Session:
 
     def fault(self, at_ms: int, exchange: Exchange, frame: Frame, fault: Any) -> None:
         """Record that the tap did something to one of the latest frames."""
-        given = [fault.delay_ms] if isinstance(fault, Delay) else []
+        given = [getattr(fault, name) for name in DETAILS[type(fault)]]
         self._write(["fault", at_ms, exchange.number, type(fault).__name__, frame.id, *given])
         self.recorder.fault(at_ms, frame, fault)
 
