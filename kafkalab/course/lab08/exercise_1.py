@@ -212,6 +212,7 @@ EXERCISE = Exercise(
     },
     afterwards=(
         "Why: the log has the decision and its partitions, and not which of them have their marker. So markers are "
-        "sent at least once. That is safe: a marker that ends nothing does no harm."
+        "sent at least once. That is safe: a marker that ends nothing does no harm. Next: lab 15, where a record comes "
+        "after its marker."
     ),
 )
