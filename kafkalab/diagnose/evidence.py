@@ -71,6 +71,16 @@ class Unknown:
     samples: list[Source] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """A saved scenario that was run: the verdict, its sentence, and the forbidden findings, each with its step."""
+
+    file: str
+    verdict: str
+    sentence: str
+    findings: tuple[tuple[int, str], ...]
+
+
 @dataclass(slots=True)
 class Evidence:
     """What the text says. `views` are logs by partition; a dump that does not name its partition is "(FILE)"."""
@@ -88,8 +98,9 @@ class Evidence:
     said: dict[str, Few[Said]] = field(default_factory=dict)
     undecoded: dict[str, Source] = field(default_factory=dict)
     """Partitions of internal topics whose dump was made without the decoder, with a line of it."""
-    runs: list[tuple[str, dict[str, object]]] = field(default_factory=list)
-    """Saved scenarios that were run, with what became of them."""
+    runs: list[SavedRun] = field(default_factory=list)
+    captures: list[str] = field(default_factory=list)
+    """Folders of captures, whose records only an audit reads."""
     left_out: int = 0
     """Facts that were left out since there were too many partitions or ids."""
 

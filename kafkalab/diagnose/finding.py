@@ -26,15 +26,19 @@ class Proof(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule concludes. `mechanism` is the rule's name, `where` the partition, transactional id or group.
+    """What a rule concludes. `mechanism` is what happened, `where` the partition, transactional id or group.
+
+    `cause` names why, where the lines show it; it is never more certain than "likely".
 
     `ask` is a command that tells more. `symptom` is a heading of docs/symptoms.md, `bugs` are numbers of docs/bugs.md,
     `rule` a row of docs/rules.md: advice follows from these. `act` is a command that ends it, if one does. `harmless`
-    says that nothing is wrong. `explains` names the mechanisms of findings that follow from this one.
+    says that nothing is wrong. `explains` names the mechanisms of findings that follow from this one, alone or with
+    their `where`: "open_transaction out-0". `also` are other places where the same happened.
     """
 
     mechanism: str
     where: str
+    cause: str = ""
     says: str
     certainty: str
     proofs: tuple[Proof, ...]
@@ -44,6 +48,7 @@ class Finding:
     bugs: tuple[str, ...] = ()
     rule: str = ""
     harmless: bool = False
+    also: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import ORDER, Finding
 from kafkalab.diagnose.mechanisms.all_mechanisms import RULES
 
+ORDINARY = "markers_take_offsets"
+"""What is true of every log with transactions: it is said if there is nothing else to say."""
 MOST = 40
 """Findings that are kept: those that come first."""
+
+
+def apply_rules(evidence: Evidence) -> list[Finding]:
+    """Return all that the rules find, in their order, also what follows from something else."""
+    found = [finding for rule in RULES for finding in rule(evidence)]
+    unlike = {(finding.mechanism, finding.where): finding for finding in reversed(found)}
+    return [one for one in found if unlike[one.mechanism, one.where] is one]
 
 
 def judge(evidence: Evidence) -> list[Finding]:
@@ -15,8 +26,18 @@ def judge(evidence: Evidence) -> list[Finding]:
 
     A finding that another explains is left out.
     """
-    found = [finding for rule in RULES for finding in rule(evidence)]
-    unlike = {(finding.mechanism, finding.where): finding for finding in reversed(found)}
-    explained = {name for finding in unlike.values() for name in finding.explains}
-    causes = [one for one in found if unlike.get((one.mechanism, one.where)) is one and one.mechanism not in explained]
-    return sorted(causes, key=lambda one: (one.harmless, ORDER[one.certainty]))[:MOST]
+    found = apply_rules(evidence)
+    explained = {name for finding in found for name in finding.explains}
+    causes = [one for one in found if not explained & {one.mechanism, f"{one.mechanism} {one.where}"}]
+    if len(causes) > 1:
+        causes = [one for one in causes if one.mechanism != ORDINARY] or causes
+    return sorted(_fold(causes), key=lambda one: (one.harmless, ORDER[one.certainty]))[:MOST]
+
+
+def _fold(findings: list[Finding]) -> list[Finding]:
+    """Return one finding for each kind, with the other places; hanging transactions stay apart: each is ended alone."""
+    kinds: dict[object, list[Finding]] = {}
+    for one in findings:
+        kind = (one.mechanism, one.where if one.mechanism == "hanging" else "", one.certainty)
+        kinds.setdefault(kind, []).append(one)
+    return [replace(alike[0], also=tuple(one.where for one in alike[1:])) for alike in kinds.values()]

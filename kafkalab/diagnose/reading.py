@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -13,9 +14,13 @@ from kafkalab.diagnose.readers.log_lines import LogReader, passes
 from kafkalab.diagnose.readers.reader import Place, read_command
 from kafkalab.diagnose.readers.tables import TableReader
 from kafkalab.diagnose.redact import Redactor
+from kafkalab.diagnose.saved import SCENARIO, is_capture, read_capture, read_scenario
 
 LINE = 65_536
 """Bytes of a line that are read; what follows is skipped, and the line counted as cut."""
+PREFIX = re.compile(r"(\[[\w./@:-]{2,100}\]|[\w./@:-]{2,100} +\|) (?=\W{0,2}\d{4}-\d\d-\d\d|%\d\|\d)")
+"""The name of a container before the time of a log line, as kubectl and docker compose print it."""
+PREFIXES = 100
 MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -26,7 +31,7 @@ def lines_of(file: BinaryIO) -> Iterator[tuple[str, bool]]:
         yield from _lines_of_wide(file, MARKS[start])
         return
     while True:
-        raw = start + file.readline(LINE)
+        raw = start + file.readline(LINE - len(start))
         start = b""
         if not raw:
             return
@@ -64,6 +69,7 @@ def read_text(name: str, lines: Iterable[tuple[str, bool]], evidence: Evidence) 
     """Read one text, whose sources are called `name`."""
     place, redactor, counts = Place(name), Redactor(), evidence.files.setdefault(name, Unknown())
     dump, tables, logs = DumpLogReader(), TableReader(), LogReader()
+    containers = Containers()
     for line, cut in lines:
         place.line += 1
         if cut:
@@ -74,6 +80,7 @@ def read_text(name: str, lines: Iterable[tuple[str, bool]], evidence: Evidence) 
             text = text.lstrip("\ufeff").removeprefix("> ")
             if text.lstrip().startswith(("baseOffset: ", "| ")):
                 text = text.lstrip()
+        text = containers.strip(text, place)
         place.text = text
         if cut:
             counts.unknown += 1
@@ -92,17 +99,50 @@ def read_text(name: str, lines: Iterable[tuple[str, bool]], evidence: Evidence) 
     counts.lines = place.line
 
 
+class Containers:
+    """Takes the names of containers off the lines of a file in which the logs of several were put together."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def strip(self, line: str, place: Place) -> str:
+        """Return the line without its container's name, and note that in `place`."""
+        place.process = ""
+        found = PREFIX.match(line)
+        if found is not None:
+            if len(self._known) < PREFIXES:
+                self._known[found[1]] = found[1].strip("[] |")
+            place.process = self._known.get(found[1], "")
+            return line[found.end() :]
+        if self._known:
+            head = line[: line.find(" ") + 1].rstrip()
+            for begin in (head, f"{head} |"):
+                if begin in self._known:
+                    place.process = self._known[begin]
+                    return line[len(begin) + 1 :]
+        return line
+
+
 def _sample(counts: Unknown, place: Place) -> None:
     if len(counts.samples) < SAMPLES:
         counts.samples.append(Source(place.file, place.line, place.text[:160].strip()))
 
 
 def read_files(paths: Iterable[Path], evidence: Evidence | None = None) -> Evidence:
-    """Read the files, and all regular files of folders, and return what they say. OSError as of `open`."""
+    """Read the files, and all regular files of folders, and return what they say.
+
+    OSError as of `open`; ValueError for a capture that is damaged.
+    """
     evidence = Evidence() if evidence is None else evidence
     for path in paths:
+        if is_capture(path):
+            read_capture(path, evidence)
+            continue
         inside = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
         for one in inside:
+            if one.suffix == SCENARIO:
+                read_scenario(one, evidence)
+                continue
             with one.open("rb") as file:
                 read_text(_name(one, evidence), lines_of(file), evidence)
     return evidence

@@ -6,8 +6,8 @@ import re
 
 REDACTED = "[redacted]"
 WORDS = (
-    *("passw", "passphrase", "secret", "token", "jaas", "api", "key", "credential", "auth", "bearer", "basic", "://"),
-    *("eyj", "pwd"),
+    *("passw", "passphrase", "pwd", "secret", "token", "jaas", "api", "access", "private", "ssl.key", "keystore"),
+    *("truststore", "credential", "authorization", "user.info", "bearer", "basic", "://", "eyj", "-----begin"),
 )
 """A line without any of these, in lower case, holds no secret that is known here."""
 _NAME = (
@@ -42,8 +42,6 @@ class Redactor:
         for word in WORDS:
             if word in low:
                 return self._redact(line)
-        if "-----begin" in low:
-            return self._redact(line)
         return line
 
     def _redact(self, line: str) -> str:

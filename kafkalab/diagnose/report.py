@@ -10,6 +10,7 @@ from typing import Any
 from kafkalab.diagnose.advice import advise
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import Finding
+from kafkalab.limits import list_names
 
 WIDTH = 110
 NOTHING = "Nothing that a rule knows. That does not say that nothing is wrong: see which lines were read."
@@ -32,6 +33,7 @@ def as_data(evidence: Evidence, findings: list[Finding]) -> dict[str, Any]:
             for name, counts in evidence.files.items()
         ],
         "undecoded": [{"partition": name, "at": str(source)} for name, source in evidence.undecoded.items()],
+        "captures": evidence.captures,
         "left_out": evidence.left_out,
     }
 
@@ -41,11 +43,18 @@ def _finding_data(one: Finding) -> dict[str, Any]:
     return {
         "mechanism": one.mechanism,
         "where": one.where,
+        "cause": one.cause,
+        "also": list(one.also),
         "certainty": one.certainty,
         "harmless": one.harmless,
         "says": one.says,
         "evidence": [
-            {"file": proof.source.file, "line": proof.source.line, "text": proof.source.text, "says": proof.says}
+            {
+                "file": proof.source.file,
+                "line": proof.source.line,
+                "text": _squeeze(proof.source.text),
+                "says": proof.says,
+            }
             for proof in one.proofs
         ],
         "ask": one.ask,
@@ -73,9 +82,16 @@ def as_text(evidence: Evidence, findings: list[Finding]) -> str:
     return "\n".join([*lines, *_read_lines(data)])
 
 
+def _squeeze(text: str) -> str:
+    """Return the text with one blank for each run of blanks and tabs."""
+    return " ".join(text.split())
+
+
 def _finding_lines(one: dict[str, Any]) -> Iterator[str]:
-    mark = "nothing is wrong, " if one["harmless"] else ""
+    mark = "harmless, " if one["harmless"] else ""
     yield from _wrap(f"{mark}{one['certainty']}: ".upper() + one["says"], "")
+    if one["also"]:
+        yield from _wrap(f"the same: {list_names(one['also'])}", "  ")
     for proof in one["evidence"]:
         yield from _wrap(f"{proof['file']}:{proof['line']}  {proof['says']}", "  ")
         yield f"      {proof['text'][:WIDTH]}"
@@ -111,5 +127,8 @@ def _read_lines(data: dict[str, Any]) -> Iterator[str]:
     for row in data["undecoded"]:
         option = "--transaction-log-decoder" if row["partition"].startswith("__tr") else "--offsets-decoder"
         yield f"{row['partition']} was dumped without its decoder ({row['at']}): use {option}"
+    for folder in data["captures"]:
+        yield f"{folder}: of this capture the brokers' words on producers were read; `kafkalab audit {folder}` reads "
+        "the rest"
     if data["left_out"]:
         yield f"{data['left_out']} facts were left out: too many partitions or transactional ids"

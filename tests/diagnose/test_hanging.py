@@ -33,7 +33,7 @@ ABORT = "kafka-transactions.sh --bootstrap-server host:9092 abort --topic out --
 
 def test_find_hanging_alone_is_certain_and_names_the_command(diagnose: Diagnose) -> None:
     (finding,) = diagnose(HANGING)
-    assert (finding.mechanism, finding.where, finding.certainty) == ("hanging", "out-3", CERTAIN)
+    assert (finding.mechanism, finding.cause, finding.where, finding.certainty) == ("hanging", "", "out-3", CERTAIN)
     assert finding.act == ABORT
     assert finding.proofs[0].source.line == 2
 
@@ -41,19 +41,19 @@ def test_find_hanging_alone_is_certain_and_names_the_command(diagnose: Diagnose)
 def test_a_dump_tells_that_the_batch_was_late(diagnose: Diagnose) -> None:
     for texts in ((HANGING, DUMP), (DUMP, HANGING)):
         (finding,) = diagnose(*texts)
-        assert (finding.mechanism, finding.certainty) == ("late_batch", CERTAIN)
+        assert (finding.cause, finding.certainty) == ("late_batch", CERTAIN)
         assert [proof.source.line for proof in finding.proofs] == [2, 6, 7]
 
 
 def test_a_dump_alone_is_likely_if_the_batch_is_older_than_the_marker(diagnose: Diagnose) -> None:
     (finding,) = diagnose(DUMP)
-    assert (finding.mechanism, finding.certainty, finding.act) == ("late_batch", LIKELY, ABORT)
+    assert (finding.cause, finding.certainty, finding.act) == ("late_batch", LIKELY, ABORT)
     assert "find-hanging --topic out --partition 3" in finding.ask
 
 
 def test_a_dump_alone_is_unknown_if_the_batch_may_be_a_new_transaction(diagnose: Diagnose) -> None:
     (finding,) = diagnose(DUMP.replace("1700000001000", "1700000009000"))
-    assert (finding.mechanism, finding.certainty, finding.act) == ("late_batch", UNKNOWN, "")
+    assert (finding.mechanism, finding.certainty, finding.act) == ("open_transaction", UNKNOWN, "")
 
 
 def test_a_transaction_of_a_higher_epoch_is_only_open(diagnose: Diagnose) -> None:
@@ -69,7 +69,7 @@ def test_a_skipped_marker_is_likely_until_the_partition_and_the_coordinator_were
     )
     found = {one.where: one for one in diagnose(line)}
     assert {where: one.certainty for where, one in found.items()} == {"in-0": LIKELY, "out-3": LIKELY}
-    assert {one.mechanism for one in found.values()} == {"skipped_marker"}
+    assert {one.cause for one in found.values()} == {"skipped_marker"}
     both = {one.where: one for one in diagnose(line, HANGING)}
     assert both["out-3"].certainty == CERTAIN
     assert both["out-3"].bugs == ("KAFKA-20734",)

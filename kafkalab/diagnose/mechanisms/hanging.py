@@ -23,6 +23,8 @@ from kafkalab.protocol import rules
 HANGS = "A transaction never ends"
 SKIPPED = "A `read_committed` consumer is stuck since brokers were restarted"
 STUCK = "A `read_committed` consumer is stuck"
+UNSTABLE = "The new owner of a partition reads nothing for a while"
+OFFSETS = "__consumer_offsets-"
 ENDED = ("CompleteCommit", "CompleteAbort", "Empty", "Dead")
 """States of a transactional id in which no transaction is open."""
 
@@ -35,24 +37,26 @@ def name_hanging(evidence: Evidence) -> Iterator[Finding]:
         who = f"producer {row.producer}, epoch {row.epoch}"
         proofs = [Proof(row.source, f"find-hanging: open in {row.partition} from offset {row.start} on, by {who}")]
         if skipped:
-            mechanism, why, rule = "skipped_marker", "its coordinator skipped the marker", rules.LEADER_AWAITED.name
+            cause, why, rule = "skipped_marker", "its coordinator skipped the marker", rules.LEADER_AWAITED.name
             proofs += [Proof(said.source, "the coordinator took the partition for deleted") for said in skipped[:2]]
         elif late is not None:
-            mechanism, rule = "late_batch", rules.VERIFICATION.name
-            why = "a batch arrived after the marker of its transaction and opened the partition's transaction again"
+            cause, rule = "late_batch", rules.VERIFICATION.name
+            why = "a batch that was later than the marker of its transaction opened it again"
+            why = why if is_older(late) else f"probably {why}"
             proofs += _prove_late(late)
         else:
-            mechanism, why, rule = "hanging", "the lines do not show why", rules.VERIFICATION.name
+            cause, why, rule = "", "the lines do not show why", rules.VERIFICATION.name
         yield Finding(
-            mechanism=mechanism,
+            mechanism="hanging",
             where=row.partition,
+            cause=cause,
             says=f"The transaction of {who} is open in {row.partition} since offset {row.start}, and no coordinator "
             f"will end it: {why}. Readers with read_committed wait at offset {row.start}.",
             certainty=CERTAIN,
             proofs=list_proofs(proofs),
             ask=describe_producers(row.partition),
             act=abort_hanging(row.partition, row.start),
-            symptom=SKIPPED if skipped else HANGS,
+            symptom=SKIPPED if skipped else UNSTABLE if row.partition.startswith(OFFSETS) else HANGS,
             bugs=("KAFKA-20734",) if skipped else ("KAFKA-14402",),
             rule=rule,
         )
@@ -76,6 +80,11 @@ def _opened_late(evidence: Evidence, row: HangingRow) -> LogTransaction | None:
 
 def _is_late(found: LogTransaction) -> bool:
     return found.after is not None and found.after.epoch == found.first.epoch
+
+
+def is_older(found: LogTransaction) -> bool:
+    """Return True if the first batch was made before the marker that stands in front of it."""
+    return found.after is not None and 0 <= found.first.timestamp < found.after.timestamp
 
 
 def _prove_late(late: LogTransaction) -> list[Proof]:
@@ -111,8 +120,9 @@ def _judge_skip(evidence: Evidence, said: Said, partition: str) -> Finding:
     proofs += [Proof(row.source, f"for the coordinator it is over: {row.state}") for row in ended[:1]]
     is_open = bool(opened) and bool(ended) and opened[0].partition == partition
     return Finding(
-        mechanism="skipped_marker",
+        mechanism="hanging",
         where=partition,
+        cause="skipped_marker",
         says=f"The marker of {said.who}'s transaction was never sent to {partition}, because the partition had no "
         "leader then. The transaction " + ("hangs there." if is_open else "hangs there if the partition still exists."),
         certainty=CERTAIN if is_open else LIKELY,
@@ -122,6 +132,7 @@ def _judge_skip(evidence: Evidence, said: Said, partition: str) -> Finding:
         symptom=SKIPPED,
         bugs=("KAFKA-20734",),
         rule=rules.LEADER_AWAITED.name,
+        explains=(f"open_transaction {partition}",) if opened else (),
     )
 
 
@@ -150,16 +161,23 @@ def _judge_late(evidence: Evidence, view: LogView, found: LogTransaction) -> Fin
     ]
     proofs += [Proof(row.source, f"for the coordinator it is over: {row.state}") for row in over[:1]]
     proofs += [Proof(one.source, f"the coordinator's last record of it: {one.state}") for one in over_in_log[:1]]
-    older = 0 <= batch.timestamp < marker.timestamp
+    older = is_older(found)
     if older:
         proofs.append(Proof(batch.source, f"its time, {batch.timestamp}, is before the marker's, {marker.timestamp}"))
-    likely = older or bool(over) or bool(over_in_log)
+    unstable = [
+        said
+        for said in evidence.all_said("offsets unstable")
+        if any(partition in partitions_of(said) for _, partition in found.offsets)
+    ]
+    proofs += [Proof(said.source, "the group waits for its end") for said in unstable[:2]]
+    likely = older or bool(over) or bool(over_in_log) or bool(unstable)
     return Finding(
-        mechanism="late_batch",
+        mechanism="hanging" if likely else "open_transaction",
         where=view.partition,
+        cause="late_batch" if likely else "",
         says=f"A transaction of {who} is open in {view.partition} since offset {batch.first}. "
         + (
-            "Its batch is later than the end of its transaction: it hangs, and readers with read_committed wait there."
+            "It is later than the marker of its transaction: it hangs, and readers with read_committed wait there."
             if likely
             else "It follows a marker of the same epoch: a new transaction looks like this, and so does a late batch."
         ),
@@ -167,7 +185,7 @@ def _judge_late(evidence: Evidence, view: LogView, found: LogTransaction) -> Fin
         proofs=list_proofs(proofs),
         ask=find_hanging(view.partition),
         act=abort_hanging(view.partition, batch.first) if likely else "",
-        symptom=HANGS,
+        symptom=UNSTABLE if view.partition.startswith(OFFSETS) else HANGS,
         bugs=("KAFKA-14402",),
         rule=rules.VERIFICATION.name,
     )
@@ -200,6 +218,7 @@ def _leave_open(partition: str, producer: int, epoch: int, start: int, proof: Pr
         proofs=(proof,),
         ask=find_hanging(partition),
         symptom=STUCK,
+        rule=rules.LSO_BOUND.name,
     )
 
 

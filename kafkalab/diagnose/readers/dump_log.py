@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from kafkalab.diagnose.evidence import Evidence
-from kafkalab.diagnose.facts import Batch, Marker, OffsetCommit, Source, StateRecord
+from kafkalab.diagnose.facts import QUOTE, Batch, Marker, OffsetCommit, Source, StateRecord
 from kafkalab.diagnose.readers.reader import DIGITS, Place
 
 N = rf"(-?\d{{1,{DIGITS}}})"
@@ -30,6 +30,8 @@ STATES = (
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence",
 )  # fmt: skip
 """By their number in a record of the transaction log."""
+DECODED = ("key: transaction_metadata::", "key: offset_commit::", "key: group_metadata::", "key: {")
+"""The beginnings of what decoders print."""
 HEADS = ("Dumping ", "Starting offset: ", "Log starting offset: ", "Snapshot end offset: ", "Found ")
 
 
@@ -96,7 +98,9 @@ class DumpLogReader:
         found, batch = RECORD.match(line), self._batch
         offset = int(found[1]) if found else batch.first if batch else -1
         producer, epoch = (batch.producer, batch.epoch) if batch else (-1, -1)
-        source = place.source()._replace(text=text[:240])
+        source = place.source()._replace(text=text[:QUOTE])
+        if text.startswith(DECODED):
+            evidence.view_of(self._name(place)).decoded += 1
         state = _state_in(text, offset, source)
         if state is not None:
             evidence.add_state(state)
@@ -105,7 +109,7 @@ class DumpLogReader:
         if commit is not None:
             evidence.view_of(self._name(place)).add_commit(commit)
             return True
-        return text.startswith(("key: group_metadata::", "key: {"))
+        return text.startswith(DECODED)
 
 
 def _partition_in(text: str) -> str:

@@ -21,7 +21,7 @@ VALUES = re.compile(r"\t[\w.]+ = ")
 STEMS = (
     "ransaction", "roducer", "xception", "equence", "poch", "ommitted offset", "Txn", "txn", "nclean", "UNCLEAN", "_",
     "runcating", "ISR", "FENCED", "awaiting", "Kafka version", "Resetting offset", "Seeking", "(kafka.server.",
-    "data loss", "oordinator", "Expiring",
+    "data loss", "oordinator", "Expiring", "RECOVERING", "unstable offsets", "Timed out",
 )  # fmt: skip
 """A line without any of these says nothing that is understood."""
 
@@ -36,7 +36,10 @@ class LogReader:
 
     def read(self, line: str, place: Place, evidence: Evidence) -> bool:
         """Add what the line says. Return False if it is no line of a log; `passes` may still know its form."""
-        if not any(stem in line for stem in STEMS):
+        for stem in STEMS:
+            if stem in line:
+                break
+        else:
             if line.startswith("\t") and " = " in line:
                 return self._read_setting(line, place, evidence)
             return False
@@ -80,6 +83,7 @@ class LogReader:
                 groups.get("partition") or "",
                 (groups.get("detail") or "")[:500],
                 self._at,
+                place.process or place.file,
                 place.source(),
             )
         )

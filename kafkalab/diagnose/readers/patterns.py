@@ -76,7 +76,11 @@ CLIENT = (
     ),
     _pattern("position sought", "Seeking to ", r"Seeking to (?P<detail>.*) (?:for|of) partition <partition>"),
     _pattern("no position", "no committed offset for partition", r"no committed offset for partition <partition>"),
-    _pattern("id lost", "PRODUCER_ID_MAPPING", r"(?P<detail>INVALID_PRODUCER_ID_MAPPING)"),
+    _pattern(
+        "offsets unstable",
+        "still have unstable offsets",
+        r"still have unstable offsets which are not cleared on the broker side: \[(?P<partition>[^\]]*)\]",
+    ),
 )
 SETTINGS = _pattern(
     "setting",
@@ -90,6 +94,13 @@ LIBRDKAFKA = (
     _pattern("librdkafka abortable", "Current transaction failed", r"Current transaction failed in state <rest>"),
     _pattern("librdkafka fatal", "Fatal ", r"Fatal (?:transaction )?error:? <rest>"),
     _pattern("librdkafka end failed", "Failed to end transaction", r"Failed to end transaction: <rest>"),
+    _pattern("librdkafka state", "Transaction state change", r"Transaction state change (?P<detail>\w+ -> \w+)"),
+    _pattern(
+        "librdkafka registered",
+        "registered with transaction",
+        r"(?P<detail>[\w.-]+ \[\d+\]) registered with transaction",
+    ),
+    _pattern("librdkafka gave up", "Timed out ", r"Timed out (?P<detail>\w+)Request in flight"),
     _pattern("librdkafka no id", "Failed to acquire ", r"Failed to acquire .*PID from broker <rest>"),
 )
 COORDINATOR = (
@@ -184,6 +195,11 @@ LEADER = (
         r"size of the current ISR:? ?(?P<detail>.*?) is insufficient to satisfy the min.isr requirement of \d+ for "
         r"partition <partition>",
     ),
+    _pattern(
+        "unclean election",
+        "marked as RECOVERING",
+        r"partition <partition> was marked as RECOVERING",  # a leader is, only after an unclean election (KIP-704)
+    ),
     _pattern("unclean election", "unclean", r"partition (?P<partition>[\w.-]+) to \S+ using an unclean election"),
     _pattern(
         "unclean election",
@@ -201,7 +217,6 @@ LEADER = (
         r"Truncating <partition> to offset (?P<detail>\d+ below high watermark \d+)",
     ),
     _pattern("log cut", "Truncating to offset", r"partition=<partition>,.*Truncating to offset (?P<detail>\d+)"),
-    _pattern("log cut", "Truncating partition", r"Truncating partition <partition> with .*?offset=(?P<detail>\d+)"),
     _pattern(
         "markers refused",
         "Invalid coordinator epoch",

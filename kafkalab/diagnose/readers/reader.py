@@ -19,12 +19,14 @@ class Place:
     file: str
     line: int = 0
     text: str = ""
+    process: str = ""
+    """The container whose line it is, if the lines of several were put together."""
     options: dict[str, str] = field(default_factory=dict)
     """The options of the last command line that was pasted: they name what its output does not."""
 
     def source(self) -> Source:
-        """Return the line as a source; runs of blanks and tabs are one blank."""
-        return Source(self.file, self.line, " ".join(self.text[:QUOTE].split()))
+        """Return the line as a source."""
+        return Source(self.file, self.line, self.text[:QUOTE])
 
     @property
     def partition(self) -> str:

@@ -86,6 +86,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[Row, Place, Evidence], bool]]
     "GROUP": (("GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"), _add_group),
 }
 """By the first word of its header: the columns that a table must have, and what adds a row."""
+HEADS = tuple(TABLES)
 OPTIONAL_LAST = "TopicPartitions"
 """The one column that may be empty; it is the last."""
 
@@ -99,6 +100,8 @@ class TableReader:
 
     def read(self, line: str, place: Place, evidence: Evidence) -> bool:
         """Add the row. Return False for a line that is neither a header nor a row of the table that is open."""
+        if self._add is None and not line.startswith(HEADS):
+            return False
         words = line.split("\t") if "\t" in line else line.split()
         words = [word.strip() for word in words]
         while words and not words[-1]:
