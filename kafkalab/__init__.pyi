@@ -35,8 +35,14 @@ from kafkalab.course.lab09.scenario import (
     java_session as java_session,
     lab09 as lab09,
     librdkafka_session as librdkafka_session,
+    lost_session as lost_session,
 )
-from kafkalab.course.lab10.scenario import lab10 as lab10, packers as packers, pending_offsets as pending_offsets
+from kafkalab.course.lab10.scenario import (
+    aiokafka_session as aiokafka_session,
+    lab10 as lab10,
+    packers as packers,
+    pending_offsets as pending_offsets,
+)
 from kafkalab.course.lab11.scenario import (
     bookers as bookers,
     counts as counts,
@@ -46,7 +52,12 @@ from kafkalab.course.lab11.scenario import (
 )
 from kafkalab.course.lab13.scenario import commit_interval as commit_interval, lab13 as lab13
 from kafkalab.course.lab14.scenario import lab14 as lab14
-from kafkalab.course.lab15.scenario import late_batch as late_batch, leaderless as leaderless
+from kafkalab.course.lab15.scenario import (
+    late_batch as late_batch,
+    leaderless as leaderless,
+    left_hanging as left_hanging,
+    wrong_patient as wrong_patient,
+)
 from kafkalab.course.outline import progress as progress
 from kafkalab.explore.shrink import shrink as shrink
 from kafkalab.explore.what_if import what_if as what_if

@@ -28,7 +28,7 @@ LATE = ("Delay", "Reorder")
 """The faults whose explanation says when the frame arrived."""
 SECOND_HALVES = ("Restart", "Resume", "Heal", "Roll")
 """Faults that a search adds to others, and that are no fault of their own."""
-NOT_SEARCHED = {"Hold": "Delay", "Reorder": "Delay", "Release": "Delay", "CrashAt": "Crash"}
+NOT_SEARCHED = {"Hold": "Delay", "Reorder": "Delay", "Release": "Delay"}
 """Faults that a search does not try, and the one that stands for them."""
 
 

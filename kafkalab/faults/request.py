@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kafkalab.faults.check import check_frame_id, milliseconds_of
+from kafkalab.faults.durations import DOWN_MS
 from kafkalab.faults.fault import Fault, FrameFault, Variant, Words
 from kafkalab.faults.world import Flight, NetworkOfWorld, World
 from kafkalab.limits import TIME_MS, did_you_mean, quote
@@ -26,7 +27,7 @@ ERRORS_TRIED = {"Produce": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_SERVER_ERROR")}
 DECIDING = (
     "Produce", "InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "OffsetCommit", "EndTxn"
 )  # fmt: skip
-"""The requests to which a search lets an error be the response."""
+"""The requests at which a search lets a broker crash, or an error be the response."""
 
 
 def api_of(frame: str) -> str:
@@ -117,6 +118,7 @@ class CrashAt(_RequestFault):
     handled: bool = False
     down_ms: int = 0
     press = "crash_at"
+    kind = "crash-at"
     details = (HANDLED, "down_ms")
     words = Words(
         label="crash its receiver", title="The broker crashes when it receives the request",
@@ -157,6 +159,12 @@ class CrashAt(_RequestFault):
         """Crash the broker, and plan its restart."""
         network.frame_faults.crash(frame.receiver, self.down_ms)
         return NO_RESPONSE
+
+    @classmethod
+    def sequences_on(cls, frames: Mapping[str, Frame], frame: Frame) -> Iterator[tuple[Fault, ...]]:
+        """Yield it, handled or not, for a request that decides something; the broker restarts."""
+        if frame.name in DECIDING and not frame.copy_of:
+            yield from ((cls(frame.id, handled, DOWN_MS),) for handled in (False, True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,13 @@ WRONG = {
     "L7.E3": Wrong(
         answer='e3 |= {"service": 9, **dict.fromkeys(list(e3)[1:], "it fits")}', says="3 of 6 lines are right"
     ),
-    "L8.E1": Wrong(answer=rows("e1", 9, "1 + 1"), says="Three of your rows fit one belief"),
+    "L8.E1": Wrong(answer='e1 = question("L8.E1")', says="One pair that is not"),
+    "L8.E2": Wrong(
+        answer="def to_send(entries):\n"
+        '    decided = [e for e in entries if e["state"] == "PrepareCommit"]\n'
+        '    return sorted((e["producer_id"], p, "COMMIT") for e in decided for p in e["partitions"])',
+        says="cases are right. One that is not",
+    ),
     "L9.E1": Wrong(answer='e1["G1a"] = [Delay("EndTxn#1", 10_000)]', says="No EndTxn was sent a second time"),
     "L9.E2": Wrong(
         answer='async def careful(app, orders):\n    producer = app.producer(transactional_id="shop-0")\n'
@@ -133,6 +139,11 @@ WRONG = {
         says="end well. The shortest that does not",
     ),
     "L9.E3": Wrong(answer=rows("e3", 10, "shown"), says="also proves what it did not try", opens=False),
+    "L9.E4": Wrong(answer='e4 = {"frame": "EndTxn#3", "program": bill}', says="EndTxn#3 is not the one"),
+    "L9.E5": Wrong(
+        answer='def plan(services):\n    return {service["name"]: "nothing" for service in services}',
+        says="That is as if",
+    ),
     "L10.E1": Wrong(
         answer="async def packer(app, name, start_ms, stop_ms):\n"
         "    consumer, producer = await started(app, name, start_ms, READS)\n"
@@ -146,6 +157,9 @@ WRONG = {
     ),
     "L10.E2": Wrong(answer=rows("e2", 10, "rewind"), says="fit one belief: an abort moves the consumer"),
     "L10.E3": Wrong(answer='e3 = [Pause("anna", at_ms=4_000), Resume("anna", at_ms=30_000)]', says="This run shows no"),
+    "L10.E4": Wrong(
+        answer='e4 = {"frame": "TxnOffsetCommit#2", "program": pack_some}', says="TxnOffsetCommit#2 is not the one"
+    ),
     "L11.E1": Wrong(
         answer='e1 = {pattern: ["ok"] * 6 for pattern in e1}', says="18 of 24 cells are right. Three of your cells fit"
     ),
@@ -231,7 +245,7 @@ WRONG = {
         answer='e1 = {"presses": [Drop("Produce#2")], "producer_id": 2000, "producer_epoch": 0, "start_offset": 2}',
         says="This run shows no transaction that hangs",
     ),
-    "L15.E2": Wrong(answer=rows("e2", 10, "both"), says="Three of your rows fit one belief"),
+    "L15.E2": Wrong(answer='def advice(job):\n    return "wait", "lost"', says="cases are right. One that is not"),
     "L15.E3": Wrong(
         answer="def hanging(now_ms, producers, names, descriptions):\n"
         '    old = [row for row in producers if row["last_timestamp_ms"] < now_ms - 900_000]\n'

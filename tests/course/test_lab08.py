@@ -1,4 +1,4 @@
-"""Lab 08's exercise: the markers that a failover leaves, counted."""
+"""Lab 08's exercises: the events of a failover in their order, and the markers that the next coordinator sends."""
 
 from __future__ import annotations
 
@@ -7,59 +7,137 @@ from typing import Any
 import pytest
 
 from kafkalab.course.lab08 import exercise_1 as lab08_e1
-from kafkalab.grading.check import check, find
+from kafkalab.course.lab08 import exercise_2 as lab08_e2
+from kafkalab.grading.check import check, hint, question
+from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.forms import Order
 from kafkalab.grading.seeds import VARIABLE
-from kafkalab.sim.cluster import ran
-from tests.grading.told import hold, tell
+from kafkalab.protocol.partitions import partition_for
+from kafkalab.sim.cluster import Cluster, ran
+from tests.grading.told import as_learner, catch_wrong_answer
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
-RIGHT = dict(enumerate(("1 + 1", "0 + 0", "2 + 1", "2 + 2", "1 + 1", "2 + 1", "1 + 1", "2 + 1", "1 + 2"), 1))
+RIGHT = list(lab08_e1.TEN)
+
+
+def to_send(entries: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+    """As a learner might write it: with a loop over the log."""
+    newest = {}
+    for entry in entries:
+        newest[entry["transactional_id"]] = entry
+    found = []
+    for entry in newest.values():
+        if entry["state"] in ("PrepareCommit", "PrepareAbort"):
+            word = entry["state"].removeprefix("Prepare").upper()
+            found += [(entry["producer_id"], partition, word) for partition in entry["partitions"]]
+    return sorted(found)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_solution_is_right_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, seed)
-    assert check("L8.E1", RIGHT) == "L8.E1 ✓ 9 of 9 rows"
+    assert check("L8.E1", RIGHT) == "L8.E1 ✓ 10 of 10 events in order"
+    assert check("L8.E2", as_learner(to_send)) == "L8.E2 ✓ 24 of 24 cases"
 
 
-@pytest.mark.parametrize("number", RIGHT)
-@pytest.mark.parametrize("word", lab08_e1.WORDS)
-def test_every_wrong_count_is_found_with_its_run(number: int, word: str) -> None:
-    if word == RIGHT[number]:
-        return
-    told = tell("L8.E1", number, word)
-    assert f"row {number}, " in told.refutes
-    assert told.run is not None
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_the_order_is_that_of_the_run_but_for_two_pairs_that_may_come_either_way(seed: int) -> None:
+    order = list(lab08_e1.steps(seed))
+    for pair in lab08_e1.FREE:
+        one, other = sorted(pair, key=RIGHT.index)
+        if order.index(one) > order.index(other):
+            at = order.index(other)
+            order.remove(one)
+            order.insert(at, one)
+    assert order == RIGHT
 
 
-def test_every_miss_of_a_row_is_a_wrong_word_of_it_and_has_its_hint() -> None:
-    used = set()
-    for fact, row in zip(lab08_e1.facts(1), lab08_e1.ROWS, strict=True):
-        assert set(row.misses) <= set(lab08_e1.WORDS) - {fact.truth}, row.says
-        used |= set(row.misses.values())
-    assert used == set(lab08_e1.EXERCISE.misses)
+def test_both_orders_of_what_waits_for_nothing_are_right() -> None:
+    at = RIGHT.index(lab08_e1.TOLD)
+    other = [*RIGHT[:at], *RIGHT[at + 1 : at + 3], lab08_e1.TOLD, *RIGHT[at + 3 :]]
+    assert check("L8.E1", other) == "L8.E1 ✓ 10 of 10 events in order"
 
 
-def test_a_misconception_picks_its_hint() -> None:
-    belief = tell("L8.E1", 3, "1 + 1").belief
-    assert hold("L8.E1", belief).miss == belief
-    assert "only in the memory of the coordinator" in find("L8.E1").hint_for(belief)
+def test_the_question_is_in_disorder_and_another_one_under_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = question("L8.E1")
+    monkeypatch.setenv(VARIABLE, "2026")
+    assert sorted(first) == sorted(RIGHT) == sorted(question("L8.E1"))
+    assert first != question("L8.E1")
+    assert first != RIGHT
 
 
-@pytest.mark.parametrize("fact", lab08_e1.facts(1), ids=lambda fact: fact.says[:40])
-def test_every_counterexample_has_a_marker_to_open_at(fact: Any) -> None:
-    run = ran(fact.run())
-    event = run.trace.events[fact.step(run)]
-    assert event.data.control is not None
-    assert event.node == run.controller.metadata.leader(event.name)
+def test_every_pair_that_is_the_wrong_way_round_is_told_with_the_run() -> None:
+    for pair, answer in Order.wrong_pairs(RIGHT).items():
+        if check_passes(answer):
+            assert frozenset(pair) in lab08_e1.FREE
+            continue
+        with pytest.raises(WrongAnswer, match="does not come before") as caught:
+            lab08_e1.check(answer)
+        assert isinstance(caught.value.run, Cluster)
+        assert caught.value.step in lab08_e1.steps(1).values()
+        assert caught.value.miss in {"", *lab08_e1.EXERCISE.misses}
 
 
-@pytest.mark.parametrize("row", lab08_e1.ROWS, ids=lambda row: row.says[:40])
-def test_each_row_of_markers_has_its_leaders_and_its_faults(row: Any) -> None:
-    cluster = ran(lab08_e1.scenario(1, row))
-    assert cluster.unused_faults == ()
-    first, second = (cluster.trace.frames.get(name) for name in (lab08_e1.FIRST, lab08_e1.SECOND))
-    if first is not None and second is not None and "app" not in row.nodes:
-        assert (first.receiver, list(first.body.markers[0].partitions)) == ("b1", ["accounts-0"])
-        assert list(second.body.markers[0].partitions) == ["accounts-1"]
+def check_passes(answer: list[str]) -> bool:
+    try:
+        check("L8.E1", answer)
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "miss"),
+    [
+        ("accounts-1 can be read", "app has its answer", "told after the markers"),
+        ("b1 appends a COMMIT marker", "PrepareCommit is replicated", "before the decision"),
+        ("CompleteCommit is replicated", "accounts-1 can be read", "complete before the markers"),
+        ("b1 sends markers", "b3 crashes", "nobody coordinates"),
+    ],
+)
+def test_each_misconception_of_the_order_gets_its_hint(later: str, earlier: str, miss: str) -> None:
+    error = catch_wrong_answer("L8.E1", Order.wrong_pairs(RIGHT)[later, earlier])
+    assert error.miss == miss
+    assert str(lab08_e1.EXERCISE.misses[miss]) in " ".join(hint("L8.E1").split())
+
+
+def test_a_list_of_another_form_is_refused_with_what_is_missing() -> None:
+    with pytest.raises(WrongValue, match="missing: CompleteCommit is replicated"):
+        check("L8.E1", [*RIGHT[:9], RIGHT[0]])
+    with pytest.raises(WrongValue, match="'Fetch' is none of the ten"):
+        check("L8.E1", [*RIGHT[:9], "Fetch"])
+    with pytest.raises(WrongType, match="Give the list of the ten events"):
+        check("L8.E1", {1: "b3 crashes"})
+    for blank in ([], ..., None, [""] * 10):
+        assert "still blank" in str(catch_wrong_answer("L8.E1", blank))
+
+
+def test_the_names_live_in_one_partition_of_the_coordinators_log() -> None:
+    assert {partition_for(name) for name in lab08_e2.NAMES} == {int(lab08_e2.LOG.rpartition("-")[2])}
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_what_the_next_coordinator_sends_is_what_the_rules_say(seed: int) -> None:
+    seen = lab08_e2.failovers(seed)
+    assert [lab08_e2.markers(one.entries) for one in seen] == [one.sent for one in seen]
+    assert {word for one in seen for _, _, word in one.sent} == {"COMMIT", "ABORT"}
+    for one in seen[:3]:
+        event = ran(one.scenario).trace.events[one.loaded_step]
+        assert event.name == "coordinator loaded"
+        assert event.node != lab08_e2.COORDINATOR
+
+
+@pytest.mark.parametrize("mutant", lab08_e2.MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_mutant_of_the_coordinator_is_named_and_opens_its_run(
+    mutant: Any, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    error = catch_wrong_answer("L8.E2", mutant.function)
+    assert error.miss == mutant.name
+    assert error.run is not None
+
+
+def test_a_coordinator_that_is_still_blank_is_told_so() -> None:
+    assert "still blank" in str(catch_wrong_answer("L8.E2", lambda entries: ...))

@@ -1,4 +1,4 @@
-"""Lab 9's exercises: presses for three anomalies, a careful shop, and what a search has shown."""
+"""Lab 9's exercises: presses for three anomalies, a careful shop, a search, a real client, and an upgrade."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from kafkalab.client.exceptions import KafkaError, KafkaTimeoutError
 from kafkalab.course.lab09 import exercise_1 as lab09_e1
 from kafkalab.course.lab09 import exercise_2 as lab09_e2
 from kafkalab.course.lab09 import exercise_3 as lab09_e3
-from kafkalab.course.lab09.scenario import lab09
+from kafkalab.course.lab09 import exercise_4 as lab09_e4
+from kafkalab.course.lab09 import exercise_5 as lab09_e5
+from kafkalab.course.lab09.scenario import lab09, lost_session
+from kafkalab.course.lab09.worked_example import FAULTS, show_runs
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Delay, Drop, Duplicate, Hold, Release
 from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check, counterexample, hint
-from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.schedules import with_program
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
-from tests.grading.told import catch_wrong_answer, tell
+from tests.grading.told import as_learner, catch_wrong_answer, tell
 
 SEEDS = ("1", "2026")
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -352,3 +355,150 @@ def test_the_sessions_of_the_lab_are_those_of_data(kept: str, saved: str, root: 
     here = json.loads((root / "kafkalab" / "course" / "lab09" / f"{kept}.json").read_text(encoding="utf-8"))
     assert here == json.loads((root / "data" / f"{saved}.klab").read_text(encoding="utf-8"))
     assert Scenario.from_json(here) == Scenario.load(root / "data" / f"{saved}.klab")
+
+
+def test_the_session_that_lost_half_of_an_order_is_librdkafkas_on_a_cluster_of_level_2() -> None:
+    session = lost_session()
+    run = ran(session)
+    assert session.profile == "4.x/TV2"
+    assert run.outcome().committed == {"out-0": ("tea",), "out-1": ("tea", "pot")}
+    assert {f.version for f in run.trace.frames.values() if f.name == "EndTxn"} == {1}
+    assert lab09_e4.decides(run) == "EndTxn#2"
+
+
+# the worked example before exercise 2
+
+
+async def fill_in(app: Any, name: str = "shop-0") -> None:
+    producer = app.producer(transactional_id="shop-0", max_block_ms=20_000)
+    await producer.init_transactions()
+    try:
+        await one_order(app, producer, "tea", False)
+    except KafkaTimeoutError:
+        await producer.close(timeout_ms=0)
+        producer = app.producer(transactional_id=name)
+        await producer.init_transactions()
+        if "tea" not in await lab09_e4.list_booked(app):
+            await one_order(app, producer, "tea", False)
+
+
+async def fill_in_another_name(app: Any) -> None:
+    await fill_in(app, "shop-1")
+
+
+async def leave_blank(app: Any) -> None:
+    producer = app.producer(transactional_id="shop-0", max_block_ms=20_000)
+    await producer.init_transactions()
+    try:
+        await one_order(app, producer, "tea", False)
+    except KafkaTimeoutError:
+        await producer.close(timeout_ms=0)
+        if "tea" not in await lab09_e4.list_booked(app):
+            await one_order(app, producer, "tea", False)
+
+
+def test_the_worked_example_says_what_its_two_lines_do() -> None:
+    assert str(show_runs(fill_in)).endswith("✓ right")
+    assert str(show_runs(fill_in)).count("1 payment, 1 delivery") == len(FAULTS)
+    blank = str(show_runs(leave_blank))
+    assert "EndTxn#1 is lost    IllegalStateError: Cannot perform operation after producer has been closed" in blank
+    assert blank.endswith("Not yet.")
+    assert "EndTxn#1 is late    2 payments, 2 deliveries" in str(show_runs(fill_in_another_name))
+
+
+# exercise 4
+
+
+async def new_each_time(app: Any, orders: Any) -> None:
+    for order, cancelled in orders:
+        while order not in await lab09_e4.list_booked(app):
+            producer = await lab09_e4.start_producer(app)
+            try:
+                await one_order(app, producer, order, cancelled)
+                break
+            except KafkaError:
+                await producer.close(timeout_ms=0)
+
+
+def of_client(frame: str = "EndTxn#2", program: Any = new_each_time) -> dict[str, Any]:
+    return {"frame": frame, "program": program}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_frame_and_either_repair_are_right_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    said = "L9.E4 ✓ EndTxn#2 decides; 12 of 12 schedules"
+    assert check("L9.E4", of_client()) == said
+    monkeypatch.setitem(lab09_e4.SETTINGS, "max_block_ms", 20_000)
+    assert check("L9.E4", of_client(program=lab09_e4.bill)) == said
+
+
+@pytest.mark.parametrize(
+    ("answer", "miss", "part"),
+    [
+        (of_client("EndTxn#3"), "another EndTxn", 0),
+        (of_client("WriteTxnMarkers#5"), "the effect", 0),
+        (of_client("Produce#1"), "", 0),
+        (of_client(program=lab09_e4.bill), "torn", 0.5 + 7 / 24),
+    ],
+)
+def test_a_wrong_frame_and_the_old_program_are_told_so(answer: dict[str, Any], miss: str, part: float) -> None:
+    with pytest.raises(WrongAnswer) as caught:
+        lab09_e4.check(answer)
+    assert (caught.value.miss, round(caught.value.part, 4)) == (miss, round(part, 4))
+    assert caught.value.run is not None
+    assert caught.value.step >= 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "says"),
+    [
+        (of_client("", lab09_e4.bill), BlankAnswer, "still blank"),
+        (of_client(""), WrongAnswer, "The frame is still blank"),
+        (of_client("EndTxn#99"), WrongValue, "no frame 'EndTxn#99'"),
+        ("EndTxn#2", WrongType, "Give a dict"),
+        (of_client(program="bill"), WrongType, "your bill"),
+    ],
+)
+def test_an_answer_of_another_form_is_told_so(answer: Any, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=says):
+        lab09_e4.check(answer)
+
+
+# exercise 5
+
+
+def plan(services: list[dict[str, Any]]) -> dict[str, str]:
+    found = {}
+    for service in services:
+        old = service["version"] < (4, 0)
+        found[service["name"]] = "new producers" if service["library"] != "Java" else "new client" if old else "nothing"
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_plan_is_right_under_every_seed(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    assert check("L9.E5", as_learner(plan)) == "L9.E5 ✓ 12 of 12 cases"
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_the_level_protects_a_client_of_protocol_2_and_a_new_producer_each_time_the_other(seed: int) -> None:
+    torn = {(speaks, apart): lab09_e5.find_torn(speaks, apart, seed) for speaks in (1, 2) for apart in (False, True)}
+    assert [pair for pair, found in torn.items() if found] == [(1, False)]
+    for scenario in lab09_e5.scenarios(2, False, seed):
+        assert ran(scenario).unused_faults == ()
+
+
+@pytest.mark.parametrize("mutant", lab09_e5.MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_belief_about_the_upgrade_is_named_and_opens_a_torn_run(
+    mutant: Any, seed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    error = catch_wrong_answer("L9.E5", mutant.function)
+    assert error.miss == mutant.name
+
+
+def test_a_plan_that_is_still_blank_is_told_so() -> None:
+    assert "still blank" in str(catch_wrong_answer("L9.E5", lambda services: ...))

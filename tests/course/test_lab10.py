@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from kafkalab.client.results import GroupMetadata
 from kafkalab.course.lab10 import exercise_1 as lab10_e1
 from kafkalab.course.lab10 import exercise_2 as lab10_e2
 from kafkalab.course.lab10 import exercise_3 as lab10_e3
+from kafkalab.course.lab10 import exercise_4 as lab10_e4
+from kafkalab.course.lab10.scenario import aiokafka_session
 from kafkalab.explore.search import explore
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
@@ -20,10 +23,12 @@ from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
+from kafkalab.grading.schedules import with_program
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.scenario import Scenario
 from kafkalab.widgets.model.findings import report_of
 from tests.grading.told import catch_wrong_answer, tell
 
@@ -253,3 +258,64 @@ def test_the_search_finds_a_zombie_with_as_many_presses_as_par_and_none_with_few
     others = explore(base, "offset/output split", [GENERATION_CHECK.name], most_faults=1, kinds=kinds[:-1])
     assert others.verdict == "none"
     assert others.covered.runs > 500
+
+
+# exercise 4
+
+
+async def new_each_time(app: Any, start_ms: int, count: int) -> None:
+    await app.sleep(start_ms)
+    consumer, orders = await lab10_e4.read_waiting(app)
+    for order in orders[:count]:
+        producer = app.producer(transactional_id="packer-1")
+        await producer.init_transactions()
+        await lab10_e4.pack_one(app, consumer, producer, order)
+
+
+def of_client(frame: str = "TxnOffsetCommit#1", program: Any = new_each_time) -> dict[str, Any]:
+    return {"frame": frame, "program": program}
+
+
+@pytest.mark.parametrize("seed", ["1", "2026"])
+def test_the_frame_and_a_producer_for_each_order_are_right(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    assert check("L10.E4", of_client()) == "L10.E4 ✓ TxnOffsetCommit#1 decides; 12 of 12 schedules"
+
+
+@pytest.mark.parametrize(
+    ("answer", "miss", "part"),
+    [
+        (of_client("TxnOffsetCommit#3"), "another offset commit", 0),
+        (of_client("EndTxn#2"), "the marker", 0),
+        (of_client(program=lab10_e4.pack_some), "twice", 0.5 + 7 / 24),
+    ],
+)
+def test_a_wrong_frame_and_the_old_program_are_told_so(answer: dict[str, Any], miss: str, part: float) -> None:
+    with pytest.raises(WrongAnswer) as caught:
+        lab10_e4.check(answer)
+    assert (caught.value.miss, round(caught.value.part, 4)) == (miss, round(part, 4))
+    assert caught.value.run is not None
+    assert caught.value.step >= 0
+
+
+def test_the_client_as_it_came_is_a_blank_answer() -> None:
+    assert "still blank" in str(catch_wrong_answer("L10.E4", of_client("", lab10_e4.pack_some)))
+
+
+@pytest.mark.parametrize("profile", ["4.x/TV1", "4.x/TV2"])
+def test_only_a_client_of_protocol_1_packs_twice(profile: str) -> None:
+    late = next(s for s in lab10_e4.scenarios(1) if "#1 is late by 3" in s.title and lab10_e4.audit(packed_by(s)))
+    assert (lab10_e4.audit(packed_by(replace(late, profile=profile))) is None) is (profile == "4.x/TV2")
+
+
+def packed_by(scenario: Scenario) -> Cluster:
+    return ran(with_program(scenario, lab10_e4.pack_some))
+
+
+def test_the_session_of_aiokafka_packs_an_order_twice_on_a_cluster_of_level_2() -> None:
+    session = aiokafka_session()
+    run = ran(session)
+    assert session.profile == "4.x/TV2"
+    assert run.outcome().committed["parcels-0"] == ("tea", "jam", "jam", "pot")
+    assert lab10_e4.decides(run) == "TxnOffsetCommit#1"
+    assert {f.version for f in run.trace.frames.values() if f.name in ("TxnOffsetCommit", "EndTxn")} == {0}

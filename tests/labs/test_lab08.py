@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from kafkalab import lab08, old_coordinator
-from kafkalab.course.lab08 import exercise_1
 from kafkalab.course.lab08.crash_points import crash_points
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.protocol import rules
 from kafkalab.sim.cluster import Cluster, ran
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "08_failover.ipynb")
-TEXTS = {c["id"]: "".join(c["source"]) for c in LAB["cells"]}
 
 
 def read_printed(cell: str) -> str:
@@ -63,9 +61,3 @@ def test_a_marker_of_the_old_coordinator_commits_half_of_the_next_transfer_unles
     newer = ran(old_coordinator(profile="4.x/TV2"))
     answer = next(f for f in newer.trace.frames.values() if f.of == "WriteTxnMarkers#1")
     assert answer.body.markers[2000]["accounts-0"].name == "INVALID_PRODUCER_EPOCH"
-
-
-@pytest.mark.parametrize(("cell", "module"), [("e1-answer", exercise_1)])
-def test_the_comments_of_a_form_are_the_rows_of_its_exercise(cell: str, module: object) -> None:
-    lines = [line.strip() for line in TEXTS[cell].splitlines() if line.startswith("    ")]
-    assert lines == [f'{n}: "",  # {row.says}' for n, row in enumerate(module.ROWS, 1)]  # type: ignore[attr-defined]

@@ -24,6 +24,7 @@ LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "09_torn_transactio
 LATE = (Hold("EndTxn#1"), Release("EndTxn#1", at_ms=33_000))
 WHOLE = {"deliveries-0": ("tea",), "payments-0": ("tea",)}
 TORN = {"deliveries-0": ("tea",), "payments-0": ("tea", "jam")}
+LOST_FOR_REAL = {"out-0": ("tea",), "out-1": ("tea", "pot")}
 TORN_FOR_REAL = {"out-0": ("first-a", "second-a"), "out-1": ("first-b",)}
 
 
@@ -44,7 +45,7 @@ def is_torn(run: Cluster) -> bool:
 
 def test_its_questions_are_marked_where_they_are_answered() -> None:
     marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
-    assert sorted(marked) == [24, 25, 26]
+    assert sorted(marked) == [24, 25, 26, 43]
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -148,6 +149,7 @@ def test_the_saved_sessions_show_what_the_text_says() -> None:
 def test_a_real_producer_is_torn_at_the_gate(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("confluent_kafka")
     assert for_real.librdkafka() == TORN_FOR_REAL
+    assert for_real.lose_half() == LOST_FOR_REAL
     assert capsys.readouterr().err == ""
 
 
@@ -163,4 +165,5 @@ def test_where_no_real_producer_can_run_the_saved_session_stands_in(
     else:
         monkeypatch.setattr("kafkalab.live.cluster.LiveCluster.__init__", refuse)
     assert for_real.librdkafka() == TORN_FOR_REAL
+    assert for_real.lose_half() == LOST_FOR_REAL
     assert "this is the saved session of librdkafka 2.16" in capsys.readouterr().err

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kafkalab import lab10, pending_offsets
+from kafkalab.course.lab10 import for_real
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.programs.packing import PARCELS, VALUES
 from kafkalab.protocol.rules import GENERATION_CHECK, STABLE_OFFSETS
@@ -16,6 +18,7 @@ from kafkalab.sim.scenario import Scenario
 
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "10_consume_transform_produce.ipynb")
 TWICE = (*VALUES, *VALUES)
+TWICE_FOR_REAL = ("tea", "jam", "jam", "pot")
 
 
 def read_printed(cell: str) -> list[str]:
@@ -35,7 +38,7 @@ def parcels(scenario: Scenario) -> tuple[str, ...]:
 
 def test_its_questions_are_marked_where_they_are_answered() -> None:
     marked = [n for c in LAB["cells"] for n in c["metadata"].get("kafkalab", {}).get("questions", [])]
-    assert sorted(marked) == [27, 28, 29, 30]
+    assert sorted(set(marked)) == [27, 28, 29, 30, 39, 41, 45, 49]
 
 
 def test_two_commits_double_or_lose_the_parcels() -> None:
@@ -90,3 +93,24 @@ def test_without_a_seek_the_orders_of_an_aborted_transaction_are_lost() -> None:
         "without seek: (['tea', 'salt'], [])",
         "with seek:    (['tea', 'salt'], ['tea', 'salt'])",
     ]
+
+
+def test_a_real_client_packs_an_order_twice_on_brokers_of_level_2(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("aiokafka")
+    assert for_real.aiokafka() == TWICE_FOR_REAL
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("why", ["no client", "no sockets"])
+def test_where_no_real_client_can_run_the_saved_session_stands_in(
+    why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("sockets are forbidden here")
+
+    if why == "no client":
+        monkeypatch.setitem(sys.modules, "aiokafka", None)
+    else:
+        monkeypatch.setattr("kafkalab.live.cluster.LiveCluster.__init__", refuse)
+    assert for_real.aiokafka() == TWICE_FOR_REAL
+    assert "this is the saved session of aiokafka 0.14" in capsys.readouterr().err

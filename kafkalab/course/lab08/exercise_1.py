@@ -1,217 +1,147 @@
-"""L8.E1: how many COMMIT markers has each account after a failover? Every row is found by running it."""
+"""L8.E1: ten events of a failover in the middle of the markers, to be put into the order in which they happen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations
 
-from kafkalab.course.lab08.scenario import one_transfer
-from kafkalab.faults.fault import Fault
-from kafkalab.faults.frame import Drop, Duplicate
-from kafkalab.faults.node import Crash
-from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, rows
+from kafkalab.course.lab08.scenario import lab08
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
+from kafkalab.grading.forms import Order
+from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.failover import ACCOUNTS, PAYMENTS
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
-from kafkalab.protocol.records import ControlType
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.scenario import Scenario
-from kafkalab.trace import Event, Trace
+from kafkalab.trace import Event
 
-WORDS = ("1 + 1", "1 + 2", "2 + 1", "2 + 2", "0 + 0")
-FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "1 + 1", 2: ...}}'
-COORDINATOR = "b3"
+ASKS, DECIDED, TOLD = "EndTxn reaches b3", "PrepareCommit is replicated", "app has its answer"
+MARKED, CRASH, ELECTED = "b1 appends a COMMIT marker", "b3 crashes", "b1 leads the coordinator's log"
+AGAIN, READ, DONE = "b1 sends markers", "accounts-1 can be read", "CompleteCommit is replicated"
+FIRST_READ = "accounts-0 can be read"
+TEN = (ASKS, DECIDED, TOLD, MARKED, FIRST_READ, CRASH, ELECTED, AGAIN, READ, DONE)
+FREE = (frozenset((TOLD, MARKED)), frozenset((TOLD, FIRST_READ)))
+"""The pairs of which neither waits for the other: the coordinator answers app and sends the markers at once."""
 LOG = f"{TRANSACTION_TOPIC}-{partition_for(PAYMENTS)}"
-Find = Callable[[Trace, Event], bool]
-FIRST, SECOND = "WriteTxnMarkers#1", "WriteTxnMarkers#2"
-"""To b1 for accounts-0, and to b2 for accounts-1."""
+FORM = "the list of the ten events, the first one first"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A run's faults: frames lost or doubled, a request whose answer is lost, nodes that crash right after an event.
-
-    Nobody is started again.
-    """
-
-    says: str
-    look: str
-    faults: tuple[Fault, ...] = ()
-    lost_answer: str = ""
-    nodes: tuple[str, ...] = ()
-    after: Find | None = None
-    misses: Mapping[str, str] = field(default_factory=dict)
-
-    def plan_faults(self, trace: Trace) -> tuple[Fault, ...]:
-        """The row's faults, for a run that begins as this one does."""
-        lost = (Drop(_answer_to(trace, self.lost_answer)),) if self.lost_answer else ()
-        if self.after is None:
-            return (*self.faults, *lost)
-        steps = [e.step for e in trace.events if self.after(trace, e)]
-        assert steps, f"no run is without the event of the row {self.says}"
-        return (*self.faults, *lost, *(Crash(node, at_step=steps[0]) for node in self.nodes))
-
-
-def _answer_to(trace: Trace, request: str) -> str:
-    return next(f.id for f in trace.frames.values() if f.of == request)
-
-
-def _durable(state: str) -> Find:
-    """Every in-sync replica has this state of the transaction."""
-    now = (state, "")
-    return lambda _, e: (e.kind, e.name) == ("state", "transaction") and (e.data["state"], e.data["pending"]) == now
-
-
-def _match_state(state: str) -> Find:
-    """The coordinator has this state in its own log, and nobody else has."""
-    return lambda _, e: (
-        (e.kind, e.node, e.name) == ("append", COORDINATOR, LOG)
-        and any(r.key == PAYMENTS and r.value.state.label == state for r in e.data.records)
+def _readable(partition: str) -> Callable[[Event], bool]:
+    return lambda e: (
+        (e.kind, e.name) == ("state", "watermark")
+        and e.data["partition"] == partition
+        and e.data["last_stable_offset"] > 0
     )
 
 
-def _has_answers(trace: Trace, event: Event) -> bool:
-    """The coordinator has the answers to both requests."""
-    answers = [trace.frames[_answer_to(trace, request)] for request in (FIRST, SECOND)]
-    return event.step == max(frame.received_step for frame in answers)
+def _durable(state: str) -> Callable[[Event], bool]:
+    now = (state, "")
+    return lambda e: (e.kind, e.name) == ("state", "transaction") and (e.data["state"], e.data["pending"]) == now
 
 
-def _about_to_answer(trace: Trace, event: Event) -> bool:
-    """The leader of accounts-0 sends its answer: all replicas have its marker."""
-    return (event.kind, event.frame) == ("send", _answer_to(trace, FIRST))
-
-
-def _first_answered(trace: Trace, event: Event) -> bool:
-    return (event.kind, event.frame) == ("receive", _answer_to(trace, FIRST))
-
-
-def _marker_appended(_: Trace, event: Event) -> bool:
-    """The leader of accounts-0 has its marker, and nobody else has."""
-    what = (event.kind, event.node, event.name)
-    return what == ("append", "b1", f"{ACCOUNTS}-0") and event.data.control is not None
-
-
-ROWS: tuple[Row, ...] = (
-    Row(
-        says="b3 crashes right after every in-sync replica has PrepareCommit",
-        look="What has been sent to b1 and b2 by then? Who sends it now?",
-        nodes=(COORDINATOR,),
-        after=_durable("PrepareCommit"),
-        misses={"0 + 0": "the decision dies with its coordinator", "2 + 2": "always twice"},
-    ),
-    Row(
-        says="app and b3 crash right after b3 appends PrepareCommit, which nobody has copied",
-        look="Which entry of the transaction is the last one in the log that the next coordinator reads?",
-        nodes=("app", COORDINATOR),
-        after=_match_state("PrepareCommit"),
-        misses={"1 + 1": "one copy decides"},
-    ),
-    Row(
-        says="the marker for accounts-1 is lost; b3 crashes before it sends it again",
-        look="What does the log say of the markers that were written? What does the next coordinator know, then?",
-        faults=(Drop(SECOND),),
-        nodes=(COORDINATOR,),
-        after=_first_answered,
-        misses={"1 + 1": "only what is missing"},
-    ),
-    Row(
-        says="b3 crashes right after it has both answers to WriteTxnMarkers",
-        look="CompleteCommit is in no other log yet. What does the next coordinator find?",
-        nodes=(COORDINATOR,),
-        after=_has_answers,
-        misses={"1 + 1": "only what is missing"},
-    ),
-    Row(
-        says="b3 crashes right after every in-sync replica has CompleteCommit",
-        look="What is left to do for the next coordinator?",
-        nodes=(COORDINATOR,),
-        after=_durable("CompleteCommit"),
-        misses={"2 + 2": "always twice"},
-    ),
-    Row(
-        says="b1's answer to WriteTxnMarkers is lost; nobody crashes",
-        look="How does b3 tell a lost answer from a lost request? Does b1 know a marker again?",
-        lost_answer=FIRST,
-        misses={"1 + 1": "a marker is recognised", "2 + 2": "everything again"},
-    ),
-    Row(
-        says="b1 crashes right after it has appended its marker, which nobody has copied",
-        look="Who leads accounts-0 then, and what is in its log? What has b3 been answered?",
-        nodes=("b1",),
-        after=_marker_appended,
-        misses={"2 + 1": "the dead log counts", "0 + 0": "no leader, no commit"},
-    ),
-    Row(
-        says="b1 crashes when all have its marker, right before its answer leaves",
-        look="What is in the log of the new leader of accounts-0 already? What does b3 know of that?",
-        nodes=("b1",),
-        after=_about_to_answer,
-        misses={"1 + 1": "a marker is recognised", "2 + 2": "everything again"},
-    ),
-    Row(
-        says="the frame with the marker for accounts-1 arrives twice",
-        look="Records have sequence numbers. What does a marker have?",
-        faults=(Duplicate(SECOND),),
-        misses={"1 + 1": "a marker is recognised"},
-    ),
-)
-
-
-def scenario(of_seed: int, row: Row) -> Scenario:
-    """The row's transfer, with the latencies of this seed."""
-    before = one_transfer(*row.faults, seed=of_seed)
-    faults = row.plan_faults(ran(before).trace)
-    return one_transfer(*faults, seed=of_seed, title=row.says)
-
-
-def markers(cluster: Cluster) -> str:
-    """Return how many COMMIT markers each account's log has in the end: "2 + 1"."""
-    logs = (cluster.log_of(f"{ACCOUNTS}-{place}") for place in (0, 1))
-    return " + ".join(str(sum(b.control is ControlType.COMMIT for b in log.batches)) for log in logs)
-
-
-def _last_marker(cluster: Cluster) -> int:
-    """The step at which a leader appends the last marker of an account."""
-    leader = cluster.controller.metadata.leader
-    appends = [e for e in cluster.trace.of("append") if e.name.startswith(ACCOUNTS) and e.data.control is not None]
-    return [e for e in appends if e.node == leader(e.name)][-1].step
+FINDS: dict[str, Callable[[Event], bool]] = {
+    ASKS: lambda e: (e.kind, e.frame) == ("receive", "EndTxn#1"),
+    DECIDED: _durable("PrepareCommit"),
+    TOLD: lambda e: (e.kind, e.frame) == ("receive", "EndTxnResponse#1"),
+    MARKED: lambda e: (e.kind, e.node, e.name) == ("append", "b1", f"{ACCOUNTS}-0") and e.data.control is not None,
+    FIRST_READ: _readable(f"{ACCOUNTS}-0"),
+    CRASH: lambda e: (e.kind, e.node) == ("crash", "b3"),
+    ELECTED: lambda e: (e.kind, e.name, e.node) == ("state", "leader", "b1") and e.data["partition"] == LOG,
+    AGAIN: lambda e: e.kind == "send" and e.node == "b1" and e.frame.startswith("WriteTxnMarkers#"),
+    READ: _readable(f"{ACCOUNTS}-1"),
+    DONE: _durable("CompleteCommit"),
+}
 
 
 @cache
-def facts(of_seed: int) -> tuple[Fact, ...]:
-    """Every row with the markers that its run leaves."""
-    return facts_of(ROWS, partial(scenario, of_seed), markers, _last_marker)
+def run(of_seed: int) -> Cluster:
+    """The run of lab 8 with the latencies of this seed."""
+    return ran(lab08(seed=of_seed))
+
+
+@cache
+def steps(of_seed: int) -> dict[str, int]:
+    """Return the step at which each event happens first in that run, in their order."""
+    events = run(of_seed).trace.events
+    after = next(e.step for e in events if FINDS[CRASH](e))
+    found = {
+        name: next(e.step for e in events if finds(e) and (name != AGAIN or e.step > after))
+        for name, finds in FINDS.items()
+    }
+    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+
+
+def shuffle_events(of_seed: int) -> list[str]:
+    """The events in disorder."""
+    names = list(TEN)
+    random_for("L8.E1", of_seed).shuffle(names)
+    return names
+
+
+def check(answer: object) -> str:
+    """ "10 of 10 events in order"; WrongAnswer names the first pair that is the wrong way round."""
+    if is_blank(answer) or (isinstance(answer, (list, tuple)) and not [a for a in answer if not is_blank(a)]):
+        raise BlankAnswer(f"The list is still blank. Give {FORM}.")
+    if not isinstance(answer, (list, tuple)):
+        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
+    given = [str(name).strip() for name in answer if not is_blank(name)]
+    unknown = [name for name in given if name not in TEN]
+    if unknown:
+        raise WrongValue(f"{unknown[0]!r} is none of the ten. Give {FORM}.")
+    if sorted(given) != sorted(TEN):
+        missing = [name for name in TEN if name not in given]
+        raise WrongValue(f"Each event is in the list once; missing: {', '.join(missing) or 'none'}. Give {FORM}.")
+    at = steps(seed())
+    wrong = [(a, b) for a, b in combinations(given, 2) if at[a] > at[b] and frozenset((a, b)) not in FREE]
+    if not wrong:
+        return f"{len(TEN)} of {len(TEN)} events in order"
+    fine = sum(a == b for a, b in zip(given, at, strict=True))
+    one, other = wrong[0]
+    raise WrongAnswer(
+        f'{fine} of {len(TEN)} events are in their places. One pair that is not: "{one}" does not come before '
+        f'"{other}". What does the first of them wait for?',
+        run=run(seed()),
+        step=at[other],
+        miss=_miss(one, other),
+        part=fine / len(TEN),
+    )
+
+
+def _miss(one: str, other: str) -> str:
+    pair = {one, other}
+    if TOLD in pair and pair & {READ, DONE, CRASH, ELECTED, AGAIN}:
+        return "told after the markers"
+    if DECIDED in pair and pair & {TOLD, MARKED, FIRST_READ}:
+        return "before the decision"
+    if pair in ({READ, DONE}, {AGAIN, DONE}, {MARKED, DONE}, {FIRST_READ, DONE}):
+        return "complete before the markers"
+    if pair & {CRASH, ELECTED} and pair & {AGAIN, READ, DONE}:
+        return "nobody coordinates"
+    return ""
 
 
 EXERCISE = Exercise(
     "L8.E1",
-    rows(facts, WORDS, FORM),
+    Order(check, shuffle_events),
     (
-        "Two questions. Who sends markers, and what does it know of those that are written? And what does a leader do "
-        "with a marker for something that is not open any more?",
-        "The coordinator's log says which partitions a decided transaction has, and not which of them have their "
-        "marker: that is only in the memory of the coordinator. A leader appends every marker that is not fenced.",
-        "A next coordinator that finds PrepareCommit sends every marker again; one that finds CompleteCommit sends "
-        "none. A coordinator that lives sends again only what was not answered. What only a dead leader had is cut.",
+        "Each event waits for an earlier one. A marker waits for the decision, a reader for the marker in every "
+        "in-sync replica, a new leader for the controller.",
+        "The coordinator answers app when PrepareCommit is replicated, and sends the markers at the same time. "
+        "CompleteCommit is its last entry.",
+        "Up to the crash: request, decision, answer, marker in accounts-0, its reader. After it: the election, the "
+        "markers once more, the reader of accounts-1, CompleteCommit.",
     ),
-    points=9,
-    questions=(38,),
+    points=10,
     misses={
-        "the decision dies with its coordinator": "PrepareCommit is in every log. What does the next coordinator do "
-        "with it?",
-        "always twice": "Markers are written twice only where they were written, or sent, before.",
-        "one copy decides": "The only copy of the decision is on b3, which stays down; and app does not ask again.",
-        "only what is missing": 1,
-        "a marker is recognised": "A marker has no sequence number, so nobody knows that it is the same one again. "
-        "It is appended, and ends nothing.",
-        "everything again": "b3 lives, and remembers who has answered. Whom does it ask again?",
-        "the dead log counts": "Only b1 had that marker. What does b1's successor have, and what will b1 do with its "
-        "own log when it comes back?",
-        "no leader, no commit": "For some seconds accounts-0 has no living leader. Does the coordinator give up?",
+        "told after the markers": "Does the coordinator wait for the markers before it answers app?",
+        "before the decision": "What would happen to a marker, or to app's answer, if the coordinator crashed before "
+        "PrepareCommit is replicated?",
+        "complete before the markers": "What does CompleteCommit say, and of which partitions?",
+        "nobody coordinates": "Who could send a marker between the crash and the election?",
     },
+    question=shuffle_events,
     afterwards=(
-        "Why: the log has the decision and its partitions, and not which of them have their marker. So markers are "
-        "sent at least once. That is safe: a marker that ends nothing does no harm."
+        "Why: only PrepareCommit had to survive. app was told when it was replicated, and the next coordinator needed "
+        "nothing else to finish. Next: you are that coordinator."
     ),
 )

@@ -6,5 +6,5 @@ LAB = CourseLab(
     name="09_torn_transaction",
     title="The torn transaction",
     know="why transactions needed a second protocol",
-    settles=(24, 25, 26),
+    settles=(24, 25, 26, 43),
 )

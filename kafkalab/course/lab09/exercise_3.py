@@ -234,7 +234,7 @@ EXERCISE = Exercise(
     misses=BELIEFS,
     afterwards=(
         "Why: a search that finds nothing says so of its bound, and one run says more than any bound. Version 2 keeps "
-        "a transaction in one piece; it promises no snapshot, and it does not know that you book the same order again. "
-        "Next: lab 10 puts the reading of the order into the transaction, too."
+        "a transaction in one piece. It promises no snapshot, and it does not know that you book the same order again. "
+        "Next: a real client that lost half of an order."
     ),
 )

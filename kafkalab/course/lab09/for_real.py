@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from kafkalab.course.lab09.scenario import librdkafka_session
+from kafkalab.course.lab09.scenario import librdkafka_session, lost_session
 from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario import Scenario
 
 GIVEN_UP_MS, WAIT_S = 1_000, 30
 TOPICS = {"out": 2}
@@ -62,13 +63,24 @@ def librdkafka(cluster_level: int = 1) -> dict[str, tuple[str, ...]]:
     Where that cannot be had (confluent-kafka is not installed, or no socket may be opened), say so, and return what
     the saved session gives.
     """
+    return _live_or_saved(torn, cluster_level, librdkafka_session)
+
+
+def lose_half() -> dict[str, tuple[str, ...]]:
+    """Return what read_committed gets of three orders of librdkafka, as `librdkafka()` does; the cluster level is 2."""
+    return _live_or_saved(lose, 2, lost_session)
+
+
+def _live_or_saved(
+    program: Callable[[Any, Any], None], cluster_level: int, saved: Callable[[], Scenario]
+) -> dict[str, tuple[str, ...]]:
     try:
         if sys.platform == "emscripten":
             raise OSError("a browser opens no sockets")
         from kafkalab.live.cluster import LiveCluster
 
         with LiveCluster(cluster_level=cluster_level, topics=TOPICS) as live:
-            torn(live, producer_of(live))
+            program(live, producer_of(live))
             return dict(live.outcome().committed)
     except ImportError as missing:
         reason = f"{missing.name or missing} is not installed"
@@ -76,4 +88,29 @@ def librdkafka(cluster_level: int = 1) -> dict[str, tuple[str, ...]]:
         reason = f"no brokers can listen here ({error})"
     with suppress(OSError):
         sys.stderr.write(SAVED.format(reason))
-    return dict(ran(librdkafka_session()).outcome().committed)
+    return dict(ran(saved()).outcome().committed)
+
+
+def lose(live: Any, producer: Any) -> None:
+    """Let a late EndTxn of the second order end the third one, which is committed; `live` is a LiveCluster."""
+    producer.init_transactions(WAIT_S)
+    producer.begin_transaction()
+    book(producer, "tea")
+    producer.commit_transaction(WAIT_S)
+    producer.begin_transaction()
+    book(producer, "jam")
+    live.hold("EndTxn#2")
+    cancel = in_a_thread(lambda: producer.abort_transaction(WAIT_S))
+    late = live.wait_for("EndTxn")
+    cancel.join()  # the producer has given that one up, sent another EndTxn, and aborted
+    producer.begin_transaction()
+    produce(producer, 0, "pot")
+    live.let_go(late)
+    produce(producer, 1, "pot")
+    producer.commit_transaction(WAIT_S)
+
+
+def book(producer: Any, order: str) -> None:
+    """Write an order's payment and its delivery."""
+    for partition in (0, 1):
+        produce(producer, partition, order)

@@ -56,6 +56,14 @@ def java_session() -> Scenario:
     return _load_saved("java")
 
 
+def lost_session() -> Scenario:
+    """Return what librdkafka 2.16 sent, and when, while the EndTxn of its second transaction, an abort, was held.
+
+    `live.save` wrote it after `for_real.lose` had run on a LiveCluster of level 2.
+    """
+    return _load_saved("lost")
+
+
 def _load_saved(name: str) -> Scenario:
     text = (files(__package__) / f"{name}.json").read_text(encoding="utf-8")
     return Scenario.from_json(json.loads(text), name)

@@ -6,5 +6,5 @@ LAB = CourseLab(
     name="10_consume_transform_produce",
     title="Consume, transform, produce",
     know="how input positions commit with output",
-    settles=(27, 28, 29, 30),
+    settles=(27, 28, 29, 30, 39, 41, 45, 49),
 )

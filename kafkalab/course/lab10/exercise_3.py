@@ -118,7 +118,7 @@ EXERCISE = Exercise(
     questions=(28,),
     afterwards=(
         "Why: the two have different transactional ids, so no epoch tells them apart. Only the group knows who owns "
-        "the partition, and here it does not look. The cell below runs your presses with the check on. Next: lab 11 "
-        "leaves Kafka."
+        "the partition, and here it does not look. The cell below runs your presses with the check on. Next: a real "
+        "client that packed an order twice."
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from typing import Any
 
 from kafkalab.faults.fault import Fault
@@ -64,3 +66,12 @@ def pending_offsets(awake_ms: int = 20_000, seed: int = 1, profile: str = "4.x/T
         first={"late_ms": 2_000},
         both={"session_timeout_ms": 10_000, "transaction_timeout_ms": TIMEOUT_MS},
     )
+
+
+def aiokafka_session() -> Scenario:
+    """Return what aiokafka 0.14 sent, and when, while its first TxnOffsetCommit was held, on a cluster of level 2.
+
+    `live.save` wrote it after `for_real.pack` had run on a LiveCluster of level 2.
+    """
+    text = (files(__package__) / "aiokafka.json").read_text(encoding="utf-8")
+    return Scenario.from_json(json.loads(text), "aiokafka")

@@ -6,6 +6,6 @@ LAB = CourseLab(
     name="15_hanging_transactions",
     title="Hanging transactions",
     know="how to find a transaction that hangs, and how to end it without harm",
-    settles=(6, 38, 51, 52),
+    settles=(6, 38, 46, 51, 52),
     after=8,
 )

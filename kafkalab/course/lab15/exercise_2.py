@@ -1,203 +1,226 @@
-"""L15.E2: an administrator ends a transaction that is not hanging, or does not end one that is. What is visible?"""
+"""L15.E2: a stopped job left a transaction open. Wait, terminate or abort, and is its data lost? Runs decide."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
+from random import Random
 from typing import Any
 
+from kafkalab.course.lab15.scenario import late_batch
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.frame import Delay
+from kafkalab.faults.node import Crash
 from kafkalab.grading.exercise import Exercise
-from kafkalab.grading.predictions import Fact, facts_of, rows
-from kafkalab.programs.failover import ACCOUNTS, LATE_MS, PAYMENTS
-from kafkalab.protocol.rules import VERIFICATION
+from kafkalab.grading.mutants import Case, Counterexample, Mutant, against_mutants, hints_of
+from kafkalab.grading.seeds import random_for, seed
+from kafkalab.programs.failover import ACCOUNTS, HOUR_MS, PAYMENTS
+from kafkalab.sim.app import App
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.scenario import Program, Scenario
 
-WORDS = ("both", "only a", "only b", "none")
-FORM = f'a dict with one of the words {", ".join(WORDS)} for each row, like {{1: "both", 2: ...}}'
-PRODUCER = {"producer_id": 2000, "producer_epoch": 0, "coordinator_epoch": 0}
-"""The id and epoch of the producer of payments-0 in all these runs; a test compares."""
-A, B = (["send", ACCOUNTS, "a", None, 0], ["flush"]), (["send", ACCOUNTS, "b", None, 1], ["flush"])
-BEGIN, COMMIT = ["begin_transaction"], ["commit_transaction"]
-WRITTEN_MS, ADMIN_MS = 1_000, 500
-SLOW_MS = 4_000
+WAIT, TERMINATE, ABORT = ACTIONS = ("wait", "terminate", "abort")
+COMMITTED, LOST = "committed", "lost"
+RESUMES, CLAIMS, NEVER = "resumes", "claims", "never"
+FORM = 'a function advice(job) that returns a pair such as ("wait", "lost")'
+PARTITION, NAME = f"{ACCOUNTS}-0", PAYMENTS
+MINUTE_MS = 60_000
+STOPPED_MIN, ASKED_MIN, LIMIT_MIN = 1, 2, 30
+"""The job stops; the operator is asked; readers must go on."""
+IDS = {"producer_id": 2000, "producer_epoch": 0, "coordinator_epoch": 0}
+CASES = 30
+Job = dict[str, Any]
+Advice = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One schedule: what it says, app's calls, the administrator's commands and when, and what is slow.
-
-    With `late` app's debit "a" comes after its transaction was aborted, and its next transaction writes "b" there.
-    """
-
-    says: str
-    look: str
-    calls: tuple[list[Any], ...] = (*A, *B, ["sleep", WRITTEN_MS], COMMIT)
-    aborts: tuple[tuple[int, int], ...] = ()
-    terminated_ms: int = -1
-    faults: tuple[Fault, ...] = ()
-    late: int = -1
-    misses: Mapping[str, str] = field(default_factory=dict)
+async def open_and_stay(app: App, timeout_min: int) -> None:
+    """Write a record in a transaction, and never end it."""
+    producer = app.producer(transactional_id=NAME, linger_ms=0, transaction_timeout_ms=timeout_min * MINUTE_MS)
+    await producer.init_transactions()
+    producer.begin_transaction()
+    await producer.send(ACCOUNTS, "a", partition=0)
+    await producer.flush()
+    await app.sleep(2 * HOUR_MS)
 
 
-ROWS = (
-    Row(
-        says="app has written a and b; the admin aborts on accounts-0; app commits",
-        look="Whom does the admin's marker reach, and who hears of it? What does the coordinator do at the commit?",
-        aborts=((0, ADMIN_MS),),
-        misses={"both": "the commit overrules", "none": "the coordinator hears of it", "only a": "the wrong half"},
-    ),
-    Row(
-        says="app has written a and b; the admin aborts on both partitions; app commits",
-        look="What is still open in the two logs when the COMMIT markers arrive?",
-        aborts=((0, ADMIN_MS), (1, ADMIN_MS)),
-        misses={"both": "the commit overrules"},
-    ),
-    Row(
-        says="app has written b; the admin aborts on accounts-0; app writes a there and commits",
-        look="What does a marker end where nothing is open? Does it say anything of what comes later?",
-        calls=(*B, ["sleep", WRITTEN_MS], *A, COMMIT),
-        aborts=((0, ADMIN_MS),),
-        misses={"only b": "a marker forbids", "none": "the coordinator hears of it"},
-    ),
-    Row(
-        says="decided, but the marker for accounts-0 is slow; the admin aborts there meanwhile",
-        look="PrepareCommit stands in the coordinator's log. Does the leader of accounts-0 read that log?",
-        aborts=((0, 2_500),),
-        faults=(Delay("WriteTxnMarkers#1", SLOW_MS),),
-        misses={"both": "the decision protects", "none": "the coordinator hears of it", "only a": "the wrong half"},
-    ),
-    Row(
-        says="all markers are written; then comes the admin's abort, with ids noted before",
-        look="What is open when it arrives?",
-        aborts=((0, 4_000),),
-        misses={"only b": "the last marker counts", "none": "the last marker counts"},
-    ),
-    Row(
-        says="app has written a and b; the admin terminates payments-0; app commits",
-        look="The admin claims the name, as a second instance would. What becomes of what is open under it?",
-        terminated_ms=ADMIN_MS,
-        misses={"both": "the commit overrules", "only b": "one partition only"},
-    ),
-    Row(
-        says="decided, but the marker for accounts-0 is slow; the admin terminates payments-0",
-        look="What does a coordinator do with a name whose transaction is decided, when somebody claims it?",
-        terminated_ms=2_500,
-        faults=(Delay("WriteTxnMarkers#1", SLOW_MS),),
-        misses={"only b": "terminated is aborted", "none": "terminated is aborted"},
-    ),
-    Row(
-        says="a hangs in accounts-0; app's next transaction commits b in accounts-1",
-        look="Which partitions does the coordinator send markers to?",
-        late=1,
-        misses={"both": "the commit takes it along", "none": "everything waits"},
-    ),
-    Row(
-        says="a hangs in accounts-0; app's next transaction commits b in accounts-0, too",
-        look="A marker names a producer id. What of that producer id is open in accounts-0 then?",
-        late=0,
-        misses={"only b": "aborted stays aborted", "none": "everything waits"},
-    ),
-    Row(
-        says="a hangs in accounts-0; the admin aborts it; app's next one commits b in accounts-0",
-        look="The admin aborts before the next transaction begins. What is open when the COMMIT marker comes?",
-        late=0,
-        aborts=((0, 25_000),),
-        misses={"both": "the commit takes it along", "none": "a marker forbids"},
-    ),
-)
+async def claim_name(app: App, at_min: int) -> None:
+    """Start again as most programs do: `init_transactions()` under the old name."""
+    await app.sleep(at_min * MINUTE_MS)
+    await app.producer(transactional_id=NAME).init_transactions()
 
 
-def scenario(of_seed: int, row: Row) -> Scenario:
-    """The row's schedule, with the latencies of this seed; what hangs does so in version 1, without verification."""
-    hanging = row.late >= 0
-    arguments: dict[str, Any] = {"transactional_id": PAYMENTS}
-    if hanging:
-        app = Program("app", "late_debit", {**arguments, "next_partition": row.late})
-    else:
-        app = Program("app", "operations", {**arguments, "steps": [["init_transactions"], BEGIN, *row.calls]})
-    admins = [
-        Program(
-            f"admin-{number}", "abort_transaction", {"at_ms": at_ms, "partition": f"{ACCOUNTS}-{place}", **PRODUCER}
-        )
-        for number, (place, at_ms) in enumerate(row.aborts, 1)
-    ]
-    if row.terminated_ms >= 0:
-        given = {"at_ms": row.terminated_ms, "transactional_id": PAYMENTS}
-        admins.append(Program("admin-1", "force_terminate_transaction", given))
+def scenario(job: Job, action: str, of_seed: int) -> Scenario:
+    """The job's run, and what the operator does two minutes after it began."""
+    at_ms = ASKED_MIN * MINUTE_MS
+    admins: tuple[Program, ...] = ()
+    if action == TERMINATE:
+        admins = (Program("admin", "force_terminate_transaction", {"at_ms": at_ms, "transactional_id": NAME}),)
+    elif action == ABORT:
+        admins = (Program("admin", "abort_transaction", {"at_ms": at_ms, "partition": PARTITION, **IDS}),)
+    if not job["listed"]:
+        base = late_batch(of_seed)
+        return Scenario(
+            title=f"A job that stopped: {action}", seed=of_seed, profile=base.profile, rules_off=base.rules_off,
+            topics=base.topics, programs=(*base.programs, *admins), faults=base.faults,
+        )  # fmt: skip
+    again: tuple[Program, ...] = ()
+    if job["starts_again"] == RESUMES:
+        end = {"transactional_id": NAME, "producer_id": 2000, "producer_epoch": 0, "committed": True}
+        ask = {"ask": "EndTxn", "to": f"coordinator of {NAME}", "version": 4, "with": end}
+        again = (Program("again", "raw_requests", {"steps": [{"at": job["after_min"] * MINUTE_MS}, ask]}),)
+    elif job["starts_again"] == CLAIMS:
+        again = (Program("again", claim_name, {"at_min": job["after_min"]}),)
+    stop: tuple[Fault, ...] = (Crash("job", at_ms=STOPPED_MIN * MINUTE_MS),)
     return Scenario(
-        title=row.says,
-        seed=of_seed,
-        profile="4.x/TV1" if hanging else "4.x/TV2",
-        rules_off=(VERIFICATION.name,) if hanging else (),
-        topics={ACCOUNTS: 2},
-        programs=(app, *admins),
-        faults=(*row.faults, *((Delay("Produce#2", LATE_MS),) if hanging else ())),
-    )
+        title=f"A job that stopped: {action}", seed=of_seed, profile="4.x/TV1", topics={ACCOUNTS: 1},
+        programs=(Program("job", open_and_stay, {"timeout_min": job["timeout_min"]}), *again, *admins), faults=stop,
+        config={"transaction_max_timeout_ms": HOUR_MS},
+    )  # fmt: skip
 
 
-def visible(cluster: Cluster) -> str:
-    """Return which of the values a read_committed reader finds in the end."""
-    seen = {value for values in cluster.outcome().committed.values() for value in values} & {"a", "b"}
-    return "both" if len(seen) == 2 else f"only {seen.pop()}" if seen else "none"
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: readers went on in time, and the record was committed."""
 
-
-def _deciding(cluster: Cluster) -> int:
-    """The step at which the leader appends the first marker after "a"; after "b", if there is none after "a"."""
-    found = -1
-    for value, partition in (("b", f"{ACCOUNTS}-1"), ("a", f"{ACCOUNTS}-0")):
-        leader, written = cluster.controller.metadata.leader(partition), False
-        for event in (e for e in cluster.trace.of("append", partition) if e.node == leader):
-            if written and event.data.control is not None:
-                found = event.step
-                break
-            written = written or (event.data.control is None and event.data.records[0].value == value)
-    return found
+    in_time: bool
+    committed: bool
 
 
 @cache
-def facts(of_seed: int) -> tuple[Fact, ...]:
-    """Every row with what a read_committed reader finds in the end."""
-    return facts_of(ROWS, partial(scenario, of_seed), visible, _deciding)
+def _ending(job: tuple[tuple[str, Any], ...], action: str, of_seed: int) -> Ending:
+    cluster = Cluster(scenario(dict(job), action, of_seed))
+    cluster.run_for(LIMIT_MIN * MINUTE_MS)
+    log = cluster.log_of(PARTITION)
+    in_time = log.last_stable_offset == log.high_watermark
+    return Ending(in_time, in_time and "a" in cluster.outcome().committed[PARTITION])
+
+
+def truth(job: Job, of_seed: int) -> Advice:
+    """Return the best action, the gentlest of equals, and what becomes of the record."""
+    endings = {action: _ending(tuple(job.items()), action, of_seed) for action in ACTIONS}
+    best = max(ACTIONS, key=lambda action: (endings[action].in_time, endings[action].committed))
+    return best, COMMITTED if endings[best].committed else LOST
+
+
+def draw_job(random: Random) -> Job:
+    """A job whose transaction hangs, or one that is back at some time, or never."""
+    if random.random() < 0.2:
+        return {"listed": False, "timeout_min": 1, "starts_again": NEVER, "after_min": 0}
+    again = random.choice((RESUMES, RESUMES, CLAIMS, NEVER))
+    after = 0 if again == NEVER else random.choice((5, 8, 12, 20, 25, 40, 50))
+    return {
+        "listed": True,
+        "timeout_min": random.choice((4, 10, 15, 45, 60)),
+        "starts_again": again,
+        "after_min": after,
+    }
+
+
+SURE: tuple[Job, ...] = tuple(
+    {"listed": True, "timeout_min": timeout, "starts_again": again, "after_min": after}
+    for timeout, again, after in (
+        (60, NEVER, 0),
+        (15, CLAIMS, 8),
+        (45, RESUMES, 12),
+        (60, RESUMES, 50),
+        (10, RESUMES, 20),
+    )
+)
+"""Jobs that every seed has: each belief about them is wrong somewhere."""
+
+
+@cache
+def jobs(of_seed: int) -> tuple[Case, ...]:
+    """Jobs of each kind."""
+    random = random_for("L15.E2", of_seed)
+    found = [*SURE, *(draw_job(random) for _ in range(CASES - len(SURE)))]
+    random.shuffle(found)
+    return tuple((job,) for job in found)
+
+
+def advise(
+    job: Job,
+    *,
+    times_out: bool = True,
+    limit: bool = True,
+    claim_commits: bool = False,
+    abort_tool: str = ABORT,
+    patient: bool = True,
+) -> Advice:
+    """Return the advice with some of the reasons switched; with none of them it is what the runs say."""
+    if not job["listed"]:
+        return abort_tool, LOST
+    back = job["after_min"] if job["starts_again"] != NEVER else 2 * LIMIT_MIN
+    resumed = job["starts_again"] == RESUMES or (claim_commits and job["starts_again"] == CLAIMS)
+    ends = min(back, job["timeout_min"]) if times_out else back
+    commits = resumed and (back < job["timeout_min"] or not times_out)
+    if not patient or (ends > LIMIT_MIN and limit):
+        return TERMINATE, LOST
+    return WAIT, COMMITTED if commits else LOST
+
+
+MUTANTS = (
+    Mutant(
+        "terminate at once", "nothing could still be committed", partial(advise, patient=False),
+        hint="A job that resumes commits what it had prepared. When is it back?",
+    ),
+    Mutant(
+        "wait for ever", "readers could wait as long as it takes", partial(advise, limit=False),
+        hint="Readers must go on within 30 minutes. When does this transaction end by itself?",
+    ),
+    Mutant(
+        "no timeout", "the coordinator never ended a transaction for time", partial(advise, times_out=False),
+        hint="Compare timeout_min with after_min: which of the two comes first?",
+    ),
+    Mutant(
+        "a new instance commits", "a new instance committed what the old one left",
+        partial(advise, claim_commits=True),
+        hint="init_transactions() under the same name aborts what is open.",
+    ),
+    Mutant(
+        "terminate ends all", "the coordinator could end what it does not list",
+        partial(advise, abort_tool=TERMINATE), hint=1,
+    ),
+    Mutant(
+        "wait for what hangs", "a coordinator ended what it does not list",
+        partial(advise, abort_tool=WAIT), hint=1,
+    ),
+)  # fmt: skip
+
+
+def _run_of(job: Job) -> Counterexample:
+    return {"run": _watch(job), "view": "LogTape"}
+
+
+def _watch(job: Job) -> Cluster:
+    """The run in which the operator waits, up to the limit."""
+    cluster = Cluster(scenario(job, WAIT, seed()))
+    cluster.run_for(LIMIT_MIN * MINUTE_MS)
+    return cluster
+
+
+def reference(of_seed: int) -> Callable[[Job], Advice]:
+    """Return the truth of each job."""
+    return lambda job: truth(job, of_seed)
 
 
 EXERCISE = Exercise(
     "L15.E2",
-    rows(facts, WORDS, FORM),
+    lambda answer: against_mutants(answer, reference(seed()), MUTANTS, jobs(seed()), FORM, _run_of),
     (
-        "A marker ends what its producer id has open in *one* partition, now. It looks neither back nor ahead, and "
-        "the leader that appends it tells nobody.",
-        "Go through each log alone: what is open there when its first marker comes? That marker decides. The "
-        "coordinator sends COMMIT to every partition that it knows of, whatever an administrator has written there.",
-        "Where the admin's ABORT comes first, the value there is aborted, though the commit succeeds. Where it comes "
-        "last it ends nothing. Where something hangs, the next marker with that producer id ends it: COMMIT or ABORT.",
+        "First: will the coordinator end it? It does so when the job asks for it, when a new instance claims the "
+        "name, or when the timeout is over. Which of these comes first, and is it in time?",
+        "What the coordinator does not list, it ends neither by itself nor when it is asked to. Only the command that "
+        "goes straight to the leader is left.",
+        'Not listed: ("abort", "lost"). Else take the smaller of after_min (if the job starts again) and timeout_min: '
+        'over 30, ("terminate", "lost"); else wait, and it is "committed" only if the job resumes before the timeout.',
     ),
-    points=10,
-    questions=(38,),
-    misses={
-        "the commit overrules": 0,
-        "the coordinator hears of it": "`abort` sends one frame, to the leader of one partition. Which frame would "
-        "have told the coordinator?",
-        "the wrong half": "In which partition did the ABORT marker come first?",
-        "a marker forbids": "A marker ends what is open. Does anything keep the same producer from beginning again "
-        "right after it?",
-        "the decision protects": "The leader of accounts-0 knows markers only. Which one came to it first?",
-        "the last marker counts": "After the COMMIT marker nothing is open. What is left for another marker to end?",
-        "one partition only": "forceTerminateTransaction is not `abort`: it asks the coordinator, which knows all "
-        "partitions of the transaction.",
-        "terminated is aborted": "PrepareCommit cannot be undone: whoever claims the name waits until the markers are "
-        "written.",
-        "the commit takes it along": "Into which partitions does that commit write a marker, and what is open there?",
-        "everything waits": "Only accounts-0 has something open. And what ends it?",
-        "aborted stays aborted": 'The leader knows no transactions, only producer ids: "a" came after the ABORT '
-        "marker, so it is open. Which marker comes next?",
-    },
+    points=6,
+    questions=(46,),
+    misses=hints_of(MUTANTS),
+    question=lambda of_seed: [job for (job,) in jobs(of_seed)[:3]],
     afterwards=(
-        "Why: `abort` writes to one log, and the coordinator does not hear of it. Where the transaction is alive, it "
-        "tears it; where it hangs, leaving it there lets a later commit make it visible. Next: the judgement of "
-        "find-hanging."
+        "Why: the coordinator ends what it lists, at the latest after the timeout, and only the job itself can have it "
+        "committed. No tool commits. Next: the judgement of find-hanging."
     ),
 )

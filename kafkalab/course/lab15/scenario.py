@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kafkalab.faults.frame import Delay
 from kafkalab.faults.node import Crash, Restart
-from kafkalab.programs.failover import ACCOUNTS, LATE_MS
+from kafkalab.programs.failover import ACCOUNTS, LATE_MS, PAYMENTS
 from kafkalab.protocol.rules import VERIFICATION
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import register_scenario
@@ -35,3 +37,26 @@ def late_batch(seed: int = 1, profile: str = "4.x/TV1", late_ms: int = LATE_MS, 
         programs=(Program("app", "late_debit"),),
         faults=(Delay("Produce#2", late_ms),) if late_ms else (),
     )
+
+
+def wrong_patient(seed: int = 1) -> Scenario:
+    """An administrator aborts what is open in one account; its producer is alive, and commits half a second later."""
+    halves = [call for place, value in enumerate("ab") for call in (["send", ACCOUNTS, value, None, place], ["flush"])]
+    steps = [["init_transactions"], ["begin_transaction"], *halves, ["sleep", 1_000], ["commit_transaction"]]
+    marker = {"partition": f"{ACCOUNTS}-0", "producer_id": 2000, "producer_epoch": 0, "coordinator_epoch": 0}
+    return Scenario(
+        title="An abort from outside",
+        seed=seed,
+        topics={ACCOUNTS: 2},
+        programs=(
+            Program("app", "operations", {"transactional_id": PAYMENTS, "steps": steps}),
+            Program("admin", "abort_transaction", {"at_ms": 500, **marker}),
+        ),
+    )
+
+
+def left_hanging(seed: int = 1) -> Scenario:
+    """What hangs in an account is left there, and the next transaction of its producer commits to the same account."""
+    scenario = late_batch(seed)
+    app = Program("app", "late_debit", {"transactional_id": PAYMENTS, "next_partition": 0})
+    return replace(scenario, title="What hangs is taken along", programs=(app,))
