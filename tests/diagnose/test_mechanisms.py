@@ -19,7 +19,7 @@ ABORTED = (
 )
 
 
-def given(process: str, epoch: int) -> str:
+def write_id(process: str, epoch: int) -> str:
     """Return the line in which a client of a container gets its id."""
     return f"[{process}] {AT.format(epoch)}{CLIENT}ProducerId set to 4 with epoch {epoch}"
 
@@ -31,12 +31,14 @@ def verdict(findings: list[Finding]) -> list[tuple[str, str]]:
 
 def test_two_instances_are_certain_if_the_other_got_a_higher_epoch_before(diagnose: Diagnose) -> None:
     fenced = f"[pod/a] {FENCED}"
-    assert verdict(diagnose("\n".join([given("pod/a", 0), given("pod/b", 1), fenced]))) == [("two_instances", CERTAIN)]
-    late = [given("pod/a", 0), fenced, given("pod/b", 1)]
+    assert verdict(diagnose("\n".join([write_id("pod/a", 0), write_id("pod/b", 1), fenced]))) == [
+        ("two_instances", CERTAIN)
+    ]
+    late = [write_id("pod/a", 0), fenced, write_id("pod/b", 1)]
     assert verdict(diagnose("\n".join(late))) == [("two_instances", LIKELY)]
-    files = [f"{given('pod/a', 0)}\n{fenced}", given("pod/b", 1)]
+    files = [f"{write_id('pod/a', 0)}\n{fenced}", write_id("pod/b", 1)]
     assert verdict(diagnose(*files)) == [("two_instances", LIKELY)]
-    assert verdict(diagnose(f"{given('pod/a', 0)}\n{fenced}")) == [("fenced", UNKNOWN)]
+    assert verdict(diagnose(f"{write_id('pod/a', 0)}\n{fenced}")) == [("fenced", UNKNOWN)]
 
 
 def test_a_timeout_is_certain_by_the_coordinators_line(diagnose: Diagnose) -> None:
