@@ -118,7 +118,7 @@ def test_what_is_right_counts_whatever_else_the_notebook_wants(rows: dict[str, l
         ("many cells", f"it was stopped after {TIME_S} s of processor time in cell c"),
         ("memory files", f"it was stopped: it took more than {MEMORY_MB} MB of memory in cell c1"),
         ("stops itself", "it was stopped: it waited"),
-        ("never returns", f"it was stopped after {TIME_S} s of processor time in cell partition_of-check"),
+        ("never returns", f"it was stopped after {TIME_S} s of processor time in cell accept-check"),
         ("bomb", "it was stopped: it had started more than 64 processes in cell c1"),
         ("rows", "it was stopped: its answer is larger than 2 MB in cell c0"),
         ("raises", "cell c0 stops with WrongAnswer"),
