@@ -57,7 +57,10 @@ def java_session() -> Scenario:
 
 
 def lost_session() -> Scenario:
-    """Return what librdkafka 2.16 sent, and when, while the EndTxn of its second transaction, an abort, was held."""
+    """Return what librdkafka 2.16 sent, and when, while the EndTxn of its second transaction, an abort, was held.
+
+    `live.save` wrote it after `for_real.lose` had run on a LiveCluster of level 2.
+    """
     return _load_saved("lost")
 
 

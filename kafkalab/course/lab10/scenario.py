@@ -69,6 +69,9 @@ def pending_offsets(awake_ms: int = 20_000, seed: int = 1, profile: str = "4.x/T
 
 
 def aiokafka_session() -> Scenario:
-    """Return what aiokafka 0.14 sent, and when, while its first TxnOffsetCommit was held, on a cluster of level 2."""
+    """Return what aiokafka 0.14 sent, and when, while its first TxnOffsetCommit was held, on a cluster of level 2.
+
+    `live.save` wrote it after `for_real.pack` had run on a LiveCluster of level 2.
+    """
     text = (files(__package__) / "aiokafka.json").read_text(encoding="utf-8")
     return Scenario.from_json(json.loads(text), "aiokafka")
