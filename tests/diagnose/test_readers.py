@@ -197,6 +197,17 @@ def test_a_line_without_an_end_takes_bounded_memory() -> None:
     assert [(len(line), cut) for line, cut in lines] == [(LINE, True), (1, False)]
 
 
+@pytest.mark.parametrize(
+    "sign", ["-", "a", "A", "_", ".", " ", "a.", "--a token ", "://a:", "password", '{"a":', "[", "9"]
+)
+def test_a_long_line_of_one_sign_takes_no_minutes(sign: str) -> None:
+    text = (sign * LINE)[: LINE - 40]
+    evidence = read_texts(
+        f"{text} token roducer Exception TXN_", f'| offset: 1 key: {{"a":{text}', f"baseOffset: {text}"
+    )
+    assert sum(counts.lines for counts in evidence.files.values()) == 3
+
+
 def test_one_file_may_hold_several_kinds(tmp_path: Path) -> None:
     path = tmp_path / "all.txt"
     table = "TransactionalId\tCoordinator\tProducerId\tTransactionState\ntill-0\t1\t7\tOngoing\n"
