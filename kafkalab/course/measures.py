@@ -26,7 +26,8 @@ WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
 """The line of a lab's first and last text that is generated, and states the time: no minute follows from it."""
 TARGET = re.compile(r"\]\([^)]*\)")
 STOPS = re.compile(r"^stop \d+ of (\d+) ", re.M)
-PLACE = re.compile(r"^(?:stop|step) \d+ of \d+ ", re.M)
+PLACE = re.compile(r"^(?:stop|step) \d+ of \d+ | Moment: \w+\.$", re.M)
+"""How the text of a picture that steps says where it is: `Sequence` and others, and `Alternatives`."""
 OF_AN_EXERCISE = re.compile(r"e\d+(-|$)")
 """The ids of an exercise's cells begin so."""
 

@@ -50,8 +50,8 @@ def as_html(rows: Sequence[Row], seed: int) -> str:
         element("h1", "Grades"),
         element("p", f"{len(notebooks)} files, {_points(rows)} points in all. {checked}"),
         each("p", (f"Sandbox: {name}. {LEFT_OPEN[name]}" for name in used)),
-        table(("student", "lab", POINTS, "the notebook"), map(_summary, count(1), notebooks)),
         _class_summary(rows),
+        table(("student", "lab", POINTS, "the notebook"), map(_summary, count(1), notebooks)),
         *map(_details, count(1), notebooks),
     )
 

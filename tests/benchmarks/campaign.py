@@ -12,7 +12,7 @@ import argparse
 import gc
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -20,8 +20,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from kafkalab.checks.all import check_all
+from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Drop, Late, Reorder
 from kafkalab.faults.link import Cut, Throttle
 from kafkalab.faults.partition import ElectLeader
+from kafkalab.faults.request import DECIDING, CrashAt, RespondWith, api_of
 from kafkalab.history.export import history_of
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
@@ -36,8 +39,8 @@ from tests.cells import WATCHED, describe, watching
 SCHEDULES, CHUNK = 150, 50
 PROFILES = ("4.x/TV2", "4.x/TV1")
 UNCLEAN_IN = 10
-SLOW_IN = 10
-"""One scenario in so many has slow links where random scenarios draw cut ones."""
+DOWN_MS = 3_000
+"""How long a broker is away that crashes at a request."""
 COUNTERPART_IN, COUNTERPARTS = 5, 4
 """One scenario in five is run again without a rule that it asked for; four times in a chunk for one rule, until it has
 decided once."""
@@ -73,16 +76,36 @@ class Part:
         self.checking += other.checking
 
 
-def scenario_of(seed: int) -> Scenario:
-    """Return the campaign's scenario of a seed: both 4.x profiles in turn, one in ten with unclean elections.
+def crash_instead(fault: Fault) -> Fault:
+    """Return a crash of the broker at the request that would be dropped; any other fault as it is."""
+    if not isinstance(fault, Drop) or not CrashAt.fits(fault.frame):
+        return fault
+    return CrashAt(fault.frame, down_ms=DOWN_MS)
 
-    Another one in ten has slow links instead of cut ones: random scenarios draw no `Throttle`.
-    """
+
+def respond_instead(fault: Fault) -> Fault:
+    """Return a retriable error for the request that would be dropped; any other fault as it is."""
+    if not isinstance(fault, Drop) or api_of(fault.frame) not in DECIDING or not RespondWith.fits(fault.frame):
+        return fault
+    error = "NOT_LEADER_OR_FOLLOWER" if fault.frame.startswith("Produce") else "COORDINATOR_NOT_AVAILABLE"
+    return RespondWith(fault.frame, error)
+
+
+INSTEAD: dict[int, Callable[[Fault], Fault]] = {
+    2: lambda fault: Late(fault.frame, fault.after) if isinstance(fault, Reorder) else fault,
+    5: lambda fault: Throttle(fault.a, fault.b, at_ms=fault.at_ms) if isinstance(fault, Cut) else fault,
+    6: crash_instead,
+    8: respond_instead,
+}
+"""By the last digit of a seed, which fault takes the place of one that random scenarios draw. They draw no others, since
+what a seed means there must not change."""
+
+
+def scenario_of(seed: int) -> Scenario:
+    """Return the campaign's scenario of a seed: both 4.x profiles in turn, one in ten with unclean elections."""
     scenario = random_scenario(Seeded(seed), PROFILES[seed % 2], unclean=seed % UNCLEAN_IN == 0)
-    if seed % SLOW_IN != SLOW_IN // 2:
-        return scenario
-    faults = tuple(Throttle(f.a, f.b, at_ms=f.at_ms) if isinstance(f, Cut) else f for f in scenario.faults)
-    return replace(scenario, faults=faults)
+    instead = INSTEAD.get(seed % 10)
+    return replace(scenario, faults=tuple(map(instead, scenario.faults))) if instead else scenario
 
 
 def name_of(seed: int, variant: int) -> str:

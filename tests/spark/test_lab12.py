@@ -154,7 +154,7 @@ def test_every_row_is_there_once(spark: SparkSession) -> None:
     [
         (lambda topic: topic.dropDuplicates(["value"]), "Two rows of the application may have the same value"),
         (lambda topic: topic, "A task fails only if it comes to the row"),
-        (lambda topic: topic.where("attempt = 0"), "were sent by the second alone"),
+        (lambda topic: topic.where("attempt = 0"), "only the second attempt sent"),
         (lambda topic: topic.where("attempt = 1"), "A task that never failed has no second attempt"),
     ],
     ids=["by value", "all", "first", "second"],

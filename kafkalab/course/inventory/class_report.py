@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kafkalab.course.inventory.diagnosis import count_right, find_beliefs
+from kafkalab.course.inventory.diagnosis import find_beliefs, find_right_items
 from kafkalab.course.inventory.item import BELIEFS
 from kafkalab.course.inventory.items import ITEMS
 from kafkalab.course.inventory.sitting import SEEDS, draw_questions, load_inventory
@@ -75,7 +75,7 @@ def judge_file(path: Path) -> tuple[str, Result]:
     if sitting not in SEEDS:
         raise ValueError(f"{path.name} is of no sitting")
     questions = draw_questions(seed)
-    return sitting, Result(count_right(questions, answers), find_beliefs(questions, answers))
+    return sitting, Result(find_right_items(questions, answers), find_beliefs(questions, answers))
 
 
 def summarise_items(learners: Sequence[Learner]) -> list[ItemRow]:
@@ -94,6 +94,7 @@ def summarise_items(learners: Sequence[Learner]) -> list[ItemRow]:
     return rows
 
 
+HOW = "An item is right if more than half of its questions are. Only learners with both sittings move."
 NAMES = (
     "they believe",
     "lab",
@@ -133,7 +134,7 @@ def as_page(learners: Sequence[Learner], refused: Sequence[str]) -> str:
         "kafkalab: what the class believes",
         element("h1", "What the class believes"),
         element("p", _count(learners)),
-        table(heads, rows, "An item is right if all of its questions are. Only learners with both sittings move."),
+        table(heads, rows, HOW),
         element("h2", "Learners"),
         table(("learner", "before", "after"), each_learner, "Beliefs that at least two answers show"),
         each("p", (f"Not read: {said}." for said in refused)),

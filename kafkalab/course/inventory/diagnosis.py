@@ -57,11 +57,10 @@ def _score(asked: Sequence[tuple[Question, str]], held: tuple[str, ...]) -> floa
     return total
 
 
-def count_right(questions: Sequence[Question], answers: Answers) -> dict[int, bool]:
-    """Return, by the place of each item, whether all of its questions are answered rightly."""
-    right: dict[int, bool] = {}
+def find_right_items(questions: Sequence[Question], answers: Answers) -> dict[int, bool]:
+    """Return, by the place of each item, whether more than half of its questions are answered rightly."""
+    found: dict[int, list[bool]] = {}
     for one in questions:
         letter = answers.get(one.name, "")
-        is_right = bool(letter) and one.options[letter].stands_for == RIGHT
-        right[one.item] = right.get(one.item, True) and is_right
-    return right
+        found.setdefault(one.item, []).append(bool(letter) and one.options[letter].stands_for == RIGHT)
+    return {item: 2 * sum(right) > len(right) for item, right in found.items()}

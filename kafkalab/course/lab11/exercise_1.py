@@ -138,8 +138,7 @@ EXERCISE = Exercise(
     questions=(31, 32),
     misses=BELIEFS,
     afterwards=(
-        "Why: two commits have a gap between them, whatever is wrapped around them. Move one thing into the other's "
-        "transaction (the position into the database), or make doing it twice harmless (a unique key). Next: "
-        "exercise 2 closes the last gap, that of the outbox."
+        "Why: there is a gap between two commits, whatever wraps them. Move the position into the database's "
+        "transaction, or let a unique key make the repetition harmless. Next: exercise 2 closes the outbox's gap."
     ),
 )

@@ -158,10 +158,10 @@ EXERCISE = Exercise(
     "L11.E2",
     check,
     (
-        "The relay must know which rows are in Kafka already. A note of that in the database is another commit beside "
-        "Kafka's. Where else can it be?",
-        "Where the records are: each has the row's id as its key. last_sent(app) reads it. But who may still write "
-        "while you read?",
+        "The relay must know which rows are in Kafka already. If it stores that in the database, there are two commits "
+        "again. Where else can it be stored?",
+        "In Kafka: each record has the row's id as its key, and last_sent(app) reads the highest. Can another relay "
+        "still write while you read?",
         "A producer with one fixed transactional.id for every relay; init_transactions() first, which fences the "
         "others; then last_sent(app); then in a loop: SELECT the rows with a higher id ORDER BY id, send them in one "
         "transaction with key=str(id), commit, and remember the last id.",
@@ -169,19 +169,19 @@ EXERCISE = Exercise(
     points=8,
     questions=(31, 32),
     misses={
-        "lost": "A row was passed over. When does your relay note that a row is done: before it is committed in "
-        "Kafka, or after? And does it go on after an error?",
+        "lost": "Your relay skipped a row. When does it count a row as done: before Kafka has committed it, "
+        "or after? And does it go on after an error?",
         "not booked": "A receipt was sent for something that was rolled back. Read rows only, from the outbox.",
-        "no transaction": "Without a transactional.id nothing fences a relay that sleeps, and nothing is taken back.",
-        "own names": "Two relays with two transactional ids know nothing of each other, and a zombie may still commit.",
-        "where it got to": "A relay began with a row that was in Kafka already. When did it ask how far the relays "
-        "have got, and was nobody writing any more by then?",
+        "no transaction": "Without a transactional.id nothing fences a relay that has slept, or aborts its attempt.",
+        "own names": "Relays with different transactional ids do not fence each other, so a zombie may still commit.",
+        "where it got to": "A relay began with a row that was in Kafka already. When did it read the last id? Could "
+        "another relay still write after that?",
         "order": "Take the rows ORDER BY id, and do not send a row before an earlier one is committed.",
         "stops": "An error left your relay. Which call raised it?",
         "does not end": "Does your loop let time pass, and does it end at stop_ms?",
     },
     afterwards=(
-        "Why: the position is where the output is, so both are committed by one commit; and claiming the name first "
-        "makes sure that nobody else moves it. Next: exercise 3 asks a coordinator outside Kafka instead."
+        "Why: the position is the output itself, so one commit covers both. Claiming the name first fences every "
+        "other relay that could still move it. Next: what two-phase commit would need, and a review."
     ),
 )

@@ -124,7 +124,7 @@ EXERCISE = Exercise(
         "all configurations": "The same runs occur in every configuration. The configuration belongs into the join.",
     },
     afterwards=(
-        "Why: a guarantee is a statement on effects, so it is counted by input. One LEFT JOIN keeps what nobody got, "
-        "and the committed offset tells what is lost from what is not done yet. Next: the rates, and how sure they are."
+        "Why: a guarantee is about effects, so you count them for each input. A LEFT JOIN keeps the inputs without a "
+        "copy, and the committed offset says whether they are lost or not copied yet. Next: the rates."
     ),
 )

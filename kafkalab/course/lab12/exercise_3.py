@@ -26,7 +26,7 @@ def count_sent(rows: Sequence[int], fails: Mapping[int, int]) -> int:
 MUTANTS = (
     Mutant(
         "rolled back",
-        "what a failed attempt had sent were taken back, or the next attempt went on behind it",
+        "what a failed attempt had sent were taken back, or the next attempt continued after it",
         lambda rows, fails: sum(rows),
         hint=0,
     ),
@@ -162,7 +162,7 @@ EXERCISE = Exercise(
     | {
         "by value": "Two rows of the application may have the same value. What names a row, besides its value?",
         "nothing removed": 1,
-        "first attempts": "Where a first attempt failed, the rows behind the failure were sent by the second alone.",
+        "first attempts": "Where a first attempt failed, only the second attempt sent the rows after the failure.",
         "second attempts": "A task that never failed has no second attempt, and its rows count, too.",
     },
     afterwards=(

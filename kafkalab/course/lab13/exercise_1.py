@@ -113,8 +113,8 @@ EXERCISE = Exercise(
     misses={
         "no fixed cost": "You have left out what a transaction costs however many records it has: the round trips and "
         "the markers. Two rows of `measured` show it.",
-        "too large": "A larger transaction is more records a second, but its first record waits for the commit behind "
-        "the last one. Which of the two targets limits the size upwards?",
+        "too large": "A larger transaction writes more records a second, but its first record waits for the commit "
+        "after the last one. Which of the two targets limits the size upwards?",
         "too small": "A small transaction commits soon, but pays the fixed cost for few records. Which of the two "
         "targets limits the size downwards?",
         "no size will do": "Both targets at once can be too much: there the least size for one is larger than the "
@@ -125,7 +125,7 @@ EXERCISE = Exercise(
     questions=(35,),
     question=lambda of_seed: [arguments_of(case) for case in cases(of_seed)[:2]],
     afterwards=(
-        "Why: the fixed cost is paid once a transaction, so a larger one is cheaper a record and later in time. Two "
-        "targets leave a window of sizes, or none. Next: what does a reader wait for?"
+        "Why: each transaction pays the fixed cost once. So a larger transaction costs less for each record, and its "
+        "records wait longer. Two targets leave a range of sizes, or none. Next: what does a reader wait for?"
     ),
 )

@@ -107,8 +107,8 @@ EXERCISE = Exercise(
     "L13.E2",
     check,
     (
-        "Which record waits least: the first behind a commit, or the last before the next one? Which waits longest?",
-        "The last record before a commit waits only for the commit itself. The first one behind a commit waits for "
+        "Which record waits least: the first one after a commit, or the last before the next one? Which waits longest?",
+        "The last record before a commit waits only for the commit itself. The first one after a commit waits for "
         "all the others of its transaction, and then for the commit.",
         "An interval has interval_ms / every_ms records, every_ms apart. The last waits commit_ms; the first every_ms "
         "less than the interval longer. The mean lies in the middle of the two.",
@@ -128,6 +128,6 @@ EXERCISE = Exercise(
     question=lambda of_seed: [case[:3] for case in cases(of_seed)],
     afterwards=(
         "Why: a record is seen when its transaction is decided, so it waits for what is left of the interval, and for "
-        "the commit. The reader adds nothing. Next: an incident."
+        "the commit. The reader adds nothing. Next: three incidents."
     ),
 )

@@ -159,7 +159,7 @@ EXERCISE = Exercise(
     misses=BELIEFS,
     questions=(33,),
     afterwards=(
-        "Why: each machine has one entry that decides, and what differs is in how many logs it must be, and who may "
-        "say no before. Next: the shortest way to make two-phase commit wait for ever."
+        "Why: in each machine one entry decides. They differ in how many logs must have it, and in who may refuse "
+        "before it is written. Next: eight questions over the whole course."
     ),
 )

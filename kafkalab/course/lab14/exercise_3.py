@@ -122,8 +122,8 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:3],
     afterwards=(
-        "Why: nothing is moved or taken back when a transaction ends; one word in the commit log changes what every "
-        "version with its id means. Kafka's marker is that word, one for each partition. "
+        "Why: when a transaction ends, nothing is moved or taken back. One word in the commit log changes what all "
+        "versions with its id mean. Kafka's marker is that word, one for each partition. "
         "Next: any lab that is left, with the same question: who decides, and where is it written?"
     ),
 )

@@ -185,6 +185,7 @@ def test_a_late_request_goes_on_just_before_the_other_one_although_its_client_ha
     assert second.producer_epoch == 1
     order = [e.frame for e in trace.events if e.kind == "receive" and e.name == "InitProducerId"]
     assert order == ["InitProducerId#1", "InitProducerId#2"]
+    assert trace.frames["InitProducerIdResponse#1"].of == "InitProducerId#1", "the broker's answer was waited for"
     again = load_tap(saved).recording().trace
     assert [(e.name, e.frame) for e in again.of("fault")] == [(e.name, e.frame) for e in trace.of("fault")]
     assert [e.name for e in again.of("fault")] == ["Late", "Release"]
