@@ -133,7 +133,8 @@ TOP = """\
 For people on call. Search this page for the exception, the log line or the metric that you see. Each symptom says what
 it is, what to check first, and what to do. Its link leads to a lab cell that makes the symptom on purpose, step by
 step; where no cell does, the symptom says so. "Do" holds for all clients unless librdkafka has a line of its own.
-Replace `host:9092`, topics and ids by yours. What each error means is in the [error atlas](errors.md). Written by
+Replace `host:9092`, topics and ids by yours. What each error means is in the [error atlas](errors.md). Of logs and of
+what Kafka's tools printed, [`kafkalab diagnose`](diagnose.md) says which symptom it is. Written by
 `kafkalab build-labs` from `kafkalab/course/symptoms.toml`, the labs and the list of [bugs](bugs.md).
 """
 

@@ -128,7 +128,9 @@ def _read_lines(data: dict[str, Any]) -> Iterator[str]:
         option = "--transaction-log-decoder" if row["partition"].startswith("__tr") else "--offsets-decoder"
         yield f"{row['partition']} was dumped without its decoder ({row['at']}): use {option}"
     for folder in data["captures"]:
-        yield f"{folder}: of this capture the brokers' words on producers were read; `kafkalab audit {folder}` reads "
-        "the rest"
+        yield (
+            f"{folder}: of this capture the brokers' words on producers were read; `kafkalab audit {folder}` reads "
+            "the rest"
+        )
     if data["left_out"]:
         yield f"{data['left_out']} facts were left out: too many partitions or transactional ids"

@@ -196,6 +196,12 @@ def faults() -> None:
     measured([])
 
 
+def diagnosis() -> None:
+    from tests.benchmarks.diagnosis import measure
+
+    measure()
+
+
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
     for title, part in (
@@ -215,6 +221,7 @@ def main() -> None:
         ("Audits, side by side on the same files", audits),
         ("Real clients, side by side with librdkafka's mock cluster", lambda: wire.main([])),
         ("Brokers for a test", fixture.measure),
+        ("Reading logs: kafkalab diagnose", diagnosis),
     ):
         print(title)
         part()

@@ -10,6 +10,7 @@ import pytest
 
 from kafkalab.diagnose.facts import OffsetCommit, StateRecord
 from kafkalab.diagnose.readers.errors_in_text import WATCHED, errors_in, exception_of
+from kafkalab.diagnose.readers.reader import number
 from kafkalab.diagnose.reading import LINE, lines_of, read_files
 from kafkalab.diagnose.report import as_data
 from kafkalab.protocol.error_messages import MESSAGES
@@ -127,10 +128,18 @@ def test_tables_are_read_with_tabs_and_with_blanks(separator: str) -> None:
     assert evidence.files["1"].unknown == 0
 
 
-def test_a_row_belongs_to_no_table_after_another_line() -> None:
-    evidence = read_texts("TransactionalId Coordinator ProducerId TransactionState\nsomething else\ntill-0 1 7 Ongoing")
+@pytest.mark.parametrize("line", ["something else", "four words are here"])
+def test_a_row_belongs_to_no_table_after_another_line(line: str) -> None:
+    evidence = read_texts(f"TransactionalId Coordinator ProducerId TransactionState\n{line}\ntill-0 1 7 Ongoing")
     assert len(evidence.listed) == 0
-    assert [one.text for one in evidence.files["1"].samples] == ["something else", "till-0 1 7 Ongoing"]
+    assert [one.text for one in evidence.files["1"].samples] == [line, "till-0 1 7 Ongoing"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("12", 12), ("-3", -3), ("9" * 30, -1), ("", -1), ("1e3", -1), ("\u0661\u0662", -1), ("-", -1)]
+)
+def test_a_number_is_one_of_kafkas(text: str, value: int) -> None:
+    assert number(text) == value
 
 
 def test_unknown_lines_are_counted_and_the_first_are_shown() -> None:

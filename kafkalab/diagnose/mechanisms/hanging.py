@@ -9,6 +9,7 @@ from kafkalab.diagnose.facts import HangingRow, Said
 from kafkalab.diagnose.finding import (
     CERTAIN,
     LIKELY,
+    TOOL,
     UNKNOWN,
     Finding,
     Proof,
@@ -24,6 +25,8 @@ HANGS = "A transaction never ends"
 SKIPPED = "A `read_committed` consumer is stuck since brokers were restarted"
 STUCK = "A `read_committed` consumer is stuck"
 UNSTABLE = "The new owner of a partition reads nothing for a while"
+OLDER_MS = 1_000
+"""A coordinator answers EndTxn before it sends the markers, so the next transaction's records may be a little older."""
 OFFSETS = "__consumer_offsets-"
 ENDED = ("CompleteCommit", "CompleteAbort", "Empty", "Dead")
 """States of a transactional id in which no transaction is open."""
@@ -83,8 +86,8 @@ def _is_late(found: LogTransaction) -> bool:
 
 
 def is_older(found: LogTransaction) -> bool:
-    """Return True if the first batch was made before the marker that stands in front of it."""
-    return found.after is not None and 0 <= found.first.timestamp < found.after.timestamp
+    """Return True if the first batch was made OLDER_MS or more before the marker that stands in front of it."""
+    return found.after is not None and 0 <= found.first.timestamp <= found.after.timestamp - OLDER_MS
 
 
 def _prove_late(late: LogTransaction) -> list[Proof]:
@@ -188,6 +191,7 @@ def _judge_late(evidence: Evidence, view: LogView, found: LogTransaction) -> Fin
         symptom=UNSTABLE if view.partition.startswith(OFFSETS) else HANGS,
         bugs=("KAFKA-14402",),
         rule=rules.VERIFICATION.name,
+        explains=("pending_offsets",) if found.offsets else (),
     )
 
 
@@ -222,4 +226,22 @@ def _leave_open(partition: str, producer: int, epoch: int, start: int, proof: Pr
     )
 
 
-RULES = (name_hanging, skip_marker, reopen_after_end, wait_for_open)
+def wait_for_offsets(evidence: Evidence) -> Iterator[Finding]:
+    """A group's new member waits for offsets of an open transaction, and no dump shows which."""
+    lines = list(evidence.all_said("offsets unstable"))
+    if lines:
+        yield Finding(
+            mechanism="pending_offsets",
+            where=lines[0].partition or lines[0].process,
+            says=f"A consumer waits for the position of {lines[0].partition}: a transaction that holds an offset "
+            "commit of it "
+            "is open. Whether that will end is not in the text.",
+            certainty=UNKNOWN,
+            proofs=list_proofs(Proof(said.source, "the offset is pending") for said in [*lines[:1], *lines[-1:]]),
+            ask=f"{TOOL} find-hanging --topic __consumer_offsets",
+            symptom=UNSTABLE,
+            rule=rules.STABLE_OFFSETS.name,
+        )
+
+
+RULES = (name_hanging, skip_marker, reopen_after_end, wait_for_open, wait_for_offsets)

@@ -27,6 +27,8 @@ def leave_marker(evidence: Evidence) -> Iterator[Finding]:
     """A group stands at the last entry of the partition, and that entry is a marker: nothing is unread."""
     for row in evidence.groups:
         view = evidence.views.get(row.partition)
+        if view is None and row.lag == 1 and row.current == row.end - 1:
+            yield _may_be_marker(row)
         if view is None or row.lag != 1 or view.last_marker is None or view.open:
             continue
         if view.last_marker.offset == row.current == row.end - 1 == view.end - 1:
@@ -44,8 +46,22 @@ def leave_marker(evidence: Evidence) -> Iterator[Finding]:
                 ask=_describe_group(row),
                 symptom=ONE,
                 harmless=True,
-                explains=("markers_take_offsets",),
+                explains=("markers_take_offsets", "one_entry_is_left"),
             )
+
+
+def _may_be_marker(row: GroupRow) -> Finding:
+    topic = row.partition.rpartition("-")[0]
+    return Finding(
+        mechanism="one_entry_is_left",
+        where=f"{row.group}, {row.partition}",
+        says=f"One entry of {row.partition} is left to {row.group}, at {row.current}. If the producers of {topic} are "
+        "transactional it may be a marker, which no reader is given; a dump of the log tells.",
+        certainty=UNKNOWN,
+        proofs=(Proof(row.source, f"a lag of 1 at {row.current}"),),
+        ask=f"kafka-dump-log.sh --print-data-log --files {row.partition}/SEGMENT.log",
+        symptom=ONE,
+    )
 
 
 def _describe_group(row: GroupRow) -> str:
@@ -101,7 +117,9 @@ def take_offsets(evidence: Evidence) -> Iterator[Finding]:
             where=view.partition,
             says=f"No offset of {view.partition} from {view.start} to {view.end - 1} is missing: {view.records} are "
             "records, "
-            f"{view.markers} are markers" + (f", and {len(aborted)} transactions were aborted." if aborted else "."),
+            f"{view.markers} are markers"
+            + (f", and {len(aborted)} transactions were aborted." if aborted else ".")
+            + " Whether the right ones were committed, offsets do not tell.",
             certainty=LIKELY if view.partition[0] == "(" else CERTAIN,
             proofs=list_proofs(proofs or [Proof(view.last_marker.source, "a marker")]),
             symptom=GAPS,
@@ -112,18 +130,23 @@ def take_offsets(evidence: Evidence) -> Iterator[Finding]:
 def keep_outside(evidence: Evidence) -> Iterator[Finding]:
     """A consumer seeks by itself and its group has no position: where it stands is known outside Kafka only."""
     sought = list(evidence.all_said("position sought"))
-    if not sought:
-        return
     none = list(evidence.all_said("no position"))
-    without = [row for row in evidence.groups if row.current < 0]
+    without = [row for row in evidence.groups if row.current < 0 < row.end]
+    if not sought and not without:
+        return
     proofs = [Proof(said.source, f"the consumer is put to a position: {said.detail}") for said in sought[:3]]
     proofs += [Proof(said.source, "the group has no position") for said in none[:2]]
     proofs += [Proof(row.source, f"{row.group} has no position in {row.partition}") for row in without[:2]]
     yield Finding(
         mechanism="positions_outside",
-        where=sought[0].partition or sought[0].process,
-        says="The consumer's positions are kept outside Kafka (a checkpoint, a database, a file). Whether records were "
-        "lost or doubled is decided there; the text does not show it.",
+        where=sought[0].partition or sought[0].process if sought else without[0].partition,
+        says=(
+            "The consumer's positions are kept outside Kafka (a checkpoint, a database, a file)."
+            if sought
+            else "The group has no position in Kafka: it never committed one, or keeps it elsewhere (a checkpoint, a "
+            "database, a file)."
+        )
+        + " Whether records were lost or doubled is decided there; the text does not show it.",
         certainty=UNKNOWN,
         proofs=list_proofs(proofs),
         ask="SELECT the position, with the newest row that it covers, in the store outside Kafka; compare with the log",
@@ -131,4 +154,4 @@ def keep_outside(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-RULES = (leave_marker, stand_still, keep_outside, take_offsets)
+RULES = (keep_outside, leave_marker, stand_still, take_offsets)
