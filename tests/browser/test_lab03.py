@@ -36,7 +36,7 @@ def payload_with(*faults: Fault) -> Payload:
 def walk_to_picture(page: Page) -> Locator:
     """Run cells with Shift+Enter until the first picture is there; it stands in view."""
     widget = page.locator(".klab.sequence[data-step]")
-    page.locator(".jp-Notebook .jp-Cell").first.click()
+    page.locator(".jp-Notebook .jp-Cell h1").first.click()  # not on a link below it
     for _ in range(CELLS_AT_MOST):
         page.keyboard.press("Shift+Enter")
         page.wait_for_timeout(300)

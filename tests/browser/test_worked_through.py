@@ -234,7 +234,7 @@ WRONG = {
         opens=False, table=True,
     ),
     "L14.E2": Wrong(
-        answer='e2 |= dict.fromkeys(range(1, 9), "a")', says="questions are right. Question 1: you say"
+        answer='e2 |= dict.fromkeys(range(1, 9), "b")', says="questions are right. Question 1: you say"
     ),
     "L14.E3": Wrong(
         answer='def visible(version, snapshot, status):\n    return status.get(version["xmin"]) == "committed"',
