@@ -163,9 +163,12 @@ def test_errors_are_found_by_name_exception_and_message(error: Error) -> None:
         ("Local: This instance has been fenced by a newer instance", Error.PRODUCER_FENCED),
         ("Broker: Producer attempted an operation with an old epoch", Error.INVALID_PRODUCER_EPOCH),
         ("Broker: Unknown Producer Id", Error.UNKNOWN_PRODUCER_ID),
+        ("aiokafka.errors.ProducerFenced: There is a newer producer", Error.PRODUCER_FENCED),
+        ("aiokafka.errors.InvalidTxnState: [Error 48]", Error.INVALID_TXN_STATE),
+        ("kafka.errors.InvalidProducerIdMappingError: [Error 49]", Error.INVALID_PRODUCER_ID_MAPPING),
     ],
 )
-def test_errors_of_librdkafka_are_found(line: str, error: Error) -> None:
+def test_errors_of_other_clients_are_found(line: str, error: Error) -> None:
     assert errors_in(line) == [error]
 
 
