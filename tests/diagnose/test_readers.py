@@ -172,18 +172,19 @@ def test_errors_of_other_clients_are_found(line: str, error: Error) -> None:
     assert errors_in(line) == [error]
 
 
-def test_a_stack_trace_belongs_to_the_line_before_and_a_container_is_named() -> None:
+@pytest.mark.parametrize("begin", ["[pod/a]", "broker-1   |"])
+def test_a_stack_trace_belongs_to_the_line_before_and_a_container_is_named(begin: str) -> None:
     text = (
         "[pod/a] 2026-11-28 22:12:44.950 INFO [Producer clientId=p, transactionalId=till-0] ProducerId set to 4 with "
         "epoch 1"
         "\n[pod/a] org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer"
         "\n[pod/a] \tat org.apache.kafka.clients.Sender.run(Sender.java:1)"
     )
-    evidence = read_texts(text)
+    evidence = read_texts(text.replace("[pod/a]", begin))
     (given,) = evidence.all_said("id given")
     (error,) = evidence.all_said("error PRODUCER_FENCED")
-    assert (given.who, given.producer, given.epoch, given.process) == ("till-0", 4, 1, "pod/a")
-    assert (error.who, error.process) == ("till-0", "pod/a")
+    assert (given.who, given.producer, given.epoch, given.process) == ("till-0", 4, 1, begin.strip("[] |"))
+    assert (error.who, error.process) == ("till-0", begin.strip("[] |"))
     assert evidence.files["1"].unknown == 0
 
 
