@@ -180,8 +180,8 @@ def test_a_client_that_is_told_to_wait_once_is_no_finding(diagnose: Diagnose) ->
 
 def test_a_client_without_an_id_is_unknown_and_asks_for_the_transaction_log(diagnose: Diagnose) -> None:
     line = (
-        "2026-11-01T10:00:00+0300 warning Kafka : [GETPID] [thrd:main]: Failed to acquire transactional PID from broker "
-        "TxnCoordinator/0: Broker: Request timed out: retrying"
+        "2026-11-01T10:00:00+0300 warning Kafka : [GETPID] [thrd:main]: Failed to acquire transactional PID from "
+        "broker TxnCoordinator/0: Broker: Request timed out: retrying"
     )
     found = diagnose(f"{line}\n{line}")
     assert verdict(found) == [("no_producer_id", UNKNOWN)]
