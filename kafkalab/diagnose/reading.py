@@ -114,12 +114,10 @@ class Containers:
                 self._known[found[1]] = found[1].strip("[] |")
             place.process = self._known.get(found[1], "")
             return line[found.end() :]
-        if self._known:
-            head = line[: line.find(" ") + 1].rstrip()
-            for begin in (head, f"{head} |"):
-                if begin in self._known:
-                    place.process = self._known[begin]
-                    return line[len(begin) + 1 :]
+        for begin, process in self._known.items():
+            if line.startswith(begin):
+                place.process = process
+                return line[len(begin) + 1 :]
         return line
 
 

@@ -16,7 +16,7 @@ _NAME = (
     r"user\.info|authorization"
 )
 _SETTING = re.compile(rf"(?i)((?:{_NAME})(?:\.value)?[\"']?\s*(?:=>?|:)\s*)(?!null\b|\[hidden\]|None\b)\S.*")
-_OPTION = re.compile(rf"(?i)(--?[\w.-]*(?:{_NAME})\s+)\S+")
+_OPTION = re.compile(rf"(?i)((?<![\w.-])-[\w.-]{{0,80}}(?:{_NAME})\s{{1,9}})\S+")
 _SCHEME = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
 _ADDRESS = re.compile(r"(://)[^\s/@:]*:[^\s/@]+@")
 _WEB_TOKEN = re.compile(r"\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*")

@@ -97,8 +97,8 @@ INSTEAD: dict[int, Callable[[Fault], Fault]] = {
     6: crash_instead,
     8: respond_instead,
 }
-"""By the last digit of a seed, which fault takes the place of one that random scenarios draw. They draw no others:
-what a seed means there must not change."""
+"""By the last digit of a seed, which fault takes the place of one that random scenarios draw. They draw no others,
+since what a seed means there must not change."""
 
 
 def scenario_of(seed: int) -> Scenario:

@@ -123,7 +123,7 @@ def open_desk(browser: Browser, jupyter: Jupyter) -> Desk:
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(jupyter.url("lab/tree/labs/widgets.ipynb") + "&reset")
-    page.locator(".jp-Notebook .jp-Cell h1").first.click()  # not on a link below it
+    page.locator(".jp-Notebook .jp-Cell").first.click()
     expect(page.locator("#jp-bottom-panel")).to_contain_text("| Idle")
     for _ in CELLS:
         page.keyboard.press("Shift+Enter")

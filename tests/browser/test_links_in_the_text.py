@@ -39,7 +39,7 @@ def pictures(jupyter: Jupyter, open_lab: Callable[[str], Page]) -> Locator:
     """Both pictures of the notebook, opened and run."""
     nbformat.write(book(), jupyter.folder / "labs" / f"{NAME}.ipynb")
     page = open_lab(NAME)
-    page.locator(".jp-Notebook .jp-Cell h1").first.click()  # not on a link below it
+    page.locator(".jp-Notebook .jp-Cell").first.click()
     for _ in range(3):
         page.keyboard.press("Shift+Enter")
     pictures = page.locator(".klab.sequence")

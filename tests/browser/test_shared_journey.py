@@ -30,7 +30,7 @@ def views(open_lab: Callable[[str], Page], jupyter: Jupyter) -> tuple[Locator, L
     book = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     nbformat.write(book, jupyter.folder / "labs" / "shared.ipynb")
     page = open_lab("shared")
-    page.locator(".jp-Notebook .jp-Cell h1").first.click()  # not on a link below it
+    page.locator(".jp-Notebook .jp-Cell").first.click()
     for _ in range(2):
         page.keyboard.press("Shift+Enter")
     page.locator(".klab.client-view").wait_for()

@@ -62,14 +62,16 @@ def test_a_transaction_of_a_higher_epoch_is_only_open(diagnose: Diagnose) -> Non
     assert (finding.mechanism, finding.certainty) == ("open_transaction", UNKNOWN)
 
 
-def test_a_skipped_marker_is_likely_until_the_partition_and_the_coordinator_were_asked(diagnose: Diagnose) -> None:
+def test_a_skipped_marker_is_unknown_until_the_partition_is_known_to_exist(diagnose: Diagnose) -> None:
     line = (
         "[2026-11-01 10:00:00,000] INFO Couldn't find leader endpoint for partitions Set(in-0, out-3) while trying to "
         "send transaction markers for till-0, these partitions are likely deleted already and hence can be skipped"
     )
     found = {one.where: one for one in diagnose(line)}
-    assert {where: one.certainty for where, one in found.items()} == {"in-0": LIKELY, "out-3": LIKELY}
+    assert {where: one.certainty for where, one in found.items()} == {"in-0": UNKNOWN, "out-3": UNKNOWN}
     assert {one.cause for one in found.values()} == {"skipped_marker"}
+    head = DUMP[: DUMP.index("baseOffset: 12")]
+    assert {one.where: one.certainty for one in diagnose(line, head)} == {"in-0": UNKNOWN, "out-3": LIKELY}
     both = {one.where: one for one in diagnose(line, HANGING)}
     assert both["out-3"].certainty == CERTAIN
     assert both["out-3"].bugs == ("KAFKA-20734",)

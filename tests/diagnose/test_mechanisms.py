@@ -176,3 +176,20 @@ def test_an_error_alone_is_never_certain(line: str, mechanism: str, diagnose: Di
 
 def test_a_client_that_is_told_to_wait_once_is_no_finding(diagnose: Diagnose) -> None:
     assert diagnose("2026-11-01 10:00:00,000 WARN error: CONCURRENT_TRANSACTIONS", "NOT_COORDINATOR") == []
+
+
+def test_a_client_without_an_id_is_unknown_and_asks_for_the_transaction_log(diagnose: Diagnose) -> None:
+    line = (
+        "2026-11-01T10:00:00+0300 warning Kafka : [GETPID] [thrd:main]: Failed to acquire transactional PID from "
+        "broker TxnCoordinator/0: Broker: Request timed out: retrying"
+    )
+    found = diagnose(f"{line}\n{line}")
+    assert verdict(found) == [("no_producer_id", UNKNOWN)]
+    assert "__transaction_state" in found[0].ask
+    assert diagnose(f"{line}\n{line}\nAcquired PID{{Id:4,Epoch:0}}") == []
+
+
+def test_a_producer_that_waited_for_itself_may_have_met_a_bug(diagnose: Diagnose) -> None:
+    wait = "2026-11-01 10:00:00,000 WARN CONCURRENT_TRANSACTIONS"
+    (finding,) = diagnose(f"{wait}\n{FENCED}")
+    assert (finding.mechanism, finding.bugs, finding.certainty) == ("fenced", ("KAFKA-18464",), UNKNOWN)

@@ -163,24 +163,28 @@ def test_errors_are_found_by_name_exception_and_message(error: Error) -> None:
         ("Local: This instance has been fenced by a newer instance", Error.PRODUCER_FENCED),
         ("Broker: Producer attempted an operation with an old epoch", Error.INVALID_PRODUCER_EPOCH),
         ("Broker: Unknown Producer Id", Error.UNKNOWN_PRODUCER_ID),
+        ("aiokafka.errors.ProducerFenced: There is a newer producer", Error.PRODUCER_FENCED),
+        ("aiokafka.errors.InvalidTxnState: [Error 48]", Error.INVALID_TXN_STATE),
+        ("kafka.errors.InvalidProducerIdMappingError: [Error 49]", Error.INVALID_PRODUCER_ID_MAPPING),
     ],
 )
-def test_errors_of_librdkafka_are_found(line: str, error: Error) -> None:
+def test_errors_of_other_clients_are_found(line: str, error: Error) -> None:
     assert errors_in(line) == [error]
 
 
-def test_a_stack_trace_belongs_to_the_line_before_and_a_container_is_named() -> None:
+@pytest.mark.parametrize("begin", ["[pod/a]", "broker-1   |"])
+def test_a_stack_trace_belongs_to_the_line_before_and_a_container_is_named(begin: str) -> None:
     text = (
         "[pod/a] 2026-11-28 22:12:44.950 INFO [Producer clientId=p, transactionalId=till-0] ProducerId set to 4 with "
         "epoch 1"
         "\n[pod/a] org.apache.kafka.common.errors.ProducerFencedException: There is a newer producer"
         "\n[pod/a] \tat org.apache.kafka.clients.Sender.run(Sender.java:1)"
     )
-    evidence = read_texts(text)
+    evidence = read_texts(text.replace("[pod/a]", begin))
     (given,) = evidence.all_said("id given")
     (error,) = evidence.all_said("error PRODUCER_FENCED")
-    assert (given.who, given.producer, given.epoch, given.process) == ("till-0", 4, 1, "pod/a")
-    assert (error.who, error.process) == ("till-0", "pod/a")
+    assert (given.who, given.producer, given.epoch, given.process) == ("till-0", 4, 1, begin.strip("[] |"))
+    assert (error.who, error.process) == ("till-0", begin.strip("[] |"))
     assert evidence.files["1"].unknown == 0
 
 
@@ -195,6 +199,17 @@ def test_encodings_and_ends_of_lines_do_not_matter(tmp_path: Path, encoding: str
 def test_a_line_without_an_end_takes_bounded_memory() -> None:
     lines = list(lines_of(io.BytesIO(b"a" * (5 * LINE) + b"\nb\n")))
     assert [(len(line), cut) for line, cut in lines] == [(LINE, True), (1, False)]
+
+
+@pytest.mark.parametrize(
+    "sign", ["-", "a", "A", "_", ".", " ", "a.", "--a token ", "://a:", "password", '{"a":', "[", "9"]
+)
+def test_a_long_line_of_one_sign_takes_no_minutes(sign: str) -> None:
+    text = (sign * LINE)[: LINE - 40]
+    evidence = read_texts(
+        f"{text} token roducer Exception TXN_", f'| offset: 1 key: {{"a":{text}', f"baseOffset: {text}"
+    )
+    assert sum(counts.lines for counts in evidence.files.values()) == 3
 
 
 def test_one_file_may_hold_several_kinds(tmp_path: Path) -> None:

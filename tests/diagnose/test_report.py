@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -56,6 +57,14 @@ def test_the_command_prints_json_and_writes_the_page(tmp_path: Path, capsys: pyt
         ("hanging", "certain", ABORT)
     ]
     assert (tmp_path / "out.html").read_text().startswith("<!doctype html>")
+
+
+def test_what_is_pasted_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(HANGING.encode())))
+    assert main(["diagnose", "-"], tmp_path) == 0
+    assert f"  end it: {ABORT}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

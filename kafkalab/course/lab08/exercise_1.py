@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import combinations
 
 from kafkalab.course.lab08.scenario import lab08
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, WrongValue, describe, is_blank
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.grading.exercise import Exercise
+from kafkalab.grading.forms import Order
+from kafkalab.grading.run_order import RunOrder
 from kafkalab.programs.failover import ACCOUNTS, PAYMENTS
 from kafkalab.protocol.partitions import TRANSACTION_TOPIC, partition_for
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.trace import Event
 
-ASKS, DECIDED, TOLD = "EndTxn reaches b3", "PrepareCommit is replicated", "app has its answer"
+ASKS, DECIDED, TOLD = "EndTxn reaches b3", "PrepareCommit is replicated", "b3 answers app"
 MARKED, CRASH, ELECTED = "b1 appends a COMMIT marker", "b3 crashes", "b1 leads the coordinator's log"
 AGAIN, READ, DONE = "b1 sends markers", "accounts-1 can be read", "CompleteCommit is replicated"
 FIRST_READ = "accounts-0 can be read"
 TEN = (ASKS, DECIDED, TOLD, MARKED, FIRST_READ, CRASH, ELECTED, AGAIN, READ, DONE)
-FREE = (frozenset((TOLD, MARKED)), frozenset((TOLD, FIRST_READ)))
-"""The pairs of which neither waits for the other: the coordinator answers app and sends the markers at once."""
 LOG = f"{TRANSACTION_TOPIC}-{partition_for(PAYMENTS)}"
 FORM = "the list of the ten events, the first one first"
 
@@ -41,7 +39,7 @@ def _durable(state: str) -> Callable[[Event], bool]:
 FINDS: dict[str, Callable[[Event], bool]] = {
     ASKS: lambda e: (e.kind, e.frame) == ("receive", "EndTxn#1"),
     DECIDED: _durable("PrepareCommit"),
-    TOLD: lambda e: (e.kind, e.frame) == ("receive", "EndTxnResponse#1"),
+    TOLD: lambda e: (e.kind, e.frame) == ("send", "EndTxnResponse#1"),
     MARKED: lambda e: (e.kind, e.node, e.name) == ("append", "b1", f"{ACCOUNTS}-0") and e.data.control is not None,
     FIRST_READ: _readable(f"{ACCOUNTS}-0"),
     CRASH: lambda e: (e.kind, e.node) == ("crash", "b3"),
@@ -58,52 +56,15 @@ def run(of_seed: int) -> Cluster:
     return ran(lab08(seed=of_seed))
 
 
-@cache
-def steps(of_seed: int) -> dict[str, int]:
-    """Return the step at which each event happens first in that run, in their order."""
-    events = run(of_seed).trace.events
-    after = next(e.step for e in events if FINDS[CRASH](e))
-    found = {
-        name: next(e.step for e in events if finds(e) and (name != AGAIN or e.step > after))
-        for name, finds in FINDS.items()
-    }
-    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+def _step(name: str) -> Callable[[Cluster], int]:
+    """Return what finds the first step of this event; the next coordinator's markers come after the crash."""
 
+    def find(cluster: Cluster) -> int:
+        events = cluster.trace.events
+        after = next(e.step for e in events if FINDS[CRASH](e)) if name == AGAIN else -1
+        return next(e.step for e in events if e.step > after and FINDS[name](e))
 
-def shuffle_events(of_seed: int) -> list[str]:
-    """The events in disorder."""
-    names = list(TEN)
-    random_for("L8.E1", of_seed).shuffle(names)
-    return names
-
-
-def check(answer: object) -> str:
-    """ "10 of 10 events in order"; WrongAnswer names the first pair that is the wrong way round."""
-    if is_blank(answer) or (isinstance(answer, (list, tuple)) and not [a for a in answer if not is_blank(a)]):
-        raise BlankAnswer(f"The list is still blank. Give {FORM}.")
-    if not isinstance(answer, (list, tuple)):
-        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
-    given = [str(name).strip() for name in answer if not is_blank(name)]
-    unknown = [name for name in given if name not in TEN]
-    if unknown:
-        raise WrongValue(f"{unknown[0]!r} is none of the ten. Give {FORM}.")
-    if sorted(given) != sorted(TEN):
-        missing = [name for name in TEN if name not in given]
-        raise WrongValue(f"Each event is in the list once; missing: {', '.join(missing) or 'none'}. Give {FORM}.")
-    at = steps(seed())
-    wrong = [(a, b) for a, b in combinations(given, 2) if at[a] > at[b] and frozenset((a, b)) not in FREE]
-    if not wrong:
-        return f"{len(TEN)} of {len(TEN)} events in order"
-    fine = sum(a == b for a, b in zip(given, at, strict=True))
-    one, other = wrong[0]
-    raise WrongAnswer(
-        f'{fine} of {len(TEN)} events are in their places. One pair that is not: "{one}" does not come before '
-        f'"{other}". What does the first of them wait for?',
-        run=run(seed()),
-        step=at[other],
-        miss=_miss(one, other),
-        part=fine / len(TEN),
-    )
+    return find
 
 
 def _miss(one: str, other: str) -> str:
@@ -119,9 +80,18 @@ def _miss(one: str, other: str) -> str:
     return ""
 
 
+ORDER = RunOrder(
+    exercise="L8.E1",
+    form=FORM,
+    steps={name: _step(name) for name in TEN},
+    run=run,
+    look=lambda one, _: f"What does {one!r} wait for?",
+    miss=_miss,
+)
+
 EXERCISE = Exercise(
     "L8.E1",
-    check,  # no Order: the book's form knows one right order, and here several are
+    Order(ORDER.check, ORDER.shuffle),
     (
         "Each event waits for an earlier one. A marker waits for the decision, a reader for the marker in every "
         "in-sync replica, a new leader for the controller.",
@@ -138,7 +108,7 @@ EXERCISE = Exercise(
         "complete before the markers": "What does CompleteCommit say, and of which partitions?",
         "nobody coordinates": "Who could send a marker between the crash and the election?",
     },
-    question=shuffle_events,
+    question=ORDER.shuffle,
     afterwards=(
         "Why: only PrepareCommit had to survive. app was told when it was replicated, and the next coordinator needed "
         "nothing else to finish. Next: you are that coordinator."

@@ -84,7 +84,7 @@ def load_coordinator(evidence: Evidence) -> Iterator[Finding]:
         ask=STATE_TOPIC,
         symptom=PAUSE,
         harmless=bool(finished),
-        explains=("named_COORDINATOR_LOAD_IN_PROGRESS", "named_NOT_COORDINATOR", "named_COORDINATOR_NOT_AVAILABLE"),
+        explains=("no_producer_id", "named_NOT_COORDINATOR", "named_COORDINATOR_NOT_AVAILABLE"),
     )
 
 

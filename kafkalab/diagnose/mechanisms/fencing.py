@@ -129,16 +129,22 @@ def report_fenced(evidence: Evidence) -> Iterator[Finding]:
     lines = list(evidence.all_said(*FENCED))
     if lines:
         who = next((said.who for said in lines if said.who), "")
+        waits = [
+            said for said in evidence.all_said("error CONCURRENT_TRANSACTIONS") if said.process == lines[0].process
+        ]
+        proofs = [Proof(said.source, "it was told to wait for its own last transaction") for said in waits[-1:]]
         yield Finding(
             mechanism="fenced",
             where=who or lines[0].process,
             says="A producer was fenced: by another instance with its transactional id, or because its transaction was "
             "open too long. The lines do not show which.",
             certainty=UNKNOWN,
-            proofs=list_proofs(Proof(said.source, "a newer epoch exists") for said in lines[:3]),
+            proofs=list_proofs([*(Proof(said.source, "a newer epoch exists") for said in lines[:3]), *proofs]),
             ask=describe_transaction(who),
             symptom=ONE,
+            bugs=("KAFKA-18464",) if waits else (),
             rule=rules.BUMP_ON_INIT.name,
+            explains=("no_producer_id",),
         )
 
 

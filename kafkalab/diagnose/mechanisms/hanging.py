@@ -122,13 +122,22 @@ def _judge_skip(evidence: Evidence, said: Said, partition: str) -> Finding:
     proofs += [Proof(row.source, f"the partition has it open from offset {row.start} on") for row in opened[:1]]
     proofs += [Proof(row.source, f"for the coordinator it is over: {row.state}") for row in ended[:1]]
     is_open = bool(opened) and bool(ended) and opened[0].partition == partition
+    exists = is_open or partition in evidence.views or any(row.partition == partition for row in evidence.producers)
     return Finding(
         mechanism="hanging",
         where=partition,
         cause="skipped_marker",
-        says=f"The marker of {said.who}'s transaction was never sent to {partition}, because the partition had no "
-        "leader then. The transaction " + ("hangs there." if is_open else "hangs there if the partition still exists."),
-        certainty=CERTAIN if is_open else LIKELY,
+        says=f"The marker of {said.who}'s transaction was never sent to {partition}: its coordinator took the "
+        "partition for deleted. "
+        + (
+            "The transaction hangs there."
+            if is_open
+            else "The partition exists, so the transaction hangs there if it had records in it."
+            if exists
+            else "If it was deleted, nothing is wrong. If it exists, it had no leader then, and the transaction hangs "
+            "there."
+        ),
+        certainty=CERTAIN if is_open else LIKELY if exists else UNKNOWN,
         proofs=list_proofs(proofs),
         ask=find_hanging(partition),
         act=abort_hanging(partition, opened[0].start) if opened else "",

@@ -61,4 +61,21 @@ def time_out(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-RULES = (time_out, name_error)
+def get_no_id(evidence: Evidence) -> Iterator[Finding]:
+    """A librdkafka client that asks for its producer id again and again, and does not get one."""
+    lines = list(evidence.all_said("librdkafka no id"))
+    given = [said for said in evidence.all_said("librdkafka id") if lines and said.process == lines[-1].process]
+    if len(lines) >= 2 and not any(said.source.line > lines[-1].source.line for said in given):
+        yield Finding(
+            mechanism="no_producer_id",
+            where=lines[-1].process,
+            says=f"The client asked {len(lines)} times for its producer id and has none yet: init_transactions() "
+            "waits.",
+            certainty=UNKNOWN,
+            proofs=list_proofs(Proof(said.source, "asked again") for said in [*lines[:1], *lines[-1:]]),
+            ask="kafka-topics.sh --bootstrap-server host:9092 --describe --topic __transaction_state",
+            symptom="`initTransactions()` hangs and times out",
+        )
+
+
+RULES = (time_out, name_error, get_no_id)

@@ -20,11 +20,11 @@ RECORD = re.compile(rf"\|\s*offset: {N} ")
 MARKER = re.compile(rf"\|\s*offset: {N} .*endTxnMarker: (COMMIT|ABORT) coordinatorEpoch: {N}")
 FOLDER = re.compile(r"([\w.-]{1,249}-\d{1,9})[/\\]\d{20}\.")
 STATE_TEXT = re.compile(
-    rf"key: transaction_metadata::transactionalId=(.*) payload: ?(?:producerId:{N},producerEpoch:{N},state=(\w+),"
-    rf"partitions=\[(.*)\],txnLastUpdateTimestamp={N},txnTimeoutMs={N}|(<DELETE>))"
+    rf"key: transaction_metadata::transactionalId=(.*?) payload: ?(?:producerId:{N},producerEpoch:{N},state=(\w+),"
+    rf"partitions=\[([^\]]*)\],txnLastUpdateTimestamp={N},txnTimeoutMs={N}|(<DELETE>))"
 )
 OFFSET_TEXT = re.compile(
-    rf"key: offset_commit::group=(.*),partition=(.*-\d{{1,9}}) payload: ?(?:offset={N}|(<DELETE>))"
+    rf"key: offset_commit::group=(.*?),partition=([\w.-]*-\d{{1,9}}) payload: ?(?:offset={N}|(<DELETE>))"
 )
 STATES = (
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence",

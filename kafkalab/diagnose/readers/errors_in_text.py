@@ -69,6 +69,12 @@ _IN_SENTENCES = (
     "roducer", "ransaction", "coordinator", "Coordinator", "sequence", "uthoriz", "roup", "replicas", "nstance",
     "stable",
 )  # fmt: skip
+_PYTHON = {
+    "".join(word.capitalize() for word in error.name.split("_")): error
+    for error in WATCHED
+    if error.name.startswith(("PRODUCER_", "INVALID_", "CONCURRENT_", "OUT_OF", "UNKNOWN_PR", "TRANSACTIONAL_ID"))
+}
+"""What the exceptions of aiokafka and kafka-python begin with."""
 READ = 2_000
 """Characters of a line that are searched."""
 
@@ -82,6 +88,9 @@ def errors_in(line: str) -> list[Error]:
         found |= {_WORDS[word]: None for word in _NAME.findall(line[:READ]) if word in _WORDS}
     if _has(line, _IN_SENTENCES):
         found |= {error: None for sentence, error in _SENTENCES.items() if sentence in line}
+    for name, error in _PYTHON.items():
+        if name in line:
+            found[error] = None
     return list(found)
 
 
