@@ -42,7 +42,7 @@ def test_the_files_of_the_first_exercise_are_shown_and_each_word_is_explained() 
 
 
 def test_the_third_exercise_names_its_limit_and_its_schedules() -> None:
-    assert f"refuses those over {LIMIT}" in TEXTS["e3"]
+    assert f"refuses transfers over {LIMIT}" in TEXTS["e3"]
     assert f"if amount > {LIMIT}:" in TEXTS["e3-look"]
     assert f"runs in {SCHEDULES} schedules" in TEXTS["e3"]
 
