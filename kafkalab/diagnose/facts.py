@@ -34,15 +34,23 @@ class Batch(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """A marker in a dump: it ends the transaction of its producer in this partition."""
+    """A marker in a dump: it ends the transaction of its producer in this partition.
+
+    `commit` is None if the dump shows the batch alone, as without `--print-data-log`.
+    """
 
     offset: int
     producer: int
     epoch: int
-    commit: bool
+    commit: bool | None
     coordinator_epoch: int
     timestamp: int
     source: Source
+
+    @property
+    def outcome(self) -> str:
+        """Return "COMMIT" or "ABORT", or "marker" for one whose outcome the dump does not show."""
+        return "marker" if self.commit is None else "COMMIT" if self.commit else "ABORT"
 
 
 class StateRecord(NamedTuple):

@@ -24,7 +24,13 @@ class Box(NamedTuple):
     kind: str
 
 
-COLOURS = {"COMMIT": "var(--green)", "ABORT": "var(--red)", "open": "var(--amber)", "other": "var(--dim)"}
+COLOURS = {
+    "COMMIT": "var(--green)",
+    "ABORT": "var(--red)",
+    "open": "var(--amber)",
+    "marker": "var(--dim)",
+    "other": "var(--dim)",
+}
 
 
 def boxes_of(view: LogView) -> list[Box]:
@@ -33,9 +39,9 @@ def boxes_of(view: LogView) -> list[Box]:
     for one in [*view.finished[-2 * SHOWN :], *view.open.values()]:
         boxes.append(_box(one))
         if one.marker is not None:
-            kind = "COMMIT" if one.marker.commit else "ABORT"
+            kind = one.marker.outcome
             boxes.append(Box(one.marker.offset, one.marker.offset, kind, kind))
-    boxes += [Box(one.offset, one.offset, "COMMIT" if one.commit else "ABORT", "other") for one in view.lone_markers]
+    boxes += [Box(one.offset, one.offset, one.outcome, "other") for one in view.lone_markers]
     boxes.sort()
     found: list[Box] = []
     for box in boxes[-SHOWN:]:
@@ -46,7 +52,7 @@ def boxes_of(view: LogView) -> list[Box]:
 
 
 def _box(one: LogTransaction) -> Box:
-    kind = "open" if one.marker is None else "COMMIT" if one.marker.commit else "ABORT"
+    kind = "open" if one.marker is None else one.marker.outcome
     return Box(one.first.first, one.last, f"p{one.first.producer} e{one.first.epoch}", kind)
 
 

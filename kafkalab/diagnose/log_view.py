@@ -125,6 +125,18 @@ class LogView:
             self.forgotten += len(self.finished) - KEPT
             del self.finished[:-KEPT]
 
+    def decide_marker(self, marker: Marker) -> bool:
+        """Put the marker with its outcome in the place of the one just added. Return False if that is another."""
+        last = self.last_marker
+        if last is None or (last.offset, last.producer) != (marker.offset, marker.producer):
+            return False
+        self.last_marker = self.ended[marker.producer] = marker
+        if self.finished and self.finished[-1].marker is last:
+            self.finished[-1].marker = marker
+        if self.lone_markers and self.lone_markers[-1] is last:
+            self.lone_markers[-1] = marker
+        return True
+
     def add_commit(self, commit: OffsetCommit) -> None:
         """Add a group's position, which the batch before holds; note it if it is smaller than the one before."""
         key = (commit.group, commit.partition)

@@ -16,6 +16,7 @@ from kafkalab.diagnose.report import as_data
 from kafkalab.protocol.error_messages import MESSAGES
 from kafkalab.protocol.errors import Error
 from tests.diagnose.conftest import read_texts
+from tests.diagnose.test_hanging import DUMP
 
 BATCH_2_5 = (
     "baseOffset: 4 lastOffset: 5 count: 2 baseSequence: 0 lastSequence: 1 producerId: 7 producerEpoch: 3 "
@@ -98,6 +99,23 @@ def test_a_marker_without_its_batch_is_unknown_and_not_guessed() -> None:
     evidence = read_texts(f"{RECORD_2_5}endTxnMarker: COMMIT coordinatorEpoch: 3")
     assert evidence.files["1"].unknown == 1
     assert not evidence.views
+
+
+def test_a_dump_of_batches_alone_shows_that_transactions_end_and_not_how() -> None:
+    lines = [line for line in DUMP.splitlines() if not line.startswith("|")]
+    view = read_texts("\n".join(lines)).views["out-3"]
+    assert [one.marker.outcome for one in view.finished if one.marker] == ["marker"]
+    assert [one.first.first for one in view.open.values()] == [12]
+    (ended,) = read_texts(DUMP).views["out-3"].finished
+    assert ended.marker is not None
+    assert ended.marker.outcome == "ABORT"
+
+
+def test_a_dump_that_is_pasted_twice_is_read_once() -> None:
+    dump = f"Dumping /x/__consumer_offsets-4/{'0' * 20}.log\n{BATCH_2_5}\n{RECORD_2_5}{OFFSET_2_5}"
+    later = dump.replace("4 lastOffset: 5", "6 lastOffset: 7").replace("offset: 4 ", "offset: 6 ").replace("=9", "=12")
+    view = read_texts(f"{dump}\n{later}\n{dump}\n{later}").views["__consumer_offsets-4"]
+    assert (view.batches, view.disorder, view.backwards) == (2, 2, [])
 
 
 @pytest.mark.parametrize("separator", ["\t", "    "])

@@ -92,9 +92,9 @@ def is_older(found: LogTransaction) -> bool:
 
 def _prove_late(late: LogTransaction) -> list[Proof]:
     assert late.after is not None
-    what = "COMMIT" if late.after.commit else "ABORT"
+    what = late.after.outcome
     return [
-        Proof(late.after.source, f"the {what} marker of this producer and epoch, at offset {late.after.offset}"),
+        Proof(late.after.source, f"the {what} of this producer and epoch, at offset {late.after.offset}"),
         Proof(late.first.source, f"the batch behind it, at offset {late.first.first}, of the same producer and epoch"),
     ]
 

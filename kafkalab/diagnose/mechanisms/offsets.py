@@ -30,7 +30,7 @@ def _late_offset(partition: str, back: Backwards, count: int) -> Finding:
         Proof(after.source, f"and later, in the same transaction, {after.committed}"),
     ]
     if marker is not None:
-        proofs.append(Proof(marker.source, f"the marker of both: {'COMMIT' if marker.commit else 'ABORT'}"))
+        proofs.append(Proof(marker.source, f"the marker of both: {marker.outcome}"))
     return Finding(
         mechanism="late_offset_commit",
         where=f"{before.group}, {before.partition}",

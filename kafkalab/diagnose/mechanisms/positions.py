@@ -107,7 +107,7 @@ def take_offsets(evidence: Evidence) -> Iterator[Finding]:
             continue
         if view.last_marker is None:
             continue
-        aborted = [one for one in view.finished if one.marker and not one.marker.commit]
+        aborted = [one for one in view.finished if one.marker and one.marker.commit is False]
         proofs = [
             Proof(one.marker.source, f"a marker at {one.marker.offset}") for one in view.finished[:2] if one.marker
         ]

@@ -75,6 +75,8 @@ class DumpLogReader:
         view = evidence.view_of(self._name(place))
         if not self._control:
             view.add_batch(batch)
+        else:
+            view.add_marker(Marker(batch.first, batch.producer, batch.epoch, None, -1, batch.timestamp, batch.source))
         return True
 
     def _read_record(self, line: str, place: Place, evidence: Evidence) -> bool:
@@ -84,7 +86,7 @@ class DumpLogReader:
                 return False
             who, commit = (batch.first, batch.producer, batch.epoch), found[2] == "COMMIT"
             marker = Marker(*who, commit, int(found[3]), batch.timestamp, place.source())
-            evidence.view_of(self._name(place)).add_marker(marker)
+            evidence.view_of(self._name(place)).decide_marker(marker)
             return True
         at = line.find(" key: ", 0, 600)
         if at >= 0 and line.startswith(("{", "transaction_metadata", "offset_commit", "group_metadata"), at + 6):
@@ -107,7 +109,9 @@ class DumpLogReader:
             return True
         commit = _commit_in(text, offset, producer, epoch, source)
         if commit is not None:
-            evidence.view_of(self._name(place)).add_commit(commit)
+            view = evidence.view_of(self._name(place))
+            if batch is None or view.end == batch.last + 1:  # else the batch was left out, as one that came again
+                view.add_commit(commit)
             return True
         return text.startswith(DECODED)
 

@@ -15,6 +15,7 @@ NAVIGATION = {
     "Look up": {
         "labs/README": "Questions",
         "docs/symptoms": "Symptoms",
+        "docs/diagnose": "Diagnose logs",
         "docs/errors": "Errors",
         "docs/rules": "Rules",
         "docs/bugs": "Bugs",
