@@ -107,7 +107,7 @@ $(VENV)/lab.stamp: pyproject.toml constraints.txt binder/overrides.json
 
 $(VENV)/test.stamp: $(VENV)/lab.stamp
 	@echo "Installing what the tests need into $(VENV): a minute, and only this once"
-	@$(INSTALL) '.[lab,wire,test,spark,site]'
+	@$(INSTALL) '.[lab,wire,clients,test,spark,site]'
 	@$(ASIDE)
 	@$(COMPILE)
 	@touch $@

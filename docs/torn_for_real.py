@@ -1,6 +1,6 @@
 """KAFKA-17754 with a real client: librdkafka's EndTxn waits at the gate, and later ends the wrong transaction.
 
-    pip install 'kafkalab-course[wire]' confluent-kafka
+    pip install 'kafkalab-course[wire,clients]'
     python docs/torn_for_real.py torn.klab
 
 The first EndTxn is held before the coordinator. The producer gives it up after a second and sends another, which

@@ -99,7 +99,7 @@ def test_conda_brings_only_what_pip_cannot(root: Path) -> None:
 def test_pip_brings_the_rest_in_the_versions_of_the_constraints(root: Path, project: dict[str, Any]) -> None:
     environment = yaml.safe_load((root / "environment.yml").read_text())
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["lab"], *extras["spark"], "pytest", "nbval"]
+    wanted = [*project["dependencies"], *extras["lab"], *extras["spark"], *extras["clients"], "pytest", "nbval"]
     pinned = constraints(root)
     exactly = [f"{name}=={pinned[name]}" for name in (Requirement(r).name for r in wanted)]
     assert sorted(environment["dependencies"][-1]["pip"]) == sorted(exactly)
