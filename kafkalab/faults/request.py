@@ -14,7 +14,7 @@ from kafkalab.limits import TIME_MS, did_you_mean, quote
 from kafkalab.protocol.error_responses import carries_error, error_response, why_no_error
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.lazy_dataclass import dataclass
-from kafkalab.protocol.messages.registry import BY_NAME
+from kafkalab.protocol.messages.registry import ALL, BY_NAME
 from kafkalab.trace import Frame
 
 HANDLED = "handled"
@@ -181,6 +181,7 @@ class RespondWith(_RequestFault):
     press = "respond_with"
     details = ("error", HANDLED)
     of_clients_only = True
+    apis = tuple(api.name for api in ALL if carries_error(api))
     kind = "error"
     words = Words(
         label="respond with an error", title="The response is UNKNOWN_SERVER_ERROR; the broker does nothing about it",

@@ -12,6 +12,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -25,6 +26,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -43,6 +45,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -56,6 +59,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -69,6 +73,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -84,6 +89,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -99,6 +105,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -115,6 +122,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": true,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": [
 			{
 				"details": {
@@ -139,6 +147,37 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": true,
 		"clientsOnly": true,
+		"apis": [
+			"FindCoordinator",
+			"InitProducerId",
+			"AddPartitionsToTxn",
+			"Produce",
+			"AddOffsetsToTxn",
+			"TxnOffsetCommit",
+			"EndTxn",
+			"WriteTxnMarkers",
+			"Fetch",
+			"ListOffsets",
+			"DeleteRecords",
+			"OffsetCommit",
+			"OffsetFetch",
+			"JoinGroup",
+			"SyncGroup",
+			"Heartbeat",
+			"LeaveGroup",
+			"ConsumerGroupHeartbeat",
+			"DescribeGroups",
+			"DeleteGroups",
+			"OffsetDelete",
+			"DescribeCluster",
+			"ListGroups",
+			"CreateTopics",
+			"ListTransactions",
+			"DescribeProducers",
+			"UpdateMetadata",
+			"AlterPartition",
+			"BrokerRegistration"
+		],
 		"variants": [
 			{
 				"details": {
@@ -162,6 +201,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": [
 			{
 				"details": {
@@ -183,6 +223,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": true,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -196,6 +237,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -209,6 +251,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -222,6 +265,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -235,6 +279,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -253,6 +298,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -271,6 +317,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -284,6 +331,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -300,6 +348,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -313,6 +362,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -326,6 +376,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	},
 	{
@@ -339,6 +390,7 @@ export const FAULT_WORDS = [
 		"brokersOnly": false,
 		"requestsOnly": false,
 		"clientsOnly": false,
+		"apis": [],
 		"variants": []
 	}
 ];

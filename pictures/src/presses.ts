@@ -18,6 +18,7 @@ export interface Fault {
 	brokersOnly: boolean;
 	requestsOnly: boolean;
 	clientsOnly: boolean;
+	apis: string[];
 	variants: Array<{ details: Details; label: string; title: string }>;
 }
 
@@ -56,18 +57,19 @@ export function whyPress(run: Run, step: number, action: string, target = "", de
 		"{}",
 		target,
 	);
-	const only = whyOnly(run, action, target);
-	if (only) return only;
 	const event = run.events[at];
-	return why || (detail === "sent" && event ? whySent(run, event, target) : "");
+	return why || whyOnly(run, action, target) || (detail === "sent" && event ? whySent(run, event, target) : "");
 }
 
 // A fault of requests, perhaps only of those that clients send.
 function whyOnly(run: Run, action: string, target: string) {
-	const { requestsOnly, clientsOnly } = faultOf(action) ?? {};
+	const { requestsOnly, clientsOnly, apis = [] } = faultOf(action) ?? {};
+	const name = target.split("#")[0] ?? "";
 	if (requestsOnly && target.includes("Response#")) return `${target} is a response; choose its request`;
 	const sender = run.nodes.find(({ id }) => id === run.frames[target]?.from);
-	return clientsOnly && sender?.kind !== "client" ? `${target} is not sent by a client` : "";
+	if (clientsOnly && sender && sender.kind !== "client") return `${target} is not sent by a client`;
+	const lacks = apis.length > 0 && name && !apis.includes(name);
+	return lacks ? `no ${name}Response says nothing but an error; there are those of ${apis.join(", ")}` : "";
 }
 
 const actionsOf = (run: Run) => run.actions ?? { fixed: "", start: 0, limits: {}, reasons: {} };

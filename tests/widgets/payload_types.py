@@ -89,7 +89,7 @@ def faults_in_typescript() -> str:
             "press": kind.press, "on": kind.target_kind, "label": kind.words.label, "title": kind.words.title,
             "details": list(kind.details), "other": kind.other, "number": list(kind.number or ()),
             "brokersOnly": of_brokers_only(kind), "requestsOnly": getattr(kind, "of_requests_only", False),
-            "clientsOnly": getattr(kind, "of_clients_only", False),
+            "clientsOnly": getattr(kind, "of_clients_only", False), "apis": list(getattr(kind, "apis", ())),
             "variants": [{**one._asdict(), "details": dict(one.details)} for one in kind.variants],
         }
         for kind in FAULTS

@@ -33,7 +33,7 @@ def about(details: dict[str, Any]) -> str:
     """Return what tells two buttons of the same action and target apart."""
     if "broker" in details:
         return str(BY_PRESS["elect"].of_press("", details, ()).detail)
-    return "sent" if details.get("sent") else ""
+    return next((name for name in ("sent", "handled") if details.get(name)), "")
 
 
 def number_of(action: str, details: dict[str, Any]) -> int:
@@ -56,7 +56,7 @@ def compare(page: Page, panel: FaultPanel) -> None:
             assert (f"  - {label}: {reason}" if reason else f"  [{label}]") in text
     offered_here = {(a, t, about(d)) for _, row in panel.groups_of_buttons() for a, t, d in row}
     more = set(seen) - offered_here
-    assert all(a == "reorder" or t == "pair" for a, t, _ in more), more
+    assert all(a in ("reorder", "late") or t == "pair" for a, t, _ in more), more
     frame = next((t for a, t, _ in more if a == "reorder"), "")
     for after in page.evaluate(AFTER):
         assert is_offered(payload, "reorder", frame, {"after": after}), (frame, after)
@@ -66,9 +66,9 @@ def compare(page: Page, panel: FaultPanel) -> None:
 
 def is_offered(payload: dict[str, Any], action: str, target: str, details: dict[str, Any]) -> bool:
     """Return True if the panel has this button: none for the controller's process, or after a frame sent earlier."""
-    if action == "reorder":
-        frames = payload["frames"]
-        return not frames[details["after"]]["copy_of"] and frames[details["after"]]["sent"] > frames[target]["sent"]
+    if name := BY_PRESS[action].other:
+        frames, other = payload["frames"], details[name]
+        return not frames[other]["copy_of"] and bool(frames[other]["sent"] > frames[target]["sent"])
     return target != "controller" or action in ("cut", "heal")
 
 

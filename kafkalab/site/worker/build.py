@@ -23,8 +23,8 @@ ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = (
-    "cli/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/", "reference/", "site/book/",
-    "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
+    "cli/", "control/", "diagnose/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/",
+    "reference/", "site/book/", "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
 )  # fmt: skip
 LEFT_OUT_NAMES = re.compile(r"exercise_\d+\.py|DECISIONS\.md")
 """The parts of kafkalab that the page never imports, by the beginning of their path and by their name."""

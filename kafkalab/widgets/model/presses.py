@@ -85,13 +85,17 @@ def why(payload: Payload, step: int, action: str, target: str = "", **details: A
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
             return str(otherwise).format(quote(number))
     if issubclass(kind, FrameFault) and kind.of_requests_only:
+        sender = payload["frames"][target]["from"] if target and "Response#" not in target else ""
+        if (
+            sender
+            and kind.of_clients_only
+            and not any(node["id"] == sender and node["kind"] == "client" for node in payload["nodes"])
+        ):
+            return f"{target} is not sent by a client"
         try:
             kind.of_press(target, details, _nodes_of(payload)).check((), None)
         except (TypeError, ValueError) as error:
             return str(error)
-        sender = payload["frames"][target]["from"] if target else ""
-        if kind.of_clients_only and next((n["kind"] for n in payload["nodes"] if n["id"] == sender), "") != "client":
-            return f"{target} is not sent by a client"
     if kind.other:
         return _why_other(payload, kind, target, str(details.get(kind.other, "")))
     if kind.target_kind == "link":
