@@ -1,4 +1,4 @@
-"""What is said of a run as plain data: frames, records, the verdict, pictures. Imported when it is asked for."""
+"""Describe a run as plain data: frames, records, the verdict, pictures. Imported with the first such request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafkalab.testing.verdict import AnomalyError
 from kafkalab.trace import Frame
 
 LONGEST = 20_000
-"""Of more events no picture is drawn: it would take minutes, in which no client is served."""
+"""The most events of a picture: drawing more takes minutes, in which no client is served."""
 
 
 def describe_frame(frame: Frame) -> dict[str, Any]:

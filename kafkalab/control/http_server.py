@@ -50,7 +50,7 @@ class ControlServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it is reached from this machine."""
+        """Return the address at which this machine reaches it."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "") else "[::1]" if self.host == "::" else self.host
         return f"http://{f'[{host}]' if ':' in host and host[0] != '[' else host}:{self.server_address[1]}"
 

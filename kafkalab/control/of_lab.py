@@ -151,7 +151,7 @@ WATCHING = (
         method=GET, path="/picture.html", about="Return the run as a page to step through", answer=get_page, media=HTML
     ),
 )  # fmt: skip
-"""What a lab and a tap have in common: they only look."""
+"""List the operations that a lab and a tap share: they change nothing."""
 
 OPERATIONS = (
     Operation(

@@ -66,7 +66,7 @@ Answer = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What one path does for one method. `returns` is an example of the answer, with every field."""
+    """Describe one path and method. `returns` is an example of the answer, with every field."""
 
     method: str
     path: str
@@ -76,7 +76,7 @@ class Operation:
     returns: Mapping[str, Any] | None = None
     media: str = JSON
     more: str = ""
-    """What further fields of the body mean, where it may have any."""
+    """Describe further fields of the body, where it may have any."""
 
     def arguments(self, given: Mapping[str, Any], query: bool = False) -> dict[str, Any]:
         """Return the parameters by name. ValueError for one that is missing, unknown or wrong."""

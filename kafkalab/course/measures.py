@@ -1,4 +1,4 @@
-"""How much a lab asks of its reader: words, words before the first picture, presses of each walk, and minutes.
+"""Count what a lab asks of its reader: words, words before the first picture, presses of each walk, and minutes.
 
 All of it is counted in the saved solution, so that what a lab says of its length follows from the lab. The minutes come
 from the counts and from the rates below; they were not taken with a watch.
@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from kafkalab.course.labs import COURSE
 from kafkalab.grading import check as checks
-from kafkalab.grading.builder import Cell, Notebook
+from kafkalab.grading.builder import SOLUTIONS, Cell, Notebook, read
 from kafkalab.grading.exercise import EXERCISES
 from kafkalab.grading.sheet import exercises_asked
 
@@ -27,7 +29,7 @@ WAY = re.compile(r"^\[←[^\n]*$|^\[All labs\]\(00_start\.ipynb\)[^\n]*$", re.M)
 TARGET = re.compile(r"\]\([^)]*\)")
 STOPS = re.compile(r"^stop \d+ of (\d+) ", re.M)
 PLACE = re.compile(r"^(?:stop|step) \d+ of \d+ | Moment: \w+\.$", re.M)
-"""How the text of a picture that steps says where it is: `Sequence` and others, and `Alternatives`."""
+"""The place in the text of a picture that steps, of `Sequence` and others or of `Alternatives`."""
 OF_AN_EXERCISE = re.compile(r"e\d+(-|$)")
 """The ids of an exercise's cells begin so."""
 
@@ -53,6 +55,12 @@ class Measures:
     def time(self) -> str:
         """Return the time as a lab states it."""
         return f"{self.walk_minutes} min to walk, {self.exercise_minutes} for the exercises"
+
+
+def measure_labs(root: Path) -> dict[str, Measures]:
+    """Return the measures of each lab under `root`, by its notebook's name, in the order of reading."""
+    paths = {lab.name: root / SOLUTIONS / f"{lab.name}.ipynb" for lab in COURSE}
+    return {name: measure_lab(read(path)) for name, path in paths.items() if path.exists()}
 
 
 def sum_minutes(labs: Iterable[Measures]) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kafkalab.course.labs import COURSE
-from kafkalab.course.measures import HEAD, RATES, measure_lab
+from kafkalab.course.measures import HEAD, RATES, measure_labs
 from kafkalab.grading import check as checks
 from kafkalab.grading.builder import LABS, SOLUTIONS, landings_in, read, sources
 from kafkalab.grading.exercise import EXERCISES
@@ -140,7 +140,7 @@ def page(root: Path, of_a_class: bool = False) -> str:
 
     In the folder of a class there is no Makefile, and nobody builds labs.
     """
-    labs = {path.stem: path for path in sources(root)}
+    labs = measure_labs(root)
     command = "kafkalab lab" if of_a_class else "make lab"
     opens = f"Open [00_start.ipynb](00_start.ipynb), or run `{command}` in the folder above."
     made = (
@@ -161,7 +161,7 @@ def page(root: Path, of_a_class: bool = False) -> str:
         RATES,
         "",
         HEAD,
-        *(f"| {lab.number} | {measure_lab(read(labs[lab.name])).row}" for lab in COURSE if lab.name in labs),
+        *(f"| {lab.number} | {labs[lab.name].row}" for lab in COURSE if lab.name in labs),
         "",
         "## Where a question is answered",
         "",

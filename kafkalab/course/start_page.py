@@ -9,7 +9,7 @@ from pathlib import Path
 from kafkalab.course.collection_notebooks import look_up
 from kafkalab.course.lab import CourseLab
 from kafkalab.course.labs import BY_NUMBER, COURSE
-from kafkalab.course.measures import Measures, measure_lab, sum_minutes
+from kafkalab.course.measures import Measures, measure_labs, sum_minutes
 from kafkalab.course.outline import ALL_LABS, TRACKS, CourseMap
 from kafkalab.grading.builder import SOLUTIONS, as_text, read, write_changed
 from kafkalab.grading.exercise import EXERCISES
@@ -50,12 +50,6 @@ def refresh_start_page(root: Path) -> list[Path]:
         rows = [START_ROW, *_rows(there, "labs/")]
         pages[readme] = TABLE.sub(lambda found: "\n".join([found[1], *rows, ""]), readme.read_text(encoding="utf-8"), 1)
     return write_changed(pages)
-
-
-def measure_labs(root: Path) -> dict[str, Measures]:
-    """Return what each lab under `root` asks of its reader, by its notebook's name."""
-    paths = {lab.name: root / SOLUTIONS / f"{lab.name}.ipynb" for lab in COURSE}
-    return {name: measure_lab(read(path)) for name, path in paths.items() if path.exists()}
 
 
 def picture() -> dict[str, list[str]]:

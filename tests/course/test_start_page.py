@@ -6,13 +6,12 @@ import re
 from pathlib import Path
 
 from kafkalab.course.labs import COURSE
-from kafkalab.course.measures import Measures
+from kafkalab.course.measures import Measures, measure_labs
 from kafkalab.course.outline import TRACKS
 from kafkalab.course.start_page import (
     START,
     begin,
     map_of_labs,
-    measure_labs,
     picture,
     refresh_start_page,
     short_ways,

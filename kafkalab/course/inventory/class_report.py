@@ -40,7 +40,7 @@ class Learner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRow:
-    """What a class shows of one item: how many learners moved which way, and how many hold its belief."""
+    """Count for one item how many learners moved which way, and how many hold its belief."""
 
     belief: str
     lab: int

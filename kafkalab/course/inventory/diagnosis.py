@@ -19,7 +19,7 @@ FOLLOWS, STRAYS, GUESSED = log(EXPECTED), log((1 - EXPECTED) / (OPTIONS - 1)), l
 LEAST_HITS, ALONE = 2, 3
 """A belief is named after at least so many of its options were chosen; more, if it is the only one."""
 GAIN, MARGIN = 1.9, 10.0
-"""How much likelier, in natural logarithms, a belief makes the answers, and all of them together than guessing."""
+"""The least gain in log-likelihood (natural logarithm) of one belief, and of all beliefs together over guessing."""
 Answers = Mapping[str, str]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 RIGHT, OTHER = "right", ""
-"""What an option stands for if it is no belief: the truth, or a wrong answer that none of the beliefs leads to."""
+"""The meanings of options without a belief: the truth, or a wrong answer to which no belief leads."""
 
 BELIEFS: Mapping[str, str] = MappingProxyType({
     "duplicates": "an idempotent producer lets no duplicate through, whatever the application does",

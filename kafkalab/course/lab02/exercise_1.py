@@ -81,7 +81,7 @@ SETTINGS = (
 
 MAKERS, STARTERS, READERS = ("enable", "acks", "retries", "max.in", "delivery"), ("transaction.",), ("isol", "auto.")
 DRAWN = ((MAKERS, 2), (STARTERS, 2), (READERS, 2))
-"""How many lines of each kind are drawn to be faulty."""
+"""The number of faulty lines that are drawn of each kind."""
 
 
 def draw_faulty(of_seed: int = LEARNER_SEED) -> list[str]:

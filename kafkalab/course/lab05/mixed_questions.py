@@ -45,7 +45,7 @@ from kafkalab.sim.scenario_names import SCENARIOS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, the choices, the run, what is true of it, the step that shows it, and what to look at.
+    """Hold one question: its text, choices, run, the truth, the step that shows it, and the advice where to look.
 
     `beliefs` maps each wrong choice to the belief that leads to it.
     """

@@ -27,7 +27,7 @@ SCHEDULES = 40
 STOP_MS = 14_000
 VALUES = tuple(f"order {number}" for number in range(1, 11))
 ENDED, STATE, FENCED = "KafkaException", f"code={KafkaError._STATE}", f"code={KafkaError._FENCED}"
-"""What an error that left the service is told by."""
+"""The sign of an error that left the service."""
 NEWER = ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 CONFIG = {"transaction_abort_cleanup_interval_ms": 1_000}
 Trouble = Callable[[Random], tuple[tuple[Fault, ...], int]]
