@@ -191,7 +191,7 @@ def _read_answer(answer: object) -> dict[str, str]:
         if known not in names:
             raise WrongValue(f"There is no line {name!r} to judge. Give {FORM}.")
         if word not in WORDS:
-            raise WrongValue(f"At {name} stands {word!r}, no word of this exercise. Give {FORM}.")
+            raise WrongValue(f"For {name} you give {word!r}, no word of this exercise. Give {FORM}.")
         found[known] = str(word)
     return found
 

@@ -197,7 +197,7 @@ def ends_alone(service: Any) -> Callable[..., Awaitable[Any]]:
 def check(answer: object) -> str:
     """ "40 of 40 schedules" if each order is charged once, and no fenced instance fences another."""
     if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
-        raise BlankAnswer("The service is as it came: the form is still blank. What does each kind of error ask for?")
+        raise BlankAnswer("The service is unchanged: the form is still blank. What does each kind of error ask for?")
     if not inspect.iscoroutinefunction(answer):
         return over_schedules(answer, (), (audit,), FORM)
     return over_scenarios((with_program(one, ends_alone(answer)) for one in scenarios(seed())), (audit,), SCHEDULES)

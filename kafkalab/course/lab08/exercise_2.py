@@ -31,7 +31,7 @@ Marker = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failover:
-    """What the next coordinator read in its log, and the markers that it sent at once; and the run."""
+    """Hold the entries that the next coordinator read, the markers that it sent at once, and the run."""
 
     entries: list[Entry]
     sent: list[Marker]

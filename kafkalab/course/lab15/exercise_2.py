@@ -80,7 +80,7 @@ def scenario(job: Job, action: str, of_seed: int) -> Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: readers went on in time, and the record was committed."""
+    """Hold the end of a run: readers continued in time, and the record was committed."""
 
     in_time: bool
     committed: bool
