@@ -101,7 +101,7 @@ def test_what_gives_no_name_is_told_so(answer: Any, kind: type[Exception]) -> No
         ([Pause("till-1", at_ms=3_000), Resume("till-1", at_ms=6_000)], "did all of its work"),
         ([Pause("till-1", at_ms=620), Resume("till-1", at_ms=5_300)], "asked the coordinator before it wrote"),
         ([Pause("till-1", at_ms=300), Resume("till-1", at_ms=9_000)], "nothing committed it"),
-        ([*ASLEEP, Crash("b2", at_ms=30_000)], "can you do it in 2"),
+        ([*ASLEEP, Crash("b2", at_ms=30_000)], "Can you do it with 2"),
         ([], "still blank"),
     ],
 )

@@ -134,7 +134,7 @@ def test_an_answer_of_another_type_is_refused_with_the_form_to_give(exercise_id:
         ("L3.E1", {3: True}, WrongType, "For row 3 you give bool True"),
         ("L3.E1", {11: "aborted"}, WrongValue, "There is no row 11"),
         ("L3.E1", {"3": "aborted"}, WrongValue, "There is no row '3'"),
-        ("L1.E1", {1: "apended"}, WrongValue, "In row 1 .*did you mean 'appended'"),
+        ("L1.E1", {1: "apended"}, WrongValue, "For row 1 .*did you mean 'appended'"),
         ("L1.E1", {1: ["known"]}, WrongType, r"For row 1 you give list \['known'\]"),
         ("L1.E1", {"one": "known"}, WrongValue, "There is no row 'one'"),
     ],

@@ -137,7 +137,7 @@ def test_presses_are_replayed_and_counted() -> None:
     assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
     many = [Drop("ProduceResponse#1"), Drop("MetadataResponse#1")]
-    assert "can you do it in 1?" in str(catch_error(lambda: judge_presses(many, NO_DEDUP, GOAL, most=1, par=1)))
+    assert "Can you do it with 1?" in str(catch_error(lambda: judge_presses(many, NO_DEDUP, GOAL, most=1, par=1)))
 
 
 def test_a_press_without_effect_or_of_another_form_is_named() -> None:
