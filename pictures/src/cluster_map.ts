@@ -129,26 +129,22 @@ interface Flight {
 const labelOf = ([x, y]: Point, lines: string[], u: number) =>
 	svg`<text x=${x} y=${y}>${lines.map((line, i) => svg`<tspan x=${x} dy=${i ? u * 1.05 : 0}>${line}</tspan>`)}</text>`;
 
-const isLost = (f: Frame, { current, fate }: Flight) => f === current && /dropped|lost/.test(fate);
-
-// Their envelopes stand one behind the other, the oldest in front.
-function placesOfTokens({ run, step }: ClusterMap, way: Way, flight: Flight): Point[] {
-	return flight.frames.slice(0, MAX_LABELS).map((f, i) => {
+// Their envelopes, each with its place, stand one behind the other, the oldest in front.
+function tokens({ run, step, layout: { u } }: ClusterMap, way: Way, { frames, current, fate }: Flight) {
+	return frames.slice(0, MAX_LABELS).map((f, i): [Point, Markup] => {
 		const span = (f.received_at ?? f.at + 4) - f.at || 1,
+			own = f === current,
 			along = Math.max(0.2, Math.min(0.75, (run.events[step].at - f.at) / span)) - i * 0.1,
-			arrived = f === flight.current && flight.fate === "delivered";
-		return pointOf(way, isLost(f, flight) ? 0.5 : arrived ? 0.97 : along);
-	});
-}
-
-function tokens({ layout: { u } }: ClusterMap, places: Point[], flight: Flight) {
-	return places.map(([x, y], i) => {
-		const f = flight.frames[i],
+			lost = own && /dropped|lost/.test(fate),
+			[x, y] = pointOf(way, lost ? 0.5 : own && fate === "delivered" ? 0.97 : along),
 			r = u * 0.6;
-		return isLost(f, flight)
-			? svg`<path class="cross" d=${path`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`}/>`
-			: svg`<g class="token" data-frame=${f.id} transform=${path`translate(${x},${y})`}><path
-				d=${envelopePath(r)}/></g>`;
+		return [
+			[x, y],
+			lost
+				? svg`<path class="cross" d=${path`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`}/>`
+				: svg`<g class="token" data-frame=${f.id} transform=${path`translate(${x},${y})`}><path
+				d=${envelopePath(r)}/></g>`,
+		];
 	});
 }
 
@@ -179,13 +175,22 @@ function flightMarkup(view: ClusterMap, flight: Flight) {
 	}
 	const way = wayOf(layout, from, to),
 		{ x1, y1, x2, y2 } = way,
-		envelopes = placesOfTokens(view, way, flight),
+		drawn = tokens(view, way, flight),
 		head = path`M${-u * 0.8},${-u * 0.35}L0,0L${-u * 0.8},${u * 0.35}z`,
 		turned = path`translate(${x2},${y2}) rotate(${angleOf(way)})`;
 	return shell([
 		svg`<path class="line" d=${path`M${x1},${y1}L${x2},${y2}`}/><path class="head" d=${head} transform=${turned}/>`,
-		svg`${tokens(view, envelopes, flight)}`,
-		labelOf(labelPlace(layout, way, lines, envelopes), lines, u),
+		svg`${drawn.map(([, token]) => token)}`,
+		labelOf(
+			labelPlace(
+				layout,
+				way,
+				lines,
+				drawn.map(([at]) => at),
+			),
+			lines,
+			u,
+		),
 	]);
 }
 

@@ -69,21 +69,11 @@ export function labelPlace({ at, half, u }: Layout, way: Way, lines: string[], e
 		const [x, y] = pointOf(way, t);
 		return [x, y + (below ? u * 1.7 : -u * 0.9 - high)];
 	};
-	const besideAt = (t: number, side: number): Point => {
-		const [x, y] = pointOf(way, t);
-		return [x + side * (w + u), y + u * 0.3 - high / 2];
-	};
-	const boxes = [
-		...Object.keys(at).map((id) => [at[id], half[id]] as const),
-		...envelopes.map((one) => [one, [u * 0.6, u * 0.5] as Point] as const),
-	];
-	const free = ([x, y]: Point) =>
-		boxes.every(
-			([[cx, cy], [wide, tall]]) => Math.abs(x - cx) > wide + w || Math.abs(y - u * 0.3 + high / 2 - cy) > tall + h,
-		);
-	const places = [
-		...ALONG.flatMap((t) => [placeAt(t, down), placeAt(t, !down)]),
-		...ALONG.flatMap((t) => [besideAt(t, 1), besideAt(t, -1)]),
-	];
+	const isApart = ([x, y]: Point, [cx, cy]: Point, [wide, tall]: Point) =>
+		Math.abs(x - cx) > wide + w || Math.abs(y - u * 0.3 + high / 2 - cy) > tall + h;
+	const free = (place: Point) =>
+		Object.keys(at).every((id) => isApart(place, at[id], half[id])) &&
+		envelopes.every((one) => isApart(place, one, [u * 0.6, u * 0.5]));
+	const places = ALONG.flatMap((t) => [placeAt(t, down), placeAt(t, !down)]);
 	return places.find(free) ?? places[0];
 }

@@ -161,7 +161,9 @@ def sentence_at(cluster: Cluster, kind: str) -> str:
     return [str(e["text"]) for e in payload_of(cluster)["events"] if e["kind"] == kind][-1]
 
 
-@pytest.mark.parametrize(("before", "left_open"), [("Produce#1", False), ("EndTxn#1", True), ("EndTxnResponse#1", False)])
+@pytest.mark.parametrize(
+    ("before", "left_open"), [("Produce#1", False), ("EndTxn#1", True), ("EndTxnResponse#1", False)]
+)
 def test_a_crashed_client_is_said_to_leave_a_transaction_open_only_if_its_coordinator_holds_it_open(
     before: str, left_open: bool
 ) -> None:
