@@ -52,7 +52,7 @@ LOOK = {
     5: "Write the sequence of each record of A's batches below each other: which one is next?",
     6: "What does the leader remember of B? Read again what a leader does with an unknown producer.",
     7: "A new epoch: where does the numbering begin?",
-    8: "Which epoch has this batch, and which is the newest epoch of A here?",
+    8: "Which epoch does this batch have, and which is the newest epoch of A here?",
     9: "Is there a remembered batch with exactly these sequences, from the first to the last?",
 }
 
