@@ -12,6 +12,7 @@ from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 
 from tests.wire.clients.application import Application
 from tests.wire.clients.script import FencedError, Read
+from tests.wire.clients.timeouts import shorten
 
 
 class Aio:
@@ -24,7 +25,8 @@ class Aio:
     def producer(self, transactional_id: str) -> AioProducer:
         async def make() -> Any:
             return aiokafka.AIOKafkaProducer(
-                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True
+                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True,
+                **shorten("request_timeout_ms", "transaction_timeout_ms", "metadata_max_age_ms"),
             )
 
         made = AioProducer(self.runner.run(make()), self.runner)
@@ -50,6 +52,7 @@ class Aio:
             made = aiokafka.AIOKafkaConsumer(
                 bootstrap_servers=self.servers, group_id=group, isolation_level=isolation,
                 auto_offset_reset="earliest", enable_auto_commit=False, heartbeat_interval_ms=500,
+                **shorten("request_timeout_ms", "metadata_max_age_ms", session="session_timeout_ms"),
             )  # fmt: skip
             await made.start()
             return made
@@ -77,6 +80,10 @@ class AioProducer:
         with _fenced_by_aiokafka():
             return int(self.runner.run(self.made.send_and_wait(topic, value.encode(), partition=partition)).offset)
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_aiokafka():
+            self.runner.run(self.made.send(topic, value.encode(), partition=partition))
+
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: AioConsumer) -> None:
         places = {aiokafka.TopicPartition(topic, one): offset for one, offset in offsets.items()}
         with _fenced_by_aiokafka():
@@ -87,7 +94,8 @@ class AioProducer:
             self.runner.run(self.made.commit_transaction())
 
     def abort(self) -> None:
-        self.runner.run(self.made.abort_transaction())
+        with _fenced_by_aiokafka():
+            self.runner.run(self.made.abort_transaction())
 
     def close(self) -> None:
         self.runner.run(self.made.stop())
