@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,6 +65,8 @@ class Row:
     version: str = ""
     """The client's version."""
     day: str = ""
+    planned: dict[str, int] = field(default_factory=dict)
+    """Of a run without a fault: how many faults of each kind there are for its frames."""
 
     @property
     def setting(self) -> Setting:

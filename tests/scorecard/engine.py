@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -88,12 +89,14 @@ class Table:
         with tempfile.TemporaryDirectory() as folder:
             seen = run_cell(setting, (), Path(folder), look=lambda lab: found.update(lab.trace.frames))
         cell, note = judge(seen)
-        self._add(_row(setting, fault=NO_FAULT, cell=cell, note=note))
+        frames, planned = None, Counter[str]()
         try:
-            return frames_of(found, OWN_FRAMES)
+            frames = frames_of(found, OWN_FRAMES)
+            planned = Counter(fault.partition(":")[0] for fault in list_faults(frames))
         except ValueError as error:
             self.say(f"{client}: no cell is run, {error}: {note}")
-            return None
+        self._add(_row(setting, fault=NO_FAULT, cell=cell, note=note, planned=dict(planned)))
+        return frames
 
     def _add(self, row: Row) -> None:
         self.rows = newest([*self.rows, row])

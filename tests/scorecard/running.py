@@ -120,12 +120,12 @@ class Run:
     def process(self, values: Sequence[str]) -> bool:
         """Append inputs, and wait until all inputs have a committed output; return False if they never will."""
         self.put(values)
-        known, tries = self.done(), 0
+        known, tries = self.find_done(), 0
         if self._asked:
             self._deadline = time.monotonic() + self.hang_s
         while not known.issuperset(self.inputs):
             time.sleep(LOOK_S)
-            now, asked_before = self.done(), self._asked
+            now, asked_before = self.find_done(), self._asked
             if now != known or (self.has_asked() and not asked_before):
                 known, self._deadline = now, time.monotonic() + self.hang_s
             assert self.app is not None
@@ -170,7 +170,7 @@ class Run:
         except ValueError:
             return []
 
-    def done(self) -> set[str | None]:
+    def find_done(self) -> set[str | None]:
         """Return the inputs that have a committed output."""
         return set(self.values(TARGET, "read_committed"))
 

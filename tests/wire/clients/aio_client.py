@@ -69,6 +69,7 @@ class Aio:
 class AioProducer:
     def __init__(self, made: Any, runner: asyncio.Runner) -> None:
         self.made, self.runner = made, runner
+        self.in_flight: list[asyncio.Future[Any]] = []
 
     def init(self) -> None:
         self.runner.run(self.made.start())
@@ -82,7 +83,7 @@ class AioProducer:
 
     def enqueue(self, topic: str, partition: int, value: str) -> None:
         with _fenced_by_aiokafka():
-            self.runner.run(self.made.send(topic, value.encode(), partition=partition))
+            self.in_flight.append(self.runner.run(self.made.send(topic, value.encode(), partition=partition)))
 
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: AioConsumer) -> None:
         places = {aiokafka.TopicPartition(topic, one): offset for one, offset in offsets.items()}
@@ -90,12 +91,19 @@ class AioProducer:
             self.runner.run(self.made.send_offsets_to_transaction(places, consumer.group))
 
     def commit(self) -> None:
+        """Commit once all records are acknowledged: aiokafka commits also where one of them has failed."""
         with _fenced_by_aiokafka():
+            self.runner.run(self._collect())
             self.runner.run(self.made.commit_transaction())
+
+    async def _collect(self) -> None:
+        in_flight, self.in_flight = self.in_flight, []
+        await asyncio.gather(*in_flight)
 
     def abort(self) -> None:
         with _fenced_by_aiokafka():
             self.runner.run(self.made.abort_transaction())
+        self.in_flight.clear()
 
     def close(self) -> None:
         self.runner.run(self.made.stop())
