@@ -92,7 +92,7 @@ def _summary(rows: Sequence[Row]) -> Iterator[str]:
     seconds = sum(row.seconds for row in tried)
     yield (
         f"{len(tried)} cells were run, in {runs} runs, on {' to '.join(dict.fromkeys((days[0], days[-1])))}. "
-        f"A cell took {seconds / len(tried):.1f} s on average, with others beside it."
+        f"A cell took {seconds / len(tried):.1f} s on average, with others beside it on a busy machine."
     )
     yield ""
     yield f"| client | version | brokers | level | cells | {' | '.join(CELLS)} |"
@@ -151,7 +151,7 @@ def _bad_cells(rows: Sequence[Row]) -> Iterator[str]:
             yield from (cause.text, "", f"In public: {cause.public}", "", f"On Apache Kafka: {cause.kafka}", "")
         for client in dict.fromkeys(row.client for row in here):
             of_client = [row for row in here if row.client == client]
-            yield f"* {client}: {len(of_client)} cells"
+            yield f"* {client}, number of cells: {len(of_client)}"
             for row in of_client[:SHOWN]:
                 file = kept.get(row.place)
                 link = f", [run](../data/scorecard/{file})" if file else ""
