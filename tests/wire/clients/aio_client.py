@@ -77,6 +77,10 @@ class AioProducer:
         with _fenced_by_aiokafka():
             return int(self.runner.run(self.made.send_and_wait(topic, value.encode(), partition=partition)).offset)
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_aiokafka():
+            self.runner.run(self.made.send(topic, value.encode(), partition=partition))
+
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: AioConsumer) -> None:
         places = {aiokafka.TopicPartition(topic, one): offset for one, offset in offsets.items()}
         with _fenced_by_aiokafka():

@@ -43,7 +43,7 @@ class Application:
         producer.begin()
         try:
             for record in records:
-                producer.send(self.out, record.partition, record.value)
+                producer.enqueue(self.out, record.partition, record.value)
             producer.send_offsets(self.topic, offsets, self.consumer)
             if commit:
                 producer.commit()

@@ -77,6 +77,11 @@ class ConfluentProducer:
                 raise confluent_kafka.KafkaException(error)
             return int(message.offset())
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_librdkafka():
+            self.made.produce(topic, value, partition=partition)
+            self.made.poll(0)
+
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: ConfluentConsumer) -> None:
         places = [confluent_kafka.TopicPartition(topic, *place) for place in offsets.items()]
         with _fenced_by_librdkafka():
@@ -98,7 +103,15 @@ def _fenced_by_librdkafka() -> Iterator[None]:
     try:
         yield
     except confluent_kafka.KafkaException as error:
-        raise FencedError(str(error)) if error.args[0].fatal() or "FENCED" in error.args[0].name() else error from error
+        raise _told_by(error) from error
+    except SystemError as error:  # `flush` has raised a fatal error, and then called `on_delivery` (2.16.1)
+        if not isinstance(error.__cause__, confluent_kafka.KafkaException):
+            raise
+        raise _told_by(error.__cause__) from error
+
+
+def _told_by(error: confluent_kafka.KafkaException) -> Exception:
+    return FencedError(str(error)) if error.args[0].fatal() or "FENCED" in error.args[0].name() else error
 
 
 class ConfluentConsumer:
@@ -172,6 +185,10 @@ class KafkaPythonProducer:
     def send(self, topic: str, partition: int, value: str) -> int:
         with _fenced_by_kafka_python():
             return int(self.made.send(topic, value.encode(), partition=partition).get(WAIT_S).offset)
+
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_kafka_python():
+            self.made.send(topic, value.encode(), partition=partition)
 
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: KafkaPythonConsumer) -> None:
         places = {TopicPartition(topic, one): OffsetAndMetadata(offset, "", -1) for one, offset in offsets.items()}

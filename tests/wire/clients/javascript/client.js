@@ -28,6 +28,7 @@ class Producer {
 	async begin() {
 		this.target = this.first ?? (await this.made.transaction());
 		this.first = null;
+		this.inFlight = Promise.resolve();
 	}
 
 	async send(topic, partition, value) {
@@ -36,11 +37,19 @@ class Producer {
 		return sent.baseOffset;
 	}
 
+	// The caller does not wait; kafkajs gives no order to two sends at once, so each waits for the one before.
+	enqueue(topic, partition, value) {
+		this.inFlight = this.inFlight.then(() => this.send(topic, partition, value));
+		this.inFlight.catch(() => {}); // the commit waits for it, and fails
+	}
+
 	async commit() {
+		await this.inFlight;
 		await this.target.commit();
 	}
 
 	async abort() {
+		await this.inFlight.catch(() => {});
 		await this.target.abort();
 	}
 
@@ -133,7 +142,7 @@ class Instance {
 		const producer = this.producers.get(partition);
 		await producer.begin();
 		try {
-			for (const message of batch.messages) await producer.send(this.out, partition, message.value);
+			for (const message of batch.messages) producer.enqueue(this.out, partition, message.value);
 			const offset = `${BigInt(batch.lastOffset()) + 1n}`;
 			const topics = [{ topic: this.topic, partitions: [{ partition, offset }] }];
 			await producer.target.sendOffsets({ consumerGroupId: this.group, topics });
