@@ -1,5 +1,6 @@
-// The incident room: lines that are pasted or opened, what they say and how certain that is, and the command that ends
-// it. The nearest run of the lab is shown by the pictures that share its journey.
+// The incident room: pasted or opened lines, what they say and how certain that is, and the command that ends it.
+//
+// The nearest run of the lab is shown by the pictures that share its journey.
 
 import "./incident_room.css";
 import { PATIENCE_MS } from "./journey";
