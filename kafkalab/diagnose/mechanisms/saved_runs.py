@@ -1,4 +1,4 @@
-"""What the checks found in saved scenarios that were run, and in captures: the findings of `kafkalab audit`."""
+"""Report what the checks found in saved scenarios that were run, and in captures: what `kafkalab audit` finds."""
 
 from __future__ import annotations
 
