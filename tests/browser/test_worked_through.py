@@ -96,8 +96,8 @@ WRONG = {
     ),
     "L5.E3": Wrong(answer='e3 = [Drop("EndTxn#1")]', says="This run shows no"),
     "L5.E4": Wrong(
-        answer='e4 = {1: "once", 4: "twice", 6: "it times out", 11: "2", 13: "no gap", 15: "nothing"}',
-        says="5 of 6 questions are right",
+        answer='e4 |= dict(zip(range(1, 7), "baaabc"))',
+        says="5 of 6 questions are right. Question 1: you say",
     ),
     "L6.E1": Wrong(
         answer="def transactional_id(facts):\n    return f\"{facts['app']}-{facts['host']}\"",
