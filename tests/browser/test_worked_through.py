@@ -122,7 +122,8 @@ WRONG = {
     ),
     "L7.E2": Wrong(answer=rows("e2", 12, "recreate"), says="after an error you always need a new producer"),
     "L7.E3": Wrong(
-        answer='e3 |= {"service": 9, **dict.fromkeys(list(e3)[1:], "it fits")}', says="3 of 6 lines are right"
+        answer='e3 |= {"service": 9, "max.poll.interval.ms": ("it leaves its group", 300_000)}',
+        says="it still breaks. The run below shows one way",
     ),
     "L8.E1": Wrong(answer='e1 = question("L8.E1")', says="One pair that is not"),
     "L8.E2": Wrong(
@@ -179,7 +180,7 @@ WRONG = {
     ),
     "L11.E3": Wrong(
         answer='def review(config):\n    return ["lost"]',
-        says="configurations are right. One that is not",
+        says="configurations are judged right. One that is not",
     ),
     "L12.E0": Wrong(
         answer="def fates(inputs, reads, positions):\n"
