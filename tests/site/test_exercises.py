@@ -182,6 +182,14 @@ def _article(name: str, site: Path) -> list[dict[str, Any]]:
     return cells
 
 
+@pytest.mark.parametrize("name", [path.stem for path in sources(ROOT) if path.stem != "00_start"])
+def test_an_article_asks_nobody_to_run_a_cell(name: str, tmp_path: Path) -> None:
+    texts = ["".join(cell["source"]) for cell in _article(name, tmp_path) if cell["cell_type"] == "markdown"]
+    assert [text for text in texts if re.search("[Rr]un the next cell|inside this notebook", text)] == []
+    given = read(ROOT / SOLUTIONS / f"{name}.ipynb")["cells"][0]["source"]
+    assert ("Choose in the list below" in texts[0]) == ("Run the next cell: click it" in "".join(given))
+
+
 @pytest.mark.parametrize("name", [path.stem for path in sources(ROOT)])
 def test_an_exercise_is_a_box_with_its_cell_and_its_hints_instead_of_two_cells(name: str, tmp_path: Path) -> None:
     solution = read(ROOT / SOLUTIONS / f"{name}.ipynb")["cells"]

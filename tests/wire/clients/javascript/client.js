@@ -4,17 +4,23 @@ const { Kafka, logLevel, Partitioners } = require("kafkajs");
 
 const things = new Map();
 const POLL_MS = 300;
+// Timeouts that the environment asks for.
+const REQUEST_MS = Number(process.env.CLIENT_REQUEST_MS ?? 0);
+const LONGEST_MS = Number(process.env.CLIENT_LONGEST_MS ?? 0);
+const age = LONGEST_MS ? { metadataMaxAge: LONGEST_MS } : {};
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function kafka(servers) {
-	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: 40 };
-	return new Kafka({ brokers: servers.split(","), logLevel: logLevel.NOTHING, retry, requestTimeout: 30000 });
+	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: LONGEST_MS / 1000 || 40 };
+	const requestTimeout = REQUEST_MS || 30000;
+	return new Kafka({ brokers: servers.split(","), logLevel: logLevel.NOTHING, retry, requestTimeout });
 }
 
 class Producer {
 	constructor(servers, id) {
 		const config = { idempotent: true, maxInFlightRequests: 1, createPartitioner: Partitioners.DefaultPartitioner };
-		this.made = kafka(servers).producer(id ? { ...config, transactionalId: id } : config);
+		const ofId = { transactionalId: id, transactionTimeout: LONGEST_MS || 60000, ...age };
+		this.made = kafka(servers).producer(id ? { ...config, ...ofId } : config);
 		this.target = this.made;
 		this.id = id;
 	}
@@ -51,7 +57,9 @@ class Producer {
 
 function reader(servers, group, isolation) {
 	const readUncommitted = isolation === "read_uncommitted";
-	return kafka(servers).consumer({ groupId: group, readUncommitted, maxWaitTimeInMs: 200, heartbeatInterval: 500 });
+	const session = REQUEST_MS ? { sessionTimeout: 6000 } : {};
+	const config = { groupId: group, readUncommitted, maxWaitTimeInMs: 200, heartbeatInterval: 500 };
+	return kafka(servers).consumer({ ...config, ...session, ...age });
 }
 
 class Consumer {
@@ -119,30 +127,49 @@ class Instance {
 		if (step === null) return;
 		const done = await this.transact(batch, step.commit).catch(() => null);
 		if (done && step.commit) resolveOffset(batch.lastOffset());
-		else this.made.seek({ topic: this.topic, partition: batch.partition, offset: batch.firstOffset() });
+		else await this.rewind(batch);
 		step.done(done ? batch.messages.map((message) => message.value.toString()) : []);
 	}
 
-	async transact(batch, commit) {
+	// A lost answer leaves open whether the commit was written: a new producer ends it, and then the group's offset tells.
+	async rewind(batch) {
+		const { topic, servers, group } = this;
 		const { partition } = batch;
+		await this.producer(partition);
+		const offset = await committed(servers, group, topic, partition);
+		this.made.seek({ topic, partition, offset: Number(offset) < 0 ? batch.firstOffset() : `${offset}` });
+	}
+
+	async producer(partition) {
 		if (!this.producers.has(partition)) {
 			const made = new Producer(this.servers, `${this.group}-${partition}`);
 			await made.init();
 			this.producers.set(partition, made);
 		}
-		const producer = this.producers.get(partition);
-		await producer.begin();
+		return this.producers.get(partition);
+	}
+
+	async transact(batch, commit) {
+		const { partition } = batch;
+		const producer = await this.producer(partition);
 		try {
+			await producer.begin();
 			for (const message of batch.messages) await producer.send(this.out, partition, message.value);
 			const offset = `${BigInt(batch.lastOffset()) + 1n}`;
 			const topics = [{ topic: this.topic, partitions: [{ partition, offset }] }];
 			await producer.target.sendOffsets({ consumerGroupId: this.group, topics });
+			await (commit ? producer.commit() : producer.abort());
 		} catch (error) {
-			await producer.abort();
+			await producer.abort().catch(() => this.replace(partition));
 			throw error;
 		}
-		await (commit ? producer.commit() : producer.abort());
 		return true;
+	}
+
+	async replace(partition) {
+		const producer = this.producers.get(partition);
+		this.producers.delete(partition);
+		await producer.close();
 	}
 
 	async step(how) {
