@@ -78,7 +78,7 @@ def _finding_data(one: Finding) -> dict[str, Any]:
 def _nearest_data(evidence: Evidence, findings: list[Finding]) -> dict[str, Any]:
     """Return the nearest run as plain data; "run" is None if there is none, and "why" says why."""
     found = find_nearest(evidence, findings)
-    run = None if found.run is None else found.run._asdict()
+    run = None if found.run is None else {**found.run._asdict(), "features": list(found.run.features)}
     lists = {"same": found.same, "only_in_your_lines": found.only_text, "only_in_the_run": found.only_run}
     return {"run": run, "why": found.why, **{name: list(some) for name, some in lists.items()}}
 
