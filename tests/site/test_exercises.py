@@ -212,3 +212,16 @@ def test_no_hint_gives_an_answer_of_a_form() -> None:
         for hint in find(name).hints:
             for place, word in (part for part in parts_of(name) if isinstance(part[0], int)):
                 assert f'{place + 1}: "{word}"' not in hint
+
+
+def test_emphasis_and_code_of_a_hint_are_shown_as_such_and_a_star_of_code_stays() -> None:
+    assert as_html("It is *not* in `SELECT * FROM t`, 2 * 3 * 4.") == (
+        "<p>It is <em>not</em> in <code>SELECT * FROM t</code>, 2 * 3 * 4.</p>"
+    )
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_no_hint_or_reason_shows_a_star_of_its_markup(name: str) -> None:
+    exercise = find(name)
+    texts = [*exercise.hints, exercise.afterwards, *(exercise.hint_for(miss) for miss in exercise.misses)]
+    assert [text for text in texts if re.search(r"(?<![\w*(])\*\w", as_html(text))] == []

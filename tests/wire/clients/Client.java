@@ -64,6 +64,9 @@ public class Client {
             case "begin": p.beginTransaction(); return "";
             case "send":
                 return p.send(new ProducerRecord<>(c[2], Integer.parseInt(c[3]), null, c[4])).get().offset();
+            case "enqueue":
+                p.send(new ProducerRecord<>(c[2], Integer.parseInt(c[3]), null, c[4]));
+                return "";
             case "offsets":
                 p.sendOffsetsToTransaction(
                     Map.of(new TopicPartition(c[2], Integer.parseInt(c[3])), new OffsetAndMetadata(Long.parseLong(c[4]))),

@@ -108,7 +108,15 @@ def _fenced_by_librdkafka() -> Iterator[None]:
     try:
         yield
     except confluent_kafka.KafkaException as error:
-        raise FencedError(str(error)) if error.args[0].fatal() or "FENCED" in error.args[0].name() else error from error
+        raise _told_by(error) from error
+    except SystemError as error:  # `flush` has raised a fatal error, and then called `on_delivery` (2.16.1)
+        if not isinstance(error.__cause__, confluent_kafka.KafkaException):
+            raise
+        raise _told_by(error.__cause__) from error
+
+
+def _told_by(error: confluent_kafka.KafkaException) -> Exception:
+    return FencedError(str(error)) if error.args[0].fatal() or "FENCED" in error.args[0].name() else error
 
 
 class ConfluentConsumer:

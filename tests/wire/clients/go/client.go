@@ -63,9 +63,17 @@ func run(c []string) (string, error) {
 		record := &kgo.Record{Topic: c[2], Partition: int32(partition), Value: []byte(c[4])}
 		err := client.ProduceSync(ctx, record).FirstErr()
 		return strconv.FormatInt(record.Offset, 10), err
+	case "enqueue":
+		partition, _ := strconv.Atoi(c[3])
+		// A context of its own: this one ends with the call, and the record with it.
+		client.Produce(context.Background(), &kgo.Record{Topic: c[2], Partition: int32(partition), Value: []byte(c[4])}, nil)
+		return "", nil
 	case "commit":
 		if group, _ := client.GroupMetadata(); group != "" {
 			return "", client.CommitUncommittedOffsets(ctx)
+		}
+		if err := client.Flush(ctx); err != nil {
+			return "", err
 		}
 		return "", client.EndTransaction(ctx, kgo.TryCommit)
 	case "abort":

@@ -34,6 +34,7 @@ class Producer {
 	async begin() {
 		this.target = this.first ?? (await this.made.transaction());
 		this.first = null;
+		this.inFlight = Promise.resolve();
 	}
 
 	async send(topic, partition, value) {
@@ -42,11 +43,19 @@ class Producer {
 		return sent.baseOffset;
 	}
 
+	// The caller does not wait; kafkajs gives no order to two sends at once, so each waits for the one before.
+	enqueue(topic, partition, value) {
+		this.inFlight = this.inFlight.then(() => this.send(topic, partition, value));
+		this.inFlight.catch(() => {}); // the commit waits for it, and fails
+	}
+
 	async commit() {
+		await this.inFlight;
 		await this.target.commit();
 	}
 
 	async abort() {
+		await this.inFlight.catch(() => {});
 		await this.target.abort();
 	}
 
