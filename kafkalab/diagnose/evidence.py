@@ -83,7 +83,7 @@ class SavedRun:
 
 @dataclass(slots=True)
 class Evidence:
-    """What the text says. `views` are logs by partition; a dump that does not name its partition is "(FILE)"."""
+    """Hold all that the files say. `views` are logs by partition; a dump that names no partition is "(FILE)"."""
 
     files: dict[str, Unknown] = field(default_factory=dict)
     views: dict[str, LogView] = field(default_factory=dict)

@@ -23,7 +23,7 @@ class Blank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a form says to one word of one row.
+    """Hold the answer of a form to one word of one row.
 
     A wrong word names its belief, "" if it has none, with its sentence; a right one the beliefs that it denies.
     `refutes` is said where the row refutes the belief that several rows fit, `look` where no belief fits. `run` and

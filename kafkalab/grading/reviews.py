@@ -82,5 +82,5 @@ def read_lines(
 def read_word(word: object, words: Collection[str], where: str, form: str) -> str:
     """Return the effect that is named of a line; WrongValue for none of `words`."""
     if word not in words:
-        raise WrongValue(f"At {where} stands {word!r}, no word of this exercise. Give {form}.")
+        raise WrongValue(f"For {where} you give {word!r}, no word of this exercise. Give {form}.")
     return str(word)

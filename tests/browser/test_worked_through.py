@@ -259,7 +259,7 @@ WRONG = {
         '    steps = log.where("control = \'\'").withColumn("before", F.lag("sequence").over(order))\n'
         '    steps = steps.withColumn("missing", F.expr("sequence - before - 1"))\n'
         '    return steps.where("missing > 0").withColumn("acknowledged", F.lit(0))',
-        says="That is as if a gap were a larger number",
+        says="That is as if every number that is too large",
         opens=False, table=True,
     ),
     "L16.E2": Wrong(
@@ -272,7 +272,7 @@ WRONG = {
     ),
     "L16.E3": Wrong(
         answer='def write_batch(frame, batch_id, folder):\n    frame.write.mode("append").parquet(folder)',
-        says="That is as if a batch that comes again were a new one",
+        says="That is as if a repeated batch were a new one",
         opens=False, table=True,
     ),
     "L16.E4": Wrong(

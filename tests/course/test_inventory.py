@@ -146,7 +146,7 @@ def test_answers_are_saved_and_nothing_is_said_of_them(tmp_path: Path) -> None:
 def test_a_sitting_or_a_letter_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongValue, match='a sitting is "before" or "after"'):
         open_inventory("now")
-    with pytest.raises(WrongValue, match=r"In question 1\.1 stands 'E'"):
+    with pytest.raises(WrongValue, match=r"For question 1\.1 you give 'E'"):
         save_inventory({**blank_answers(), "1.1": "E"}, folder=tmp_path)
 
 

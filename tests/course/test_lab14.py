@@ -81,7 +81,7 @@ def test_there_are_more_than_enough_questions_over_the_whole_course() -> None:
     ("exercise", "answer", "kind", "says"),
     [
         ("L14.E1", 5, WrongType, "a dict with a dict for each machine"),
-        ("L14.E1", {"Kafka": "one log"}, WrongType, "For Kafka stands"),
+        ("L14.E1", {"Kafka": "one log"}, WrongType, "For Kafka you give"),
         ("L14.E1", {"Oracle": {"blocks": "nobody"}}, WrongValue, "There is no cell 'Oracle, blocks'"),
         ("L14.E1", {m: dict.fromkeys(COLUMNS, "") for m in MODELS}, WrongAnswer, "still blank"),
     ],

@@ -1,4 +1,4 @@
-"""Which beliefs explain the answers of a sitting best; slips and guesses explain the rest.
+"""Find the beliefs that explain the answers of a sitting best; slips and guesses explain the rest.
 
 A learner with some beliefs chooses an option of one of them where a question offers it, and the right one elsewhere;
 now and then anything. Beliefs are added for as long as each makes the answers clearly likelier, and none is named if

@@ -183,8 +183,8 @@ EXERCISE = Exercise(
         "of these calls depend on?",
         "A transactional producer must be idempotent: lab 1 has the settings that exclude each other. "
         "initTransactions needs a topic that can be created, and a timeout that the broker grants.",
-        "Not every line that differs from its default is wrong. With one replica, min.isr=2 asks for one; fewer "
-        "retries, or one request in flight, are slower and no less safe.",
+        "A line that differs from its default need not be wrong. If the topic has one replica, min.isr=2 asks for one "
+        "copy. Fewer retries, or one request in flight, break nothing.",
     ),
     points=7,
     questions=(18,),
@@ -199,7 +199,7 @@ EXERCISE = Exercise(
     },
     question=show_files,
     afterwards=(
-        "Why: most of these mistakes stop the program at once, and one does not: with read_uncommitted it works, and "
-        "packs an order that was cancelled. Next: who sends what in a first transaction?"
+        "Why: most of these mistakes stop the program at once, and one does not: with read_uncommitted the program "
+        "works, and packs a cancelled order. Next: who sends what in a first transaction?"
     ),
 )

@@ -28,7 +28,7 @@ BELIEFS = {
         hint="A new process has a new producer id, and begins at sequence 0.",
     ),
     "idempotence keeps no order": Belief(
-        says="a producer with several batches under way loses the order",
+        says="a producer with several batches in flight loses the order",
         hint="The refused batch is sent again after the lost one. The leader accepts no other order.",
     ),
     "a refused batch is lost": Belief(
@@ -40,8 +40,8 @@ BELIEFS = {
         hint="By default __transaction_state has three copies. How many brokers can hold them?",
     ),
     "the client hears the reason": Belief(
-        says="a client is given the reason why the coordinator is missing",
-        hint="The broker answers COORDINATOR_NOT_AVAILABLE, which a client asks again after. Until when?",
+        says="a client is told why the coordinator is missing",
+        hint="The broker answers COORDINATOR_NOT_AVAILABLE, and the client asks again. Until when?",
     ),
     "state dies with its broker": Belief(
         says="what a coordinator knows dies with it",
@@ -49,7 +49,7 @@ BELIEFS = {
     ),
     "written is committed": Belief(
         says="a written record counts",
-        hint="A record of a transaction counts after a COMMIT marker. Who asks for one here?",
+        hint="A record of a transaction is committed by a COMMIT marker. Who asks for that marker here?",
     ),
     "only the client ends it": Belief(
         says="only the client can end its transaction",
@@ -57,7 +57,7 @@ BELIEFS = {
     ),
     "the client has to hear it": Belief(
         says="a commit counts only if the client gets the answer",
-        hint="The decision is an entry in the coordinator's log. The answer is only news of it.",
+        hint="The decision is an entry in the coordinator's log. The answer only reports it.",
     ),
     "asking again is refused": Belief(
         says="a request for the same decision is refused the second time",
@@ -88,7 +88,7 @@ BELIEFS = {
         hint="A consumer stops at the last stable offset, before the oldest open transaction.",
     ),
     "the consumer keeps records back": Belief(
-        says="a consumer keeps records back until they are decided",
+        says="a consumer buffers records until they are decided",
         hint="Nothing after the last stable offset is sent to it.",
     ),
     "the broker filters": Belief(
@@ -128,15 +128,15 @@ EXERCISE = Exercise(
     (
         "For each question, find the frame or the log entry that decides it, before you look at the choices.",
         "Three places hold everything: the partition's log with its markers, the coordinator's log, and the memory of "
-        "the client. What a process knows is never the same as what is in a log.",
-        "Nothing that is in a replicated log goes away with a process, and nothing that only a process knows survives "
-        "it. An offset is a place. A reader gets what is decided, and it gets it partition by partition.",
+        "the client. A log may hold something that a process does not know.",
+        "An entry of a replicated log survives any process. What only a process knows dies with it. An offset is a "
+        "place. A reader gets decided records, partition by partition.",
     ),
     points=6,
     misses=MIXED.beliefs,
     question=MIXED.ask,
     afterwards=(
-        "Why: each of these runs is decided by one log entry, and not by what a process believes. Next: lab 6 asks "
+        "Why: one log entry decides each of these runs, whatever a process believes. Next: lab 6 asks "
         "which of two instances may still write."
     ),
 )

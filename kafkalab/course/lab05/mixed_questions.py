@@ -106,7 +106,7 @@ QUESTIONS: tuple[Situation, ...] = (
     ),
     Situation(
         lab=1,
-        says="An idempotent producer has two batches under way. The first of them is lost, and the leader refuses the "
+        says="An idempotent producer has two batches in flight. The first of them is lost, and the leader refuses the "
         "second with OUT_OF_ORDER_SEQUENCE_NUMBER. How are the records in the log in the end?",
         words=("in order", "out of order", "one lost"),
         run=lambda seed: lab01(seed=seed).with_faults(Drop("Produce#2")),
@@ -144,7 +144,7 @@ QUESTIONS: tuple[Situation, ...] = (
         run=crash_before_the_end,
         truth=find_fate,
         step=find_append("accounts-0"),
-        look="Which clock runs on when the client is gone?",
+        look="Which clock still runs when the client is gone?",
         beliefs={"committed": "written is committed", "open for ever": "only the client ends it"},
     ),
     Situation(

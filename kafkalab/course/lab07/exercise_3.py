@@ -55,16 +55,16 @@ BELIEFS = {
         hint="Which line of server.properties limits it?",
     ),
     "settings stand alone": Belief(
-        says="each timeout can be chosen by itself",
+        says="each timeout can be chosen without the others",
         hint="A record needs time to wait, and time for one request. Add both up.",
     ),
     "delivery is the work's": Belief(
         says="delivery.timeout.ms limits the work",
-        hint="It limits one record, from send() to its answer. While the work is done no record is under way.",
+        hint="It limits one record, from send() to its answer. During the work no record is on its way.",
     ),
     "heartbeats suffice": Belief(
         says="a member that sends heartbeats stays in its group",
-        hint="Heartbeats come from a thread of their own. Which setting limits the time between two polls?",
+        hint="A separate thread sends the heartbeats. Which setting limits the time between two polls?",
     ),
     "one limit for all": Belief(
         says="the coordinator of the transaction limits everything",
@@ -72,10 +72,10 @@ BELIEFS = {
     ),
     "a name is for ever": Belief(
         says="a coordinator never forgets a name",
-        hint="A name at rest expires. Compare the setting with the days between two shelves.",
+        hint="An unused name expires. Compare the setting with the days between two shelves.",
     ),
     "one expiry for all": Belief(
-        says="a producer whose id a leader has forgotten cannot go on",
+        says="a producer whose id a leader has forgotten cannot continue",
         hint="A leader that knows nothing of a producer accepts sequence 0, with which each transaction begins.",
     ),
     "idle is open": Belief(
@@ -185,7 +185,7 @@ def _read(answer: object) -> tuple[int, dict[str, tuple[str, str | int]]]:
 
 def _read_entry(line: str, entry: Any) -> tuple[str, str | int]:
     if not isinstance(entry, (tuple, list)) or len(entry) != 2:
-        raise WrongType(f"At {line} stands {describe(entry)}, not an effect and a value. Give {FORM}.")
+        raise WrongType(f"For {line} you give {describe(entry)}, not an effect and a value. Give {FORM}.")
     effect, value = read_word(entry[0], EFFECTS, line, FORM), entry[1]
     if line == "transactional.id":
         if not isinstance(value, str) or not value.strip() or "${" in value:
@@ -210,7 +210,7 @@ EXERCISE = Exercise(
         "Compare three lines with the time that a shelf takes, one with two other lines of the client, two with the "
         "days between two shelves. The name has to be the same after a restart.",
         "A transaction longer than its timeout is aborted; a timeout above transaction.max.timeout.ms is refused. "
-        "delivery.timeout.ms must be at least linger.ms + request.timeout.ms. Of the two expiries only the one of the "
+        "delivery.timeout.ms must be at least linger.ms + request.timeout.ms. Of the two expiries only that of the "
         "name does harm.",
     ),
     points=6,
@@ -218,8 +218,8 @@ EXERCISE = Exercise(
     misses=BELIEFS,
     question=ask,
     afterwards=(
-        "Why: every clock has its own keeper. The client refuses settings that contradict each other, and the broker "
-        "refuses a timeout above its maximum. The other mistakes show only when the clock strikes. Next: lab 8, where "
-        "the brokers that keep the clocks die."
+        "Why: each clock belongs to one process. The client refuses settings that contradict each other, and the "
+        "broker refuses a timeout above its maximum. The other mistakes show only when the time is over. Next: lab 8, "
+        "where the brokers that keep the clocks die."
     ),
 )

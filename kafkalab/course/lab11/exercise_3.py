@@ -177,9 +177,9 @@ EXERCISE = Exercise(
     check,
     (
         "Go along the pipeline: does the writer's data become committed, what does the sink's consumer get of it, and "
-        "what becomes of a record if the sink crashes between storing the position and storing the row?",
+        "what happens to a record if the sink crashes between storing the position and storing the row?",
         "lost: the position is stored before the row; or a transaction is open for longer than its timeout, so the "
-        "coordinator aborts what the job calls done. rolled back: the sink reads what was aborted.",
+        "coordinator aborts records that the job calls done. rolled back: the sink reads aborted records.",
         "doubled: the row is stored and the position is not, or a source without exactly-once support sends again, "
         "or a read_uncommitted sink gets an aborted attempt and its repetition. INSERT OR IGNORE on the payment's own "
         "id ends all three.",
@@ -193,10 +193,10 @@ EXERCISE = Exercise(
         "the broker hides it": "What does a consumer with this isolation.level get of an aborted transaction?",
         "the source sends once": "The connector crashes before its position is stored. Where does the next one begin?",
         "the offset saves me": "The sink crashes between the row and the offset. Where does the next one begin?",
-        "a key does not help": "What does INSERT OR IGNORE do with a payment that is there?",
+        "a key does not help": "What does INSERT OR IGNORE do with a payment that is there already?",
         "position and row are one": "Can the row be there without the position?",
         "a short checkpoint is lost": "Compare the interval with the timeout. Who aborts this transaction?",
-        "the reader filters": "A read_committed consumer leaves out what was aborted. And without transactions?",
+        "the reader filters": "A read_committed consumer leaves out aborted records. And without transactions?",
     },
     question=lambda of_seed: [dict(config) for config in draw(of_seed)],
     afterwards=(

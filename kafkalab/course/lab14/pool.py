@@ -157,7 +157,7 @@ def waits(level: str) -> Scenario:
         Program("other", "next_receipt", {"at_ms": 1_000}),
         Program("reader", "waiting_reader", {"isolation_level": level, "until_ms": 10_000}),
     )
-    return Scenario(title="Behind an open transaction", brokers=1, topics={"receipts": 1}, programs=programs)
+    return Scenario(title="After an open transaction", brokers=1, topics={"receipts": 1}, programs=programs)
 
 
 def _readers(of_seed: int) -> Iterator[Question]:
@@ -185,7 +185,7 @@ def _late_ends(of_seed: int) -> Iterator[Question]:
         ends, refused = "it ends the next transaction", "it is refused"
         text = (
             f"On brokers with transaction.version 2 an EndTxn of a {client} client is so late that it arrives in the "
-            "next transaction. What becomes of it?"
+            "next transaction. What happens to it?"
         )
         wrong = {
             refused if torn else ends: OWN["the brokers protect every client" if torn else "no client is protected"],

@@ -1,4 +1,4 @@
-"""What the checks found in saved scenarios that were run."""
+"""Report what the checks found in saved scenarios that were run."""
 
 from __future__ import annotations
 
