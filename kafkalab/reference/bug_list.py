@@ -105,8 +105,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-14884",
         title="A marker between the verification and the append",
-        broke="Liveness: the verification no longer held, and the batch opened a transaction that no coordinator would "
-        "end.",
+        broke="Liveness: the verification no longer held. The batch opened a transaction that no coordinator ends.",
         cure="Since 3.6.0 a verification is an object of its own, and a marker removes it.",
         rule=rules.MARKER_TAKES_GUARD,
         sign=stable("out-0"),
