@@ -105,8 +105,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-14884",
         title="A marker between the verification and the append",
-        broke="Liveness: the verification no longer held, and the batch opened a transaction that no coordinator would "
-        "end.",
+        broke="Liveness: the verification no longer held. The batch opened a transaction that no coordinator ends.",
         cure="Since 3.6.0 a verification is an object of its own, and a marker removes it.",
         rule=rules.MARKER_TAKES_GUARD,
         sign=stable("out-0"),
@@ -307,10 +306,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KIP-890",
         title="An offset of the transaction before",
-        broke="Atomicity: the newest pending offset wins at the marker, so the group's offset goes back, and the next "
-        "instance processes an input again. If the late offset is that of an aborted transaction, an input is lost.",
-        cure="Only version 2 of the client, since 4.0.0: each transaction has an epoch of its own (KIP-890, part 2). "
-        "Level 2 of the brokers, which both runs have, protects no older client (docs/offsets_for_real.md).",
+        broke="Atomicity: the late offset wins at the marker; an input is processed again, or, after an abort, lost.",
+        cure="Only version 2 of the client (KIP-890, part 2): level 2 of the brokers, as in both runs, is not enough.",
         rule=rules.EPOCH_PER_TRANSACTION,
         sign=bug.committed_offset("in-0"),
         good="2",

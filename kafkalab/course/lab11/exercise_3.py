@@ -9,8 +9,9 @@ from typing import Any
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe, is_blank
 from kafkalab.grading.mutants import called_each
+from kafkalab.grading.reviews import Reviewed, judge_review
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.booking import PAYMENTS
 from kafkalab.programs.database import rows
@@ -133,20 +134,17 @@ def check(answer: object) -> str:
     given = called_each(answer, [(dict(config),) for config in drawn])
     if all(is_blank(value) for value in given):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
-    said = [_read(value) for value in given]
-    wrong = [n for n, config in enumerate(drawn) if said[n] != set(broken_runs(config))]
-    if not wrong:
-        return f"{COUNT} of {COUNT} configurations"
-    config, words = dict(drawn[wrong[0]]), said[wrong[0]]
-    truth = broken_runs(drawn[wrong[0]])
-    part = (COUNT - len(wrong)) / COUNT
-    told = f"{COUNT - len(wrong)} of {COUNT} configurations are right. One that is not: {config}."
-    if more := sorted(set(truth) - words):
-        text = f"{told} You do not say {more[0]!r}, and here it happens."
-        raise WrongAnswer(text, run=truth[more[0]], miss=_name_miss(config, more[0]), part=part)
-    extra = min(words - set(truth))
-    text = f"{told} You say {extra!r}, and it does not happen, whichever process crashes."
-    raise WrongAnswer(text, run=scenario(config), miss=_name_fear(config, extra), part=part)
+    return judge_review([_review(config) for config in drawn], [_read(value) for value in given], "configuration")
+
+
+def _review(drawn: tuple[tuple[str, Any], ...]) -> Reviewed:
+    config = dict(drawn)
+    return Reviewed(
+        shown=str(config),
+        breaks=broken_runs(drawn),
+        run=scenario(config),
+        miss=lambda said, word: _name_fear(config, word) if word in said else _name_miss(config, word),
+    )
 
 
 def _read(value: Any) -> set[str]:
