@@ -40,6 +40,7 @@ from kafkalab.course.lab09.scenario import (
 from kafkalab.course.lab10.scenario import (
     aiokafka_session as aiokafka_session,
     lab10 as lab10,
+    late_offset_session as late_offset_session,
     packers as packers,
     pending_offsets as pending_offsets,
 )

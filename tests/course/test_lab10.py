@@ -16,7 +16,7 @@ from kafkalab.course.lab10 import exercise_1 as lab10_e1
 from kafkalab.course.lab10 import exercise_2 as lab10_e2
 from kafkalab.course.lab10 import exercise_3 as lab10_e3
 from kafkalab.course.lab10 import exercise_4 as lab10_e4
-from kafkalab.course.lab10.scenario import aiokafka_session, librdkafka_session
+from kafkalab.course.lab10.scenario import aiokafka_session, late_offset_session
 from kafkalab.explore.search import explore
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
@@ -324,7 +324,7 @@ def test_the_session_of_aiokafka_packs_an_order_twice_on_a_cluster_of_level_2() 
 
 
 def test_the_session_of_librdkafka_loses_the_order_of_an_aborted_offset_on_a_cluster_of_level_2() -> None:
-    session = librdkafka_session()
+    session = late_offset_session()
     run = ran(session)
     assert session.profile == "4.x/TV2"
     assert run.outcome().committed["parcels-0"] == ("tea", "pot")

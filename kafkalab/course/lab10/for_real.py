@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from kafkalab.course.lab10.real_packers import CLIENT, PARCELS, TOPICS, WAITING, Aiokafka, Librdkafka, Packer, Start
-from kafkalab.course.lab10.scenario import aiokafka_session, librdkafka_session
+from kafkalab.course.lab10.scenario import aiokafka_session, late_offset_session
 from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Scenario
 
@@ -99,7 +99,7 @@ def aiokafka() -> tuple[str, ...]:
 
 def librdkafka() -> tuple[str, ...]:
     """Return the parcels of librdkafka's packer, which aborts one transaction, as `aiokafka` does."""
-    return _live_or_saved(lose_one, Librdkafka, librdkafka_session, "librdkafka 2.16")
+    return _live_or_saved(lose_one, Librdkafka, late_offset_session, "librdkafka 2.16")
 
 
 def _live_or_saved(

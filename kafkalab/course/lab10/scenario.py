@@ -76,7 +76,7 @@ def aiokafka_session() -> Scenario:
     return _session("aiokafka")
 
 
-def librdkafka_session() -> Scenario:
+def late_offset_session() -> Scenario:
     """Return what librdkafka 2.16 sent, and when, while the offset of an aborted transaction was late.
 
     `live.save` wrote it after `for_real.lose_one` had run on a LiveCluster of level 2.
