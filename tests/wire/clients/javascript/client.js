@@ -1,10 +1,6 @@
 // kafkajs, told what to do line by line: a name, a call, its arguments.
-const readline = require("node:readline");
 const { Kafka, logLevel, Partitioners } = require("kafkajs");
-
-const things = new Map();
-const POLL_MS = 300;
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const { POLL_MS, serve, sleep } = require("./lines.js");
 
 function kafka(servers) {
 	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: 40 };
@@ -117,10 +113,20 @@ class Instance {
 		if (this.closed) return;
 		const step = await new Promise((resolve) => this.waiting.push(resolve));
 		if (step === null) return;
-		const done = await this.transact(batch, step.commit).catch(() => null);
+		const done = await this.transact(batch, step.commit).catch(() => this.drop(batch.partition));
 		if (done && step.commit) resolveOffset(batch.lastOffset());
 		else this.made.seek({ topic: this.topic, partition: batch.partition, offset: batch.firstOffset() });
 		step.done(done ? batch.messages.map((message) => message.value.toString()) : []);
+	}
+
+	// After an error the state of a transaction may be unknown: the next producer of its id aborts it, if it is open.
+	async drop(partition) {
+		await this.producers
+			.get(partition)
+			?.close()
+			.catch(() => null);
+		this.producers.delete(partition);
+		return null;
 	}
 
 	async transact(batch, commit) {
@@ -173,27 +179,4 @@ async function committed(servers, groupId, topic, partition) {
 	return found.partitions.find((one) => one.partition === Number(partition))?.offset ?? -1;
 }
 
-const KINDS = { producer: Producer, consumer: Consumer, instance: Instance };
-
-async function run([name, call, ...words]) {
-	if (call === "committed") return committed(...words);
-	if (!KINDS[call]) return (await things.get(name)[call](...words)) ?? "";
-	const made = new KINDS[call](...words);
-	things.set(name, made);
-	if (made.start) await made.start();
-	else if (!words[1]) await made.init();
-	return "";
-}
-
-async function main() {
-	for await (const line of readline.createInterface({ input: process.stdin })) {
-		const told = (value) => process.stdout.write(`${value.replaceAll("\n", " ")}\n`);
-		await run(line.split("\t")).then(
-			(value) => told(`ok\t${value}`),
-			(error) => told(`error\t${error.type ?? error.name}\t${error.message}`),
-		);
-	}
-	process.exit(0);
-}
-
-main();
+serve({ producer: Producer, consumer: Consumer, instance: Instance }, committed);
