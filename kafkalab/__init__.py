@@ -38,6 +38,7 @@ _PLACES = {
         "explore.shrink": "shrink",
         "explore.what_if": "what_if",
         "grading.challenge": "Challenge open_challenge answer_challenge",
+        "diagnose.room": "IncidentRoom",
         "reference.exhibits": "museum rule_gallery error_gallery",
         "course.outline": "progress",
         "course.inventory.sitting": "open_inventory save_inventory",

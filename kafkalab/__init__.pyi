@@ -78,6 +78,7 @@ from kafkalab.programs.refused_send import refused_send as refused_send
 from kafkalab.programs.transfers import kafka_17754 as kafka_17754
 from kafkalab.protocol.acls import Deny as Deny
 from kafkalab.protocol.source_header import made_from as made_from
+from kafkalab.diagnose.room import IncidentRoom as IncidentRoom
 from kafkalab.reference.exhibits import error_gallery as error_gallery, museum as museum, rule_gallery as rule_gallery
 from kafkalab.sim.cluster import Cluster as Cluster
 from kafkalab.faults.cluster import *  # noqa: F403

@@ -40,7 +40,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 LONG = ("spark", "notebooks", "campaign", "browser", "index")
 """Marks of what takes long, the longest first."""
 WITH_OTHER_PROGRAMS = ("browser", "clients", "index", "notebooks", "spark")
-WITH_THREADS = tuple(str(ROOT / "tests" / name) for name in ("live", "testing", "wire"))
+WITH_THREADS = tuple(str(ROOT / "tests" / name) for name in ("live", "scorecard", "testing", "wire"))
 """Marks and folders of tests whose pace is not ours: other programs, sockets, threads. One that fails is run once more,
 and the summary says so. Simulator, brokers, clients, log and checks are never run again."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from kafkalab.checks.view import LACKS, View, view_of
@@ -52,7 +52,8 @@ class Check:
     """An anomaly and how to find it; `check(history)` gives its `Result`. `meaning` is one sentence.
 
     Without one of the tables of the history that it `needs` its verdict is "unknown" (docs/checks-and-tables.md).
-    `from_a_log` finds what is certain without operations; it never proves that nothing is wrong.
+    `from_a_log` finds what is certain without operations; it never proves that nothing is wrong. With `counts_certain`
+    it examines only what is certain, and its allowed findings may be about the rest: alone they prove nothing.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Check:
     needs: tuple[str, ...]
     examine: Callable[[Check, View], Examined]
     from_a_log: Callable[[Check, View], Iterable[Finding]] | None = None
+    counts_certain: bool = False
 
     def __call__(self, source: History | View) -> Result:
         """Examine a history, or a view of it that is there already."""
@@ -70,10 +72,20 @@ class Check:
         else:
             examined, found = self.examine(self, view)
         findings = tuple(found)
-        verdict = verdict_of(examined, [f.policy for f in findings])
+        verdict = self.verdict_of(examined, [f.policy for f in findings])
         return Result(
             name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined, missing=missing
         )
+
+    def verdict_of(self, examined: int, policies: Collection[str]) -> str:
+        """Return the verdict of findings with these policies.
+
+        Violated if any is forbidden; unknown if any is, or if nothing was examined and no finding decides; else ok.
+        """
+        if FORBIDDEN in policies:
+            return VIOLATED
+        decided = examined or (policies and not self.counts_certain)
+        return OK if decided and UNKNOWN not in policies else UNKNOWN
 
     def missing_tables(self, lacks: Collection[str]) -> tuple[str, ...]:
         """Return the tables that the check needs and that are among `lacks`."""
@@ -105,15 +117,10 @@ def anomaly(
     from_a_log: Callable[[Check, View], Iterable[Finding]] | None = None,
     *,
     needs: tuple[str, ...],
+    counts_certain: bool = False,
 ) -> Callable[[Callable[[Check, View], Examined]], Check]:
     """Decorate the function that examines a view: the result is the check of that name."""
     return lambda examine: Check(
-        name=name, policy=policy, meaning=meaning, needs=needs, examine=examine, from_a_log=from_a_log
-    )
-
-
-def verdict_of(examined: int, policies: Sequence[str]) -> str:
-    """Return violated if any finding is forbidden; unknown if one is, or if nothing was examined or found; else ok."""
-    if FORBIDDEN in policies:
-        return VIOLATED
-    return UNKNOWN if UNKNOWN in policies or (examined == 0 and not policies) else OK
+        name=name, policy=policy, meaning=meaning, needs=needs, examine=examine, from_a_log=from_a_log,
+        counts_certain=counts_certain,
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, UNKNOWN, Check, Examined, anomaly
+from kafkalab.checks.input_progress import InputProgress
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord
@@ -26,13 +27,17 @@ EFFECTS = "effects"
 
 Of several labels that say something of the same inputs, the largest number counts.
 """
-POSITION = "position"
-"""The name of a label that says how far a key is done where no group commits that in Kafka: "in-0@5"."""
+
+
+BESIDE = "an offset past it was committed outside transactions, and the application may go on from another position"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """One input record and what it led to. Counts are of the output that is there most or least often."""
+    """One input record and what it led to. Counts are of the output that is there most or least often.
+
+    `why` says what is not known of an input whose verdict is "unknown".
+    """
 
     key: str
     offset: int
@@ -42,6 +47,7 @@ class Effect:
     read_uncommitted: int
     verdict: str
     steps: tuple[int, ...]
+    why: str = ""
 
 
 @dataclass(slots=True)
@@ -84,23 +90,28 @@ def effects(view: View) -> list[Effect]:
     together. There are more effects if any of them is there more often, and fewer if one is not there; outside
     transactions, where nothing else tells a second attempt from a second output, there is one for every record of the
     same value. What each group makes of an input, and for each topic, is counted apart. The input is in flight, not
-    lost, while the group has not committed an offset after it, or while an output of it is undecided. Its fate is
-    unknown where outputs of its key took effect although nobody has committed an offset of that key: then the positions
-    are not in Kafka, unless a label "position" says what they are. An output that was committed and has since been
-    deleted or compacted away was an effect all the same.
+    lost, while the group has not committed an offset after it, or while an output of it is undecided. Labels of
+    `kafkalab.history.positions` say that the positions of a topic are outside Kafka; then they count, not what groups
+    have committed. Its fate is unknown where the position of its key is outside Kafka and not known, or where outputs
+    of its topic took effect although nobody has committed an offset of the topic. An output that was committed and has
+    since been deleted or compacted away was an effect all the same.
     """
     groups = _groups(view)
     made = _collect_outputs(view, groups)
-    keys, done, expected = _input_keys(view, made), _GroupProgress(view, groups), _EffectCounts(view.history)
+    keys, done, expected = _input_keys(view, made), InputProgress(view, groups), _EffectCounts(view.history)
+    worked_on = {topic_of(source.rpartition("@")[0]) for source, outputs in made.items() if _took_effect(outputs)}
     found = []
     for key in view.data_keys:
         if key in keys:
+            why = done.why_unknown(key, topic_of(key) in worked_on)
             places = [(place_of(key, offset), view.at[key, offset]) for offset in view.known[key]]
             rows = [_effect(record, made.get(place, {}), expected.of(place), done) for place, record in places]
-            if not done.is_known(key) and any(row.read_committed for row in rows):
-                rows = [replace(row, verdict=UNKNOWN) if row.verdict == IN_FLIGHT else row for row in rows]
-            found += rows
+            found += [replace(r, verdict=UNKNOWN, why=why) if why and r.verdict == IN_FLIGHT else r for r in rows]
     return found
+
+
+def _took_effect(outputs: Outputs) -> bool:
+    return any(output.count(COMMITTED, PLAIN)[1] for output in outputs.values())
 
 
 class _EffectCounts:
@@ -183,42 +194,7 @@ def _collect_outputs(view: View, groups: dict[tuple[str, str], str]) -> dict[str
     return made
 
 
-class _GroupProgress:
-    """The offset up to which groups have committed each key."""
-
-    def __init__(self, view: View, groups: dict[tuple[str, str], str]) -> None:
-        self._by_group: dict[tuple[str, str], int] = {}
-        for record in view.offset_commits:
-            if view.outcomes.get((record.key, record.offset)) in (COMMITTED, PLAIN):
-                group, _, key = (record.record_key or "").rpartition("/")
-                known = self._by_group.get((group, key), -1)
-                self._by_group[group, key] = max(known, int(record.value or -1))
-        makers = {s.invoke.process for s in view.sends if s.invoke.headers and sources_of(s.invoke.headers)}
-        of_makers = {(group, key) for (process, key), group in groups.items() if process in makers}
-        self._any: dict[str, int] = {}
-        self._makers: dict[str, int] = {}
-        self._told: dict[str, int] = {}
-        for value in view.history.label(POSITION):
-            told, _, position = value.rpartition("@")
-            self._told[told] = max(int(position), self._told.get(told, 0))
-        for (group, key), offset in self._by_group.items():
-            of = self._makers if (group, key) in of_makers else self._any
-            of[key] = max(of.get(key, -1), offset)
-
-    def behind(self, group: str, key: str, offset: int) -> bool:
-        """Return True if the group, or without one any (first of all those that make outputs), has committed more."""
-        if key in self._told:
-            return self._told[key] > offset
-        if group:
-            return self._by_group.get((group, key), -1) > offset
-        return self._makers.get(key, self._any.get(key, -1)) > offset
-
-    def is_known(self, key: str) -> bool:
-        """Return True if anybody has committed an offset of the key, or a label has one."""
-        return key in self._told or key in self._any or key in self._makers
-
-
-def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _GroupProgress) -> Effect:
+def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: InputProgress) -> Effect:
     every, expected = told is not None, 1 if told is None else told
     committed = [output.count(COMMITTED, PLAIN, every=every) for output in outputs.values()]
     present = [output.count(COMMITTED, PLAIN, ABORTED, OPEN, every=every) for output in outputs.values()]
@@ -230,9 +206,9 @@ def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _GroupP
         verdict = ONCE
     else:
         lacking = [o.group for o, (few, _) in zip(outputs.values(), committed, strict=True) if few < max(expected, 1)]
-        behind = any(done.behind(group, record.key, record.offset) for group in lacking or [""])
+        past = any(done.is_past(group, record.key, record.offset) for group in lacking or [""])
         undecided = any(output.count(OPEN)[1] for output in outputs.values())
-        verdict = IN_FLIGHT if undecided or not behind else LOST if expected else ONCE
+        verdict = IN_FLIGHT if undecided or not past else LOST if expected else ONCE
     return Effect(
         key=record.key,
         offset=record.offset,
@@ -249,22 +225,25 @@ def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: _GroupP
     "exactly-once",
     "Every input has exactly-once effects inside Kafka: one committed output, as read_committed sees it.",
     needs=("operations", "log", "polls"),
+    counts_certain=True,
 )
 def exactly_once(check: Check, view: View) -> Examined:
     """A finding for every input without exactly one effect; examined are those whose fate is certain."""
     rows = effects(view)
-    through = [record.transactional for record in view.offset_commits]
-    promised = bool(through) and all(through)  # by Kafka; of positions elsewhere by who says what they are
-    policy = FORBIDDEN if promised or view.history.label(POSITION) else ALLOWED
+    done = InputProgress(view, {})
     found = []
     for row in rows:
         if row.verdict != ONCE:
+            why, policy = row.why, NOT_CERTAIN.get(row.verdict, FORBIDDEN)
+            if policy == FORBIDDEN and not done.is_promised and not done.outside:
+                policy = ALLOWED if row.verdict == DUPLICATED else UNKNOWN
+                why = "" if row.verdict == DUPLICATED else BESIDE
             text = (
                 f"{row.value!r} at offset {row.offset} of {row.key} is {row.verdict}: {row.read_committed} effect(s) "
                 f"under read_committed, {row.read_uncommitted} under read_uncommitted"
             )
             text += f", {row.expected} expected" if row.expected != 1 else ""
-            text += f"; nobody has committed an offset of {row.key}" if row.verdict == UNKNOWN else ""
+            text += f"; {why}" if why else ""
             steps = [view.at[row.key, row.offset].step, *row.steps]
-            found.append(check.make_finding(text, steps, [row.key], [row.offset], NOT_CERTAIN.get(row.verdict, policy)))
+            found.append(check.make_finding(text, steps, [row.key], [row.offset], policy))
     return sum(row.verdict not in NOT_CERTAIN for row in rows), found

@@ -31,6 +31,7 @@ BESIDE = (
 )
 OLD_ARTICLES = "If you learned it from an old article"
 INVENTORY = "What do you believe?"
+INCIDENT_ROOM = "Incident room"
 CLOSE = f"[All labs]({START}) · "
 
 
@@ -141,6 +142,8 @@ def look_up() -> str:
     rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | What the classic articles say, and what is true. |")
     rows.append(f"| [{INVENTORY}](94_what_do_you_believe.ipynb) | | The same questions before and after the course. |")
     rows += [
+        f"| [{INCIDENT_ROOM}](95_incident_room.ipynb) | | For people on call: paste what Kafka's tools printed, and "
+        "read what happened, how certain that is, and what ends it. |",
         "| [From a symptom to its cause](../docs/symptoms.md) | | For people on call: what you see, what to check, "
         "and what to do. |",
         "| [All errors on one page](../docs/errors.md) | | What each error means, and what to do in each client. |",

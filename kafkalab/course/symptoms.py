@@ -6,15 +6,14 @@ symptoms.toml names the symptoms; cells, commands, errors and bugs are looked up
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from kafkalab.course.labs import COURSE
+from kafkalab.course.symptom_list import SYMPTOMS, Symptom
 from kafkalab.grading.builder import FIGURE, LABS, SOLUTIONS, landings_in, read
 from kafkalab.grading.landing import anchor_in_notebook, follow_headings, land_text
 from kafkalab.protocol.errors import Error
@@ -24,44 +23,8 @@ from kafkalab.reference.error_atlas import MEANING
 from kafkalab.reference.error_guide import GUIDE
 
 PAGE = Path("docs") / "symptoms.md"
-SOURCE = Path(__file__).with_suffix(".toml")
 PRODUCTION = "production"
 """The cell of each lab that names commands, logs and metrics."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Symptom:
-    """Describe what is seen, what it is, what to check first and to do, and where it is shown.
-
-    `part` is its line of the index. `librdkafka` says what to do there if it is not `do`. `lab` and `cell` name the
-    cell; `unshown` says what no cell shows, and `cell`, if any, is then the nearest one. `command` is the beginning of
-    a command of that lab or of the error guide. `errors` are the errors met, `bugs` numbers in
-    `kafkalab/reference/bug_list.py`.
-    """
-
-    part: str
-    seen: str
-    means: str
-    check: str
-    do: str
-    command: str
-    librdkafka: str = ""
-    lab: int | None = None
-    cell: str = ""
-    unshown: str = ""
-    also: str = ""
-    errors: tuple[str, ...] = ()
-    bugs: tuple[str, ...] = ()
-
-
-def _symptoms() -> tuple[Symptom, ...]:
-    rows: list[dict[str, Any]] = tomllib.loads(SOURCE.read_text(encoding="utf-8"))["symptom"]
-    lists = ("errors", "bugs")
-    return tuple(Symptom(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in rows)
-
-
-SYMPTOMS = _symptoms()
-"""In the order of the page: the symptoms of a part follow each other."""
 
 
 @cache
@@ -134,8 +97,9 @@ For people on call. Search this page for the exception, the log line or the metr
 it is, what to check first, and what to do. Its link leads to a lab cell that makes the symptom on purpose, step by
 step; where no cell does, the symptom says so. "Do" holds for all clients unless librdkafka has a line of its own.
 Replace `host:9092`, topics and ids by yours. What each error means is in the [error atlas](errors.md). Of logs and of
-what Kafka's tools printed, [`kafkalab diagnose`](diagnose.md) says which symptom it is. Written by
-`kafkalab build-labs` from `kafkalab/course/symptoms.toml`, the labs and the list of [bugs](bugs.md).
+what Kafka's tools printed, [`kafkalab diagnose`](diagnose.md) says which symptom it is; paste them into the
+[incident room](../labs/95_incident_room.ipynb). Written by `kafkalab build-labs` from
+`kafkalab/course/symptoms.toml`, the labs and the list of [bugs](bugs.md).
 """
 
 

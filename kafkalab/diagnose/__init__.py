@@ -3,5 +3,5 @@
 Each line is redacted, then read once; each fact keeps its source. What can be known is kept in bounded memory, and
 rules conclude from it.
 
-Start at `reading.py`, then `evidence.py`, `log_view.py` and `judge.py`.
+Start at `reading.py`, then `evidence.py`, `log_view.py`, `judge.py`, `nearest/nearest.py`; last comes `room.py`.
 """

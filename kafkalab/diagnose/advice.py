@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kafkalab.diagnose.finding import Finding
 
 if TYPE_CHECKING:
-    from kafkalab.course.symptoms import Symptom
+    from kafkalab.course.symptom_list import Symptom
 
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
@@ -54,7 +54,7 @@ def advise(finding: Finding) -> Advice:
 
 def symptom_of(seen: str) -> Symptom:
     """Return the symptom with this heading. ValueError if there is none."""
-    from kafkalab.course.symptoms import SYMPTOMS
+    from kafkalab.course.symptom_list import SYMPTOMS
 
     for one in SYMPTOMS:
         if one.seen == seen:

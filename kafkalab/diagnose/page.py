@@ -7,12 +7,16 @@ from typing import Any
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import Finding
 from kafkalab.diagnose.log_picture import draw_log
-from kafkalab.diagnose.report import NOTHING, as_data
+from kafkalab.diagnose.nearest.known import Known, open_run
+from kafkalab.diagnose.nearest.nearest import CAUTION
+from kafkalab.diagnose.report import HALVES, NOTHING, as_data
 from kafkalab.limits import list_names
 from kafkalab.markup import Markup, cell, element, join, page, table
+from kafkalab.widgets.views.recorded_page import recorded_page
 
 PICTURES = 8
 """Logs that are drawn."""
+FRAME = "width:100%;height:46rem;border:1px solid var(--rule)"
 CLASSES = {"certain": "wrong", "likely": "not", "unknown": ""}
 
 
@@ -26,6 +30,7 @@ def page_of(evidence: Evidence, findings: list[Finding]) -> str:
         "What happened",
         element("h1", title),
         *(map(_finding, data["findings"]) if data["findings"] else [element("p", NOTHING)]),
+        _nearest(data["nearest"]),
         *([element("h2", "The logs, as far as the dumps show them"), *logs] if logs else []),
         element("h2", "What was read"),
         table(
@@ -60,6 +65,23 @@ def _finding(one: dict[str, Any]) -> Markup:
             element("p", f"The same: {list_names(one['also'])}") if one["also"] else "",
             table(("line", "shows", "text"), lines),
             table((), ((name, cell(text)) for name, text in rows if text)),
+        ]
+    )
+
+
+def _nearest(found: dict[str, Any]) -> Markup:
+    """Return what is alike and what differs, and the run itself, opened where it decides."""
+    if found["run"] is None:
+        return join([element("h2", "No near run"), element("p", found["why"])])
+    known = Known(**found["run"])
+    rows = ((title, cell(join(element("p", one) for one in found[name]))) for title, name in HALVES.items())
+    run = recorded_page(open_run(known))
+    return join(
+        [
+            element("h2", f"The nearest run of the lab: {known.title}"),
+            element("p", CAUTION),
+            table((), rows),
+            element("iframe", srcdoc=run, title=known.title, style=FRAME),
         ]
     )
 

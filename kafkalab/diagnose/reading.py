@@ -139,7 +139,7 @@ def read_files(paths: Iterable[Path], evidence: Evidence | None = None) -> Evide
         inside = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
         for one in inside:
             if one.suffix == SCENARIO:
-                read_scenario(one, evidence)
+                read_scenario(one.name, one, evidence)
                 continue
             with one.open("rb") as file:
                 read_text(_name(one, evidence), lines_of(file), evidence)

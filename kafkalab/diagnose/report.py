@@ -10,16 +10,21 @@ from typing import Any
 from kafkalab.diagnose.advice import advise
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import Finding
+from kafkalab.diagnose.nearest.nearest import CAUTION, find_nearest
 from kafkalab.limits import list_names
 
 WIDTH = 110
 NOTHING = "Nothing that a rule knows. That does not say that nothing is wrong: see which lines were read."
+
+HALVES = {"same": "same", "only in your lines": "only_in_your_lines", "only in the run": "only_in_the_run"}
+"""By their titles, the lists of what the nearest run and the evidence have in common, and of what they have not."""
 
 
 def as_data(evidence: Evidence, findings: list[Finding]) -> dict[str, Any]:
     """Return the report as plain data, for JSON and for the page."""
     return {
         "findings": [_finding_data(one) for one in findings],
+        "nearest": _nearest_data(evidence, findings),
         "files": [
             {
                 "file": name,
@@ -70,6 +75,14 @@ def _finding_data(one: Finding) -> dict[str, Any]:
     }
 
 
+def _nearest_data(evidence: Evidence, findings: list[Finding]) -> dict[str, Any]:
+    """Return the nearest run as plain data; "run" is None if there is none, and "why" says why."""
+    found = find_nearest(evidence, findings)
+    run = None if found.run is None else {**found.run._asdict(), "features": list(found.run.features)}
+    lists = {"same": found.same, "only_in_your_lines": found.only_text, "only_in_the_run": found.only_run}
+    return {"run": run, "why": found.why, **{name: list(some) for name, some in lists.items()}}
+
+
 def as_json(evidence: Evidence, findings: list[Finding]) -> str:
     """Return the report as JSON."""
     return json.dumps(as_data(evidence, findings), indent=1, ensure_ascii=False)
@@ -79,7 +92,22 @@ def as_text(evidence: Evidence, findings: list[Finding]) -> str:
     """Return the report as text: the findings, then what was read."""
     data = as_data(evidence, findings)
     lines = [line for one in data["findings"] for line in _finding_lines(one)] or [NOTHING, ""]
-    return "\n".join([*lines, *_read_lines(data)])
+    return "\n".join([*lines, *_nearest_lines(data["nearest"]), *_read_lines(data)])
+
+
+def _nearest_lines(found: dict[str, Any]) -> Iterator[str]:
+    run = found["run"]
+    if run is None:
+        yield from _wrap(f"NO NEAR RUN: {found['why']}", "")
+    else:
+        yield from _wrap(f"THE NEAREST RUN of the lab: {run['title']}. {CAUTION}", "")
+        for title, name in HALVES.items():
+            for sentence in found[name]:
+                yield from _wrap(f"{title}: {sentence}", "  ")
+        if run["call"]:
+            yield from _wrap(f"open it, in a notebook: {run['call']}", "  ", unbroken=True)
+        yield from _wrap(f"read on: {run['page']}", "  ", unbroken=True)
+    yield ""
 
 
 def _squeeze(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from kafkalab.diagnose.evidence import Evidence, SavedRun, Unknown
 from kafkalab.diagnose.facts import ProducerRow, Source
 from kafkalab.limits import RUN, quote, truncate
-from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
+from kafkalab.saved_data import CAPTURE, CAPTURED, file_text, json_file, json_of
 
 SCENARIO = ".klab"
 
@@ -17,21 +17,25 @@ def is_capture(path: Path) -> bool:
     return (path / CAPTURE).is_file()
 
 
-def read_scenario(path: Path, evidence: Evidence) -> None:
-    """Run a saved scenario and keep what the checks find. A file that is none is counted as an unknown line."""
+def read_scenario(name: str, source: str | Path, evidence: Evidence) -> None:
+    """Run a saved scenario and keep what the checks find; `source` is its text or its file.
+
+    Anything that is no scenario is counted as an unknown line.
+    """
     from kafkalab.sim.cluster import Cluster
     from kafkalab.sim.run_errors import RunawayError, StuckError
     from kafkalab.sim.scenario import Scenario
     from kafkalab.widgets.model.findings import report_of
 
-    counts = evidence.files.setdefault(path.name, Unknown(lines=1))
+    counts = evidence.files.setdefault(name, Unknown(lines=1))
     try:
-        cluster = Cluster(Scenario.load(path))
+        text = file_text(source) if isinstance(source, Path) else source
+        cluster = Cluster(Scenario.from_json(json_of(text, name), name))
         cluster.run(RUN.most)
         report = report_of(cluster)
     except (ValueError, TypeError, StuckError, RunawayError) as error:
         counts.unknown = 1
-        counts.samples.append(Source(path.name, 1, truncate(error)))
+        counts.samples.append(Source(name, 1, truncate(error)))
         return
     counts.used = 1
     forbidden = tuple(
@@ -40,7 +44,7 @@ def read_scenario(path: Path, evidence: Evidence) -> None:
         for found in result["findings"]
         if found["policy"] == "forbidden"
     )
-    evidence.runs.append(SavedRun(path.name, report["verdict"], report["sentence"], forbidden))
+    evidence.runs.append(SavedRun(name, report["verdict"], report["sentence"], forbidden))
 
 
 def read_capture(path: Path, evidence: Evidence) -> None:

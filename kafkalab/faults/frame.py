@@ -117,7 +117,7 @@ class Hold(_KeptFrame):
     excludes = "held"
     words = Words(
         label="hold", title="The frame stays on its way until it is released", chapter="the {what} is held",
-        event="{frame} is kept on its way.", explanation="{whose} is held",
+        event="{frame} is held.", explanation="{whose} is held",
     )  # fmt: skip
 
     def catch(self, frame: Frame, network: NetworkOfWorld) -> None:
@@ -197,7 +197,7 @@ class Late(_BesideAnother):
     kind = "before"
     words = Words(
         label="late until just before", title="The frame arrives just before another one", chapter="the {what} is late",
-        event="{frame} is kept on its way until just before {before}.",
+        event="{frame} is held until just before {before}.",
         explanation="{whose} is late: it arrives just before {before}",
     )  # fmt: skip
 
@@ -231,7 +231,7 @@ class Release(TimedFault):
     target_kind = target_field = "frame"
     words = Words(
         label="release", title="The held frame arrives now", chapter="the {what} is released",
-        event="{frame} is let go.", explanation="{frame} goes on its way at {at} ms",
+        event="{frame} is released.", explanation="{frame} goes on its way at {at} ms",
     )  # fmt: skip
 
     def check_target(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:

@@ -189,7 +189,7 @@ class Pause(NodeFault):
     kind = "pause"
     words = Words(
         label="pause", title="It stops doing anything; what arrives waits", chapter="{node} pauses",
-        event="{node} stops for a while; what arrives waits.", explanation="{node} is paused at {at} ms{after}",
+        event="{node} pauses; what arrives waits.", explanation="{node} is paused at {at} ms{after}",
     )  # fmt: skip
 
     def why_not_node(self, world: World, node: NodeOfWorld) -> str:
@@ -230,7 +230,7 @@ class Resume(NodeFault):
 
     words = Words(
         label="resume", title="It goes on, first with all that has waited", chapter="{node} resumes",
-        event="{node} goes on.", explanation="{node} continues at {at} ms",
+        event="{node} resumes.", explanation="{node} continues at {at} ms",
     )  # fmt: skip
 
     def why_not_node(self, world: World, node: NodeOfWorld) -> str:

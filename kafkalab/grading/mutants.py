@@ -151,14 +151,20 @@ def call(function: Callable[..., Any], case: Case) -> str:
     return "\n".join([shown_text(line) for line in lines[:SHOWN_LINES]] + ["    …"] * (len(lines) > SHOWN_LINES))
 
 
-def _in_lines(argument: Any) -> str:
+def _in_lines(argument: Any, indent: str = "    ") -> str:
     text = repr(argument)
     if len(text) <= LINE_CHARACTERS or not argument or type(argument) not in (dict, list, tuple):
         return text
-    pairs = type(argument) is dict
-    rows = [f"{k!r}: {v!r}" for k, v in argument.items()] if pairs else [repr(part) for part in argument]
-    inner = "".join(f"\n        {row}," for row in rows)
-    return f"{{{inner}\n    }}" if pairs else f"({inner}\n    )" if type(argument) is tuple else f"[{inner}\n    ]"
+    pairs, deeper = type(argument) is dict, indent + "    "
+    parts = argument.values() if pairs else argument
+    said = [_in_lines(part, deeper) if _holds_rows(part) else repr(part) for part in parts]
+    rows = [f"{key!r}: {row}" for key, row in zip(argument, said, strict=True)] if pairs else said
+    inner = "".join(f"\n{deeper}{row}," for row in rows) + f"\n{indent}"
+    return f"{{{inner}}}" if pairs else f"({inner})" if type(argument) is tuple else f"[{inner}]"
+
+
+def _holds_rows(part: Any) -> bool:
+    return type(part) in (list, tuple) and any(type(row) in (dict, list, tuple) for row in part)
 
 
 def show_value(value: object) -> str:

@@ -126,6 +126,11 @@ def committed_values(*partitions: str) -> Sign:
     return Sign(f"read_committed sees in {' and '.join(partitions)}", of)
 
 
+def committed_offset(partition: str) -> Sign:
+    """The offset at which the only group that has committed one of the partition reads on."""
+    return Sign(f"committed offset of {partition}", lambda cluster: str(cluster.outcome().offsets[partition]))
+
+
 def state(transactional_id: str) -> Sign:
     """The state in the newest record of the transaction log."""
     return Sign(f"state of {transactional_id}", lambda cluster: cluster.outcome().txn_states[transactional_id])

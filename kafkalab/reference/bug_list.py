@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.protocol import rules
+from kafkalab.reference import bug
 from kafkalab.reference.bug import Bug, answers, both, committed_values, markers, replicas, result, stable, state
 
 BUGS: tuple[Bug, ...] = (
@@ -299,5 +300,19 @@ BUGS: tuple[Bug, ...] = (
         sign=answers("p", "EndTxn"),
         good="PRODUCER_FENCED",
         bad="INVALID_PRODUCER_EPOCH",
+    ),
+    Bug(
+        number="KIP-890",
+        title="An offset of the transaction before",
+        broke="Atomicity: the newest pending offset wins at the marker, so the group's offset goes back, and the next "
+        "instance processes an input again. If the late offset is that of an aborted transaction, an input is lost.",
+        cure="Only version 2 of the client, since 4.0.0: each transaction has an epoch of its own (KIP-890, part 2). "
+        "Level 2 of the brokers, which both runs have, protects no older client (docs/offsets_for_real.md).",
+        rule=rules.EPOCH_PER_TRANSACTION,
+        sign=bug.committed_offset("in-0"),
+        good="2",
+        bad="1",
+        anomaly="torn transaction",
+        profile="4.x/TV1",
     ),
 )

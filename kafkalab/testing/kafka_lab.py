@@ -21,9 +21,12 @@ from kafkalab.protocol.partitions import offsets_partition, transaction_partitio
 from kafkalab.testing.record import LEVELS, TopicRecord, records_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkalab.checks.all import Report
     from kafkalab.history.history import History
-    from kafkalab.testing.pipeline import Effects, Identities, Identity, Pipeline, Positions
+    from kafkalab.history.positions import Positions
+    from kafkalab.testing.pipeline import Effects, Identities, Identity, Pipeline
 
 
 def by_key(record: TopicRecord) -> bytes | None:
@@ -176,19 +179,21 @@ class KafkaLab(LiveCluster):
         target_id: Identities = by_key,
         *,
         effects: Effects = 1,
-        positions: Positions | None = None,
+        positions: Positions | Callable[[], Positions] | None = None,
     ) -> None:
         """Declare which records of `target` the application makes of a record of `source`, for the check exactly-once.
 
         The two have the same identity: what `source_id` returns of the input and `target_id` of the output; without
         them it is the key. An output of several inputs has a list of identities. `effects` is the number of outputs of
-        each input, or a function from the input to it: 0 for one that is filtered out. `positions` maps partitions of
-        `source` to the next offset that the application will read, or returns such a dict, where the application keeps
-        its positions outside Kafka.
+        each input, or a function from the input to it: 0 for one that is filtered out.
+
+        An application that keeps its positions outside Kafka (a checkpoint, a database, a file) has `positions`: a dict
+        from partitions of `source` to the next offset that it will read, or a function that returns it; or "unknown".
+        The function is called in the test's thread, before Kafka is read: the two are not one moment.
         """
         from kafkalab.testing.pipeline import Pipeline
 
-        self._pipelines.append(Pipeline(source, target, source_id, target_id, effects, positions or {}))
+        self._pipelines.append(Pipeline(source, target, source_id, target_id, effects, positions))
 
     def history(self) -> History:
         """Return what has happened so far as the tables that checks and audits read; `save` keeps it.
@@ -203,10 +208,12 @@ class KafkaLab(LiveCluster):
         from kafkalab.history.fetched import with_fetches
         from kafkalab.testing.read_to_the_end import with_reader
 
+        pipelines = [pipeline.read_positions() for pipeline in self._pipelines]
+
         def act() -> History:
             found = with_fetches(history_of(self.cluster), self.trace)
             known = self.topics
-            for pipeline in self._pipelines:
+            for pipeline in pipelines:
                 for topic in (pipeline.source, pipeline.target):
                     if topic not in known:
                         raise ValueError(f"pipeline: no topic {quote(topic)}; there are {list_names(known)}")

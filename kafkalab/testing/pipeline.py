@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION
+from kafkalab.checks.exactly_once import EFFECTS, INPUT
 from kafkalab.checks.transactions import link_sends
 from kafkalab.history.history import History
+from kafkalab.history.positions import Positions, with_positions
 from kafkalab.history.schema import Label
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, READ_UNCOMMITTED
 from kafkalab.protocol.source_header import SOURCE, place_of
@@ -17,7 +18,6 @@ from kafkalab.testing.record import TopicRecord
 Identity = Callable[[TopicRecord], Hashable]
 Identities = Callable[[TopicRecord], Hashable | list[Hashable] | set[Hashable]]
 Effects = int | Callable[[TopicRecord], int]
-Positions = Mapping[str, int] | Callable[[], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,15 @@ class Pipeline:
     source_id: Identity
     target_id: Identities
     effects: Effects
-    positions: Positions
+    positions: Positions | Callable[[], Positions] | None = None
+
+    def read_positions(self) -> Pipeline:
+        """Return the pipeline with the positions of now. Call it before anything is read from Kafka.
+
+        Then all that the application wrote before it stored them is in what is read; the other way round an input may
+        look lost whose output came in between.
+        """
+        return replace(self, positions=self.positions()) if callable(self.positions) else self
 
     def declare_inputs(self, history: History, records: Callable[[str, str], Iterable[TopicRecord]]) -> History:
         """Return the history with the headers that name its inputs on every record of `target`, and with labels.
@@ -56,9 +64,9 @@ class Pipeline:
                     self._refuse(f"{_place(record)} has the identity {name!r}, which no record of {self.source} has")
             made_of = sorted(f"{SOURCE}={inputs[name]}" for name in several)
             headers[f"{record.topic}-{record.partition}", record.offset] = tuple(made_of)
-        labels += self._position_labels()
         self._check_other_numbers(history, labels)
-        return _with_headers(replace(history, labels=(*history.labels, *labels)), headers)
+        found = _with_headers(replace(history, labels=(*history.labels, *labels)), headers)
+        return found if self.positions is None or callable(self.positions) else self._mark(found, self.positions)
 
     def _effects_of(self, record: TopicRecord) -> int:
         number = self.effects(record) if callable(self.effects) else self.effects
@@ -66,12 +74,11 @@ class Pipeline:
             self._refuse(f"effects of {_place(record)} is {number!r}, not a whole number from 0 on")
         return number
 
-    def _position_labels(self) -> Iterator[Label]:
-        positions = self.positions() if callable(self.positions) else self.positions
-        for key, offset in sorted(positions.items()):
-            if key.rpartition("-")[0] != self.source or isinstance(offset, bool) or not isinstance(offset, int):
-                self._refuse(f"positions has {key!r}: {offset!r}, not offsets of partitions as {self.source}-0")
-            yield Label(name=POSITION, value=place_of(key, offset))
+    def _mark(self, history: History, positions: Positions) -> History:
+        try:
+            return with_positions(history, self.source, positions)
+        except ValueError as error:
+            self._refuse(str(error))
 
     def _check_other_numbers(self, history: History, labels: Iterable[Label]) -> None:
         """Refuse another number of effects of the same input: effects are counted for each topic, expected for all."""

@@ -129,19 +129,22 @@ interface Flight {
 const labelOf = ([x, y]: Point, lines: string[], u: number) =>
 	svg`<text x=${x} y=${y}>${lines.map((line, i) => svg`<tspan x=${x} dy=${i ? u * 1.05 : 0}>${line}</tspan>`)}</text>`;
 
-// Their envelopes stand one behind the other, the oldest in front.
+// Their envelopes, each with its place, stand one behind the other, the oldest in front.
 function tokens({ run, step, layout: { u } }: ClusterMap, way: Way, { frames, current, fate }: Flight) {
-	return frames.slice(0, MAX_LABELS).map((f, i) => {
+	return frames.slice(0, MAX_LABELS).map((f, i): [Point, Markup] => {
 		const span = (f.received_at ?? f.at + 4) - f.at || 1,
 			own = f === current,
 			along = Math.max(0.2, Math.min(0.75, (run.events[step].at - f.at) / span)) - i * 0.1,
 			lost = own && /dropped|lost/.test(fate),
 			[x, y] = pointOf(way, lost ? 0.5 : own && fate === "delivered" ? 0.97 : along),
 			r = u * 0.6;
-		return lost
-			? svg`<path class="cross" d=${path`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`}/>`
-			: svg`<g class="token" data-frame=${f.id} transform=${path`translate(${x},${y})`}><path
-				d=${envelopePath(r)}/></g>`;
+		return [
+			[x, y],
+			lost
+				? svg`<path class="cross" d=${path`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`}/>`
+				: svg`<g class="token" data-frame=${f.id} transform=${path`translate(${x},${y})`}><path
+				d=${envelopePath(r)}/></g>`,
+		];
 	});
 }
 
@@ -172,12 +175,22 @@ function flightMarkup(view: ClusterMap, flight: Flight) {
 	}
 	const way = wayOf(layout, from, to),
 		{ x1, y1, x2, y2 } = way,
+		drawn = tokens(view, way, flight),
 		head = path`M${-u * 0.8},${-u * 0.35}L0,0L${-u * 0.8},${u * 0.35}z`,
 		turned = path`translate(${x2},${y2}) rotate(${angleOf(way)})`;
 	return shell([
 		svg`<path class="line" d=${path`M${x1},${y1}L${x2},${y2}`}/><path class="head" d=${head} transform=${turned}/>`,
-		svg`${tokens(view, way, flight)}`,
-		labelOf(labelPlace(layout, way, lines), lines, u),
+		svg`${drawn.map(([, token]) => token)}`,
+		labelOf(
+			labelPlace(
+				layout,
+				way,
+				lines,
+				drawn.map(([at]) => at),
+			),
+			lines,
+			u,
+		),
 	]);
 }
 

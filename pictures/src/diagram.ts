@@ -45,6 +45,9 @@ export const drawLanes = (v: View) =>
 		v.$("lanes"),
 	);
 
+// The room for the times, in units: the longest one, which is the last one's, fits.
+const gutterOf = ({ run }: View) => Math.max(4.8, 0.9 + 0.48 * time(run.events.at(-1)?.at ?? 0).length);
+
 // The places of the lanes in the room that there is; false if nothing has changed since.
 export function measure(v: View): boolean {
 	const scroll = v.$("scroll"),
@@ -55,7 +58,7 @@ export function measure(v: View): boolean {
 		v.height = height; // the lanes are where they were
 		return true;
 	}
-	const [breadth, gutter] = across ? [height, u * 3.4] : [width, u * 4.8],
+	const [breadth, gutter] = across ? [height, u * 3.4] : [width, u * gutterOf(v)],
 		lane = (breadth - gutter) / plan.lanes.length,
 		x = Object.fromEntries(plan.lanes.map((n, i) => [n.id, gutter + lane * (i + 0.5)])),
 		tracks = `${gutter}px repeat(${plan.lanes.length}, ${lane}px)`,
@@ -154,10 +157,13 @@ function rowOf(v: View, { event, stop, y, height, wait, clock }: PlanRow, here: 
 		text = (name: string, at: number, base: number, words: string) =>
 			scaled`<text class=${name} x=${across ? y + u * (name === "wait" ? -7.4 : 0.2) : u * at}
 				y=${across ? u * 1.2 : base}>${words}</text>`,
-		when = clock || (here && !across) ? text("time", 4.3, y + height * (stop ? 0.62 : 0.75), time(event.at)) : nothing;
+		when =
+			clock || (here && !across)
+				? text("time", v.gutter / u - 0.5, y + height * (stop ? 0.62 : 0.75), time(event.at))
+				: nothing;
 	return svg`<g data-go=${stop ? event.step : nothing}>${bar("hit", v.breadth)}${
 		here ? [bar("band", v.breadth), bar("caret", 4)] : nothing
-	}${when}${wait ? text("wait", 5.2, y - u * 0.6, `⋮ ${time(wait)} later`) : nothing}</g>`;
+	}${when}${wait ? text("wait", v.gutter / u + 0.4, y - u * 0.6, `⋮ ${time(wait)} later`) : nothing}</g>`;
 }
 
 function lifeOf(v: View, id: string, top: number, end: number) {
@@ -180,7 +186,7 @@ function chipOf(v: View, { event, y, height }: PlanRow, here: boolean) {
 		room = across ? height - u : (centre ? lane * 3.5 : width - u * 5) - u,
 		[text, wide] = fit(v, centre ? v.run.marks[at] : event.text, room),
 		w = Math.max(0, wide) + u,
-		left = across ? y : Math.max(u * 4.8, Math.min(width - w - 2, (centre ?? width / 2) - w / 2)),
+		left = across ? y : Math.max(v.gutter, Math.min(width - w - 2, (centre ?? width / 2) - w / 2)),
 		top = across ? (centre ?? u * 2.4) - u * 0.77 : y + height * 0.12;
 	return scaled`<g class="mark ${kind}${here ? " current" : ""}" data-event=${String(at)} data-go=${String(at)}>
 		<title>${event.text}</title><rect x=${left} y=${top} width=${w} height=${u * 1.45}

@@ -58,8 +58,9 @@ export const pointOf = ({ x1, y1, x2, y2 }: Way, t: number): Point => [x1 + (x2 
 
 const ALONG = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8];
 
-// Where the lines of a label stand beside a way: in its middle, on the side wanted; elsewhere if a card is there.
-export function labelPlace({ at, half, u }: Layout, way: Way, lines: string[]): Point {
+// Where the lines of a label stand beside a way: in its middle, on the side wanted; elsewhere if a card or one of the
+// way's envelopes is there.
+export function labelPlace({ at, half, u }: Layout, way: Way, lines: string[], envelopes: Point[] = []): Point {
 	const { x1, y1, x2, y2 } = way,
 		down = y2 - y1 > Math.abs(x2 - x1) * 0.3 || x2 < x1,
 		high = (lines.length - 1) * u * 1.05,
@@ -68,11 +69,11 @@ export function labelPlace({ at, half, u }: Layout, way: Way, lines: string[]): 
 		const [x, y] = pointOf(way, t);
 		return [x, y + (below ? u * 1.7 : -u * 0.9 - high)];
 	};
-	const free = ([x, y]: Point) =>
-		Object.keys(at).every(
-			(id) =>
-				Math.abs(x - at[id][0]) > half[id][0] + w || Math.abs(y - u * 0.3 + high / 2 - at[id][1]) > half[id][1] + h,
-		);
+	const isApart = ([x, y]: Point, [cx, cy]: Point, [wide, tall]: Point) =>
+		Math.abs(x - cx) > wide + w || Math.abs(y - u * 0.3 + high / 2 - cy) > tall + h;
+	const free = (place: Point) =>
+		Object.keys(at).every((id) => isApart(place, at[id], half[id])) &&
+		envelopes.every((one) => isApart(place, one, [u * 0.6, u * 0.5]));
 	const places = ALONG.flatMap((t) => [placeAt(t, down), placeAt(t, !down)]);
 	return places.find(free) ?? places[0];
 }

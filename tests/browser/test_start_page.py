@@ -90,8 +90,8 @@ def test_a_link_into_a_notebook_that_is_not_open_lands_at_the_first_click(
 
 def test_a_link_to_a_term_lands_at_its_sentence_at_the_first_click(open_lab: Callable[[str], Page]) -> None:
     page = open_lab("09_torn_transaction")
-    page.locator(".jp-Notebook").get_by_role("link", name="late frame", exact=True).first.click()
-    shown = page.locator(".jp-MarkdownViewer").get_by_role("heading", name="late frame")
+    page.locator(".jp-Notebook").get_by_role("link", name="in doubt", exact=True).first.click()
+    shown = page.locator(".jp-MarkdownViewer").get_by_role("heading", name="in doubt")
     expect(shown).to_be_in_viewport()
     page.wait_for_timeout(1000)  # nothing scrolls away again
     expect(shown).to_be_in_viewport()

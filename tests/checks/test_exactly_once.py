@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, effects
+from kafkalab.checks.exactly_once import EFFECTS, INPUT, effects
 from kafkalab.checks.view import view_of
 from kafkalab.history.builder import HistoryBuilder
+from kafkalab.history.positions import POSITION
 from tests.checks.verdicts import OK, UNKNOWN, VIOLATED, Build, build_history, verdict
 
 IN, OUT, OFFSETS = "in-0", "out-0", "__consumer_offsets-1"
@@ -201,6 +202,33 @@ def positions_elsewhere(m: HistoryBuilder, *positions: str) -> None:
         m.label(POSITION, position)
 
 
+def all_of_another_partition_lost(m: HistoryBuilder, *positions: str) -> None:
+    """A sink keeps its positions outside Kafka, and makes outputs of one of two partitions only."""
+    for key in (IN, "in-1"):
+        m.log(key, "10")
+        m.poll("a/c", key, (0, "10"), process="a")
+    m.send("a", OUT, "+10", headers=(f"kafkalab-source={IN}@0",))
+    for position in positions:
+        m.label(POSITION, position)
+
+
+def a_group_commits_beside_it(m: HistoryBuilder, *positions: str) -> None:
+    """A sink with transactions goes on from its checkpoint, and commits offsets for monitoring only."""
+    positions_elsewhere(m, *positions)
+    m.log(OFFSETS, "3", record_key=f"monitoring/{IN}")
+
+
+def only_record_lost(m: HistoryBuilder, *positions: str) -> None:
+    """The one output of the one input is aborted."""
+    inputs(m, "10")
+    m.poll("a/c", IN, (0, "10"), process="a")
+    m.send("a", OUT, "+10", n=1, headers=(f"kafkalab-source={IN}@0",))
+    m.end("a", "abort", 1)
+    m.marker(OUT, "ABORT")
+    for position in positions:
+        m.label(POSITION, position)
+
+
 def nothing_done_yet(m: HistoryBuilder) -> None:
     """Nobody has made an output or committed an offset."""
     inputs(m, "10")
@@ -229,7 +257,7 @@ CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("exactly-once", one_after_the_other, OK),
     ("exactly-once", an_input_left_out, VIOLATED),
     ("exactly-once", offsets_without_output, VIOLATED),
-    ("exactly-once", leave_undecided, ("ok", ["allowed"])),
+    ("exactly-once", leave_undecided, ("unknown", ["allowed"])),
     ("exactly-once", not_yet_read, ("ok", ["allowed"])),
     ("exactly-once", twice_without_transactions, ("ok", ["allowed"])),
     ("exactly-once", twice_in_one_transaction, VIOLATED),
@@ -240,17 +268,29 @@ CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("exactly-once", expect(once, f"{IN}@1=0"), VIOLATED),
     ("exactly-once", expect(an_input_left_out, f"{IN}@1=0"), OK),
     ("exactly-once", expect(not_yet_read, f"{IN}@2=0"), ("ok", ["allowed"])),
-    ("exactly-once", expect(leave_undecided, "0"), ("ok", ["allowed"])),
+    ("exactly-once", expect(leave_undecided, "0"), ("unknown", ["allowed"])),
     ("exactly-once", several_values_in_one_transaction, OK),
     ("exactly-once", expect(several_values_in_one_transaction, "1"), ("ok", ["allowed"])),
     ("exactly-once", expect(several_values_in_one_transaction, "2"), OK),
     ("exactly-once", lambda m: only_one_of_two_values(m, "aborted"), VIOLATED),
     ("exactly-once", lambda m: only_one_of_two_values(m, "in no log"), VIOLATED),
-    ("exactly-once", lambda m: only_one_of_two_values(m, "undecided"), ("ok", ["allowed"])),
+    ("exactly-once", lambda m: only_one_of_two_values(m, "undecided"), ("unknown", ["allowed"])),
     ("exactly-once", positions_elsewhere, ("unknown", ["unknown"])),
     ("exactly-once", lambda m: positions_elsewhere(m, f"{IN}@3"), VIOLATED),
     ("exactly-once", lambda m: positions_elsewhere(m, f"{IN}@1"), ("ok", ["allowed"])),
-    ("exactly-once", nothing_done_yet, ("ok", ["allowed"])),
+    ("exactly-once", lambda m: positions_elsewhere(m, "in"), ("unknown", ["unknown"])),
+    ("exactly-once", all_of_another_partition_lost, ("unknown", ["unknown"])),
+    ("exactly-once", lambda m: all_of_another_partition_lost(m, "in-1@1"), VIOLATED),
+    ("exactly-once", lambda m: all_of_another_partition_lost(m, "in-0@1"), ("unknown", ["unknown"])),
+    ("exactly-once", lambda m: all_of_another_partition_lost(m, "in-0@1", "in-1@0"), ("ok", ["allowed"])),
+    ("exactly-once", a_group_commits_beside_it, ("unknown", ["unknown"])),
+    ("exactly-once", lambda m: a_group_commits_beside_it(m, "in"), ("unknown", ["unknown"])),
+    ("exactly-once", lambda m: a_group_commits_beside_it(m, f"{IN}@1"), ("ok", ["allowed"])),
+    ("exactly-once", lambda m: a_group_commits_beside_it(m, f"{IN}@3"), VIOLATED),
+    ("exactly-once", only_record_lost, ("unknown", ["allowed"])),
+    ("exactly-once", lambda m: only_record_lost(m, "in"), ("unknown", ["unknown"])),
+    ("exactly-once", lambda m: only_record_lost(m, f"{IN}@1"), VIOLATED),
+    ("exactly-once", nothing_done_yet, ("unknown", ["allowed"])),
 ]
 
 

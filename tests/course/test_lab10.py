@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kafkalab.checks.all import check_all
 from kafkalab.checks.check import VIOLATED
 from kafkalab.client.exceptions import IllegalStateError, KafkaError
 from kafkalab.client.results import GroupMetadata
@@ -15,7 +16,7 @@ from kafkalab.course.lab10 import exercise_1 as lab10_e1
 from kafkalab.course.lab10 import exercise_2 as lab10_e2
 from kafkalab.course.lab10 import exercise_3 as lab10_e3
 from kafkalab.course.lab10 import exercise_4 as lab10_e4
-from kafkalab.course.lab10.scenario import aiokafka_session
+from kafkalab.course.lab10.scenario import aiokafka_session, librdkafka_session
 from kafkalab.explore.search import explore
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
@@ -25,6 +26,7 @@ from kafkalab.grading.counterexamples import picture
 from kafkalab.grading.exercise import WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.schedules import with_program
 from kafkalab.grading.seeds import VARIABLE
+from kafkalab.history.export import history_of
 from kafkalab.protocol.rules import GENERATION_CHECK
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.cluster import Cluster, ran
@@ -319,3 +321,13 @@ def test_the_session_of_aiokafka_packs_an_order_twice_on_a_cluster_of_level_2() 
     assert run.outcome().committed["parcels-0"] == ("tea", "jam", "jam", "pot")
     assert lab10_e4.decides(run) == "TxnOffsetCommit#1"
     assert {f.version for f in run.trace.frames.values() if f.name in ("TxnOffsetCommit", "EndTxn")} == {0}
+
+
+def test_the_session_of_librdkafka_loses_the_order_of_an_aborted_offset_on_a_cluster_of_level_2() -> None:
+    session = librdkafka_session()
+    run = ran(session)
+    assert session.profile == "4.x/TV2"
+    assert run.outcome().committed["parcels-0"] == ("tea", "pot")
+    assert {f.version for f in run.trace.frames.values() if f.name == "TxnOffsetCommit"} == {3}
+    assert {f.version for f in run.trace.frames.values() if f.name == "EndTxn"} == {1}
+    assert "torn transaction" in check_all(history_of(run)).violated

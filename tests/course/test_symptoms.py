@@ -12,7 +12,8 @@ from unittest.mock import patch
 import pytest
 
 from kafkalab.course import symptoms
-from kafkalab.course.symptoms import PAGE, SYMPTOMS, command, heading, page, shows
+from kafkalab.course.symptom_list import SYMPTOMS, Symptom
+from kafkalab.course.symptoms import PAGE, command, heading, page, shows
 from kafkalab.protocol.errors import Error
 from kafkalab.reference.error_atlas import FOLDER
 
@@ -23,7 +24,7 @@ PUBLIC: list[dict[str, Any]] = json.loads(Path(__file__).with_name("public_sympt
 SEARCHES = [(word, str(public["row"])) for public in PUBLIC for word in public["search"]]
 
 
-def page_of(root: Path, *chosen: symptoms.Symptom) -> str:
+def page_of(root: Path, *chosen: Symptom) -> str:
     """Return the page with these symptoms alone."""
     with patch.object(symptoms, "SYMPTOMS", chosen):
         return page(root)
@@ -46,7 +47,7 @@ def test_the_page_is_up_to_date(root: Path) -> None:
 
 
 @pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.seen)
-def test_each_cell_command_and_error_exists(root: Path, symptom: symptoms.Symptom) -> None:
+def test_each_cell_command_and_error_exists(root: Path, symptom: Symptom) -> None:
     assert symptom.lab is None or heading(root, symptom.lab, symptom.cell)
     whole = command(root, symptom)
     assert whole.split()[0].endswith((".sh", "kafkalab"))

@@ -15,7 +15,7 @@ from kafkalab.faults.node import Crash
 from kafkalab.grading import check as checks
 from kafkalab.grading import seeds
 from kafkalab.grading.exercise import Belief, Exercise, WrongAnswer, WrongType, WrongValue
-from kafkalab.grading.mutants import Mutant, against_mutants, judge_tests
+from kafkalab.grading.mutants import Mutant, against_mutants, call, judge_tests
 from kafkalab.grading.predictions import Fact, judge_predictions, table
 from kafkalab.grading.presses import Goal, Miss, judge_presses, presses_of
 from kafkalab.grading.schedules import AuditFinding, over_schedules
@@ -380,3 +380,19 @@ def test_the_counterexample_is_the_shortest_run_that_breaks_as_the_first_one_doe
     assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.scenario.seed, error.step) == ("sent once", 2, 20)
     assert "The shortest that does not: seed 2, Drop" in str(error)
+
+
+def test_a_call_with_rows_in_a_dict_has_a_line_for_each_row() -> None:
+    def five_numbers(seen: object) -> object:
+        return seen
+
+    rows = [{"offset": n, "producer": 7, "kind": "record", "value": f"v{n}", "fate": "open"} for n in range(2)]
+    assert call(five_numbers, ({"rows": rows, "end": 4},)).splitlines() == [
+        "five_numbers({",
+        "        'rows': [",
+        f"            {rows[0]!r},",
+        f"            {rows[1]!r},",
+        "        ],",
+        "        'end': 4,",
+        "    })",
+    ]

@@ -47,7 +47,7 @@ def test_the_walk_has_the_offsets_and_positions_that_the_list_names() -> None:
     tape = LogTape(cluster)
     tape.press("end")
     assert "    position of books: 7, lag 0 (read_committed)" in str(tape)
-    assert "[0 books reads on in orders-0 at 5]" in str(tape)
+    assert "[0 offset 5 of orders-0 for books]" in str(tape)
 
 
 def test_a_real_loss_has_no_gap_and_the_checks_find_it() -> None:

@@ -19,6 +19,7 @@ from kafkalab.sim.scenario import Scenario
 LAB = read(Path(__file__).resolve().parents[2] / SOLUTIONS / "10_consume_transform_produce.ipynb")
 TWICE = (*VALUES, *VALUES)
 TWICE_FOR_REAL = ("tea", "jam", "jam", "pot")
+LOST_FOR_REAL = ("tea", "pot")
 
 
 def read_printed(cell: str) -> list[str]:
@@ -95,9 +96,11 @@ def test_without_a_seek_the_orders_of_an_aborted_transaction_are_lost() -> None:
     ]
 
 
-def test_a_real_client_packs_an_order_twice_on_brokers_of_level_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_clients_pack_an_order_twice_or_never_on_brokers_of_level_2(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("aiokafka")
+    pytest.importorskip("confluent_kafka")
     assert for_real.aiokafka() == TWICE_FOR_REAL
+    assert for_real.librdkafka() == LOST_FOR_REAL
     assert capsys.readouterr().err == ""
 
 
@@ -110,7 +113,10 @@ def test_where_no_real_client_can_run_the_saved_session_stands_in(
 
     if why == "no client":
         monkeypatch.setitem(sys.modules, "aiokafka", None)
+        monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     else:
         monkeypatch.setattr("kafkalab.live.cluster.LiveCluster.__init__", refuse)
     assert for_real.aiokafka() == TWICE_FOR_REAL
     assert "this is the saved session of aiokafka 0.14" in capsys.readouterr().err
+    assert for_real.librdkafka() == LOST_FOR_REAL
+    assert "this is the saved session of librdkafka 2.16" in capsys.readouterr().err

@@ -95,5 +95,21 @@ def test_every_link_to_a_step_names_something_in_a_picture_of_the_lab(lab: str) 
         assert steps, f"no picture of {lab} has {name}"
 
 
+def lands_in(picture: Sequence, slug: str) -> bool:
+    """Return True if the walk's first stop in this chapter comes before the next chapter begins."""
+    begun = {chapter["slug"]: chapter["step"] for chapter in picture.payload["chapters"]}
+    if slug not in begun:
+        return False
+    step = find(picture.payload, picture.journey.stops(), f"chapter:{slug}")
+    return all(later > step for later in begun.values() if later > begun[slug])
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_every_link_to_a_chapter_lands_in_it(lab: str) -> None:
+    linked = [name for text in cells(lab, "markdown") for name in LINK.findall(text) if name.startswith("chapter:")]
+    slugs = [name.removeprefix("chapter:") for name in linked]
+    assert [slug for slug in slugs if not any(lands_in(picture, slug) for picture in pictures(lab))] == []
+
+
 def test_there_are_labs_with_walks() -> None:
     assert len(LABS) >= 6

@@ -32,6 +32,7 @@ SAID_THERE = {
     ("09_torn_transaction", "live"): NO_SOCKETS,
     ("09_torn_transaction", "e4-live"): NO_SOCKETS,
     ("10_consume_transform_produce", "e4-live"): NO_SOCKETS,
+    ("10_consume_transform_produce", "e4-lost-live"): NO_SOCKETS,
 }
 """By lab and cell, what a browser adds on stderr because it should: the result is the recording's, and it says so."""
 

@@ -25,11 +25,12 @@ from kafkalab.protocol.rules import REGISTRY
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.error_atlas import MEANING
 from kafkalab.reference.exhibits import bug_exhibits, error_exhibits, rule_exhibits
+from kafkalab.reference.known_runs import known_runs
 from kafkalab.sim.codec import code_of
 from kafkalab.site.book.build import make_pages
 from kafkalab.site.book.links import START
 from kafkalab.site.book.notebooks import SPARK_RUNS
-from kafkalab.site.book.runs import ABOUT, SHOWN_FIRST, lost_answer, recordings
+from kafkalab.site.book.runs import ABOUT, SHOWN_FIRST, lost_answer
 from kafkalab.site.notebooks import NEEDS_MORE
 from kafkalab.widgets.views.recorded_page import recorded_page
 
@@ -108,7 +109,7 @@ def test_each_picture_of_a_notebook_is_live_in_its_article(site: Path, name: str
 
 
 def test_every_bug_rule_and_error_has_a_run() -> None:
-    found = {(one.kind, one.heading) for one in recordings(ROOT)}
+    found = {(one.kind, one.heading) for one in known_runs(ROOT)}
     assert {name for kind, name in found if kind == "bugs"} == {f"{bug.number}: {bug.title}" for bug in BUGS}
     assert {name for kind, name in found if kind == "rules"} == {rule.name for rule in REGISTRY if rule not in WITHOUT}
     assert {name for kind, name in found if kind == "errors"} == {f"{error.name} ({error.code})" for error in MEANING}
@@ -116,7 +117,7 @@ def test_every_bug_rule_and_error_has_a_run() -> None:
 
 @pytest.mark.site
 def test_each_run_is_below_its_entry_of_the_reference(site: Path) -> None:
-    every = list(recordings(ROOT))
+    every = list(known_runs(ROOT))
     for kind in ("bugs", "rules", "errors"):
         html = (site / "docs" / f"{kind}.html").read_text(encoding="utf-8")
         entries = re.findall(r"<h[23]>(.*?)<a class=\"headerlink\"|<kafka-run [^>]*src=\"([^\"]+)\"", html)

@@ -219,7 +219,7 @@ def test_the_link_to_a_step_is_an_address_that_opens_there(address: str, page: P
     expect(walk).to_have_attribute("data-step", moved)
 
 
-@pytest.mark.parametrize("heading", ["walk-it", "the-moment-of-decision", "and-now"])
+@pytest.mark.parametrize("heading", ["walk-it", "the-moment-of-decision", "your-turn"])
 @pytest.mark.parametrize("phone", [False, True])
 def test_a_heading_stays_where_the_reader_landed(address: str, page: Page, heading: str, phone: bool) -> None:
     if phone:

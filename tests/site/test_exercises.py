@@ -182,6 +182,14 @@ def _article(name: str, site: Path) -> list[dict[str, Any]]:
     return cells
 
 
+@pytest.mark.parametrize("name", [path.stem for path in sources(ROOT) if path.stem != "00_start"])
+def test_an_article_asks_nobody_to_run_a_cell(name: str, tmp_path: Path) -> None:
+    texts = ["".join(cell["source"]) for cell in _article(name, tmp_path) if cell["cell_type"] == "markdown"]
+    assert [text for text in texts if re.search("[Rr]un the next cell|inside this notebook", text)] == []
+    given = read(ROOT / SOLUTIONS / f"{name}.ipynb")["cells"][0]["source"]
+    assert ("Choose in the list below" in texts[0]) == ("Run the next cell: click it" in "".join(given))
+
+
 @pytest.mark.parametrize("name", [path.stem for path in sources(ROOT)])
 def test_an_exercise_is_a_box_with_its_cell_and_its_hints_instead_of_two_cells(name: str, tmp_path: Path) -> None:
     solution = read(ROOT / SOLUTIONS / f"{name}.ipynb")["cells"]
@@ -204,3 +212,16 @@ def test_no_hint_gives_an_answer_of_a_form() -> None:
         for hint in find(name).hints:
             for place, word in (part for part in parts_of(name) if isinstance(part[0], int)):
                 assert f'{place + 1}: "{word}"' not in hint
+
+
+def test_emphasis_and_code_of_a_hint_are_shown_as_such_and_a_star_of_code_stays() -> None:
+    assert as_html("It is *not* in `SELECT * FROM t`, 2 * 3 * 4.") == (
+        "<p>It is <em>not</em> in <code>SELECT * FROM t</code>, 2 * 3 * 4.</p>"
+    )
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_no_hint_or_reason_shows_a_star_of_its_markup(name: str) -> None:
+    exercise = find(name)
+    texts = [*exercise.hints, exercise.afterwards, *(exercise.hint_for(miss) for miss in exercise.misses)]
+    assert [text for text in texts if re.search(r"(?<![\w*(])\*\w", as_html(text))] == []

@@ -123,6 +123,8 @@ def test_without_scripts_the_rows_hints_and_the_way_to_the_notebook_are_there(ar
 
 def test_a_word_explains_itself_with_the_focus_under_the_mouse_and_moves_nothing(article: str, page: Page) -> None:
     page.goto(article)
+    expect(page.locator("kafka-run.live").first).to_be_attached()
+    page.wait_for_timeout(1000)  # the pictures around the word have loaded, and move nothing any more
     word, card = page.locator("a.term").first, page.locator(".term-card")
     sentence = word.get_attribute("data-english")
     assert sentence

@@ -360,3 +360,25 @@ def test_a_label_names_inputs_from_which_no_output_was_made(spark: SparkSession,
         found.append(verdicts["exactly-once"])
         expected.append(BY_NAME["exactly-once"](history).verdict)
     assert found == expected == ["unknown", "violated"]
+
+
+def test_positions_outside_kafka_are_judged_alike_by_every_way(spark: SparkSession, tmp_path: Path) -> None:
+    """A sink with checkpoints loses a record: violated by its position, unknown without it, and never ok."""
+    from kafkalab.checks.all import BY_NAME
+    from kafkalab.history.builder import HistoryBuilder
+    from kafkalab.history.positions import with_positions
+    from kafkalab.spark.audits.audit import audit
+    from tests.checks.test_exactly_once import positions_elsewhere
+
+    made = HistoryBuilder()
+    positions_elsewhere(made)
+    lost = made.history()
+    given = (with_positions(lost, "in", {"in-0": 3}), with_positions(lost, "in", "unknown"), lost)
+    for number, (history, expected) in enumerate(zip(given, ("violated", "unknown", "unknown"), strict=True)):
+        path = tmp_path / str(number)
+        write_histories(Histories.of(spark, [(1, history)]), path)
+        found = {
+            audit(read_histories(spark, path), "exactly-once", False, files=path, way=way).verdicts["exactly-once"]
+            for way in ("checks", "key pass")
+        }
+        assert found == {BY_NAME["exactly-once"](history).verdict} == {expected}

@@ -10,9 +10,16 @@ from typing import Any
 import pytest
 
 from kafkalab.checks.all import BY_NAME, check_all
+from kafkalab.history.builder import HistoryBuilder
 from kafkalab.history.history import History
 from kafkalab.spark.synthetic.injected_anomalies import SCENES
 from kafkalab.spark.synthetic.shape import Shape
+from tests.checks.test_exactly_once import (
+    a_group_commits_beside_it,
+    all_of_another_partition_lost,
+    only_record_lost,
+    positions_elsewhere,
+)
 from tests.spark.audits.mutants import mutant
 from tests.spark.audits.simulated import by_chance, by_hand
 from tests.spark.passes import count_examined, findings, run_passes
@@ -42,9 +49,9 @@ def shape_of(name: str, seed: int) -> Shape:
         return Shape(**given, profile=profile, seed=seed)
 
 
-def compare(histories: list[History], folder: Path) -> None:
+def compare(histories: list[History], folder: Path, splits: int = 3) -> None:
     reports = [check_all(history) for history in histories]
-    rows = run_passes(histories, folder)
+    rows = run_passes(histories, folder, splits=splits)
     wanted = Counter(
         (run, f.anomaly, f.policy, f.keys, f.offsets, f.steps, f.text)
         for run, report in enumerate(reports)
@@ -66,3 +73,18 @@ def test_odd_shapes_and_their_mutants_are_judged_as_the_checks_judge_them(seed: 
 def test_simulated_histories_and_their_mutants_are_judged_as_the_checks_judge_them(tmp_path: Path) -> None:
     made = [*by_hand(), *by_chance(40, first=500)]
     compare([*made, *(mutant(history, 900 + at) for at, history in enumerate(made))], tmp_path)
+
+
+POSITIONS = ((), ("in",), ("in-0@0",), ("in-0@1",), ("in-0@3", "in-1@0"), ("in-1@1",))
+
+
+@pytest.mark.parametrize("splits", [1, 3])
+def test_positions_outside_kafka_are_judged_as_the_check_judges_them(splits: int, tmp_path: Path) -> None:
+    """Inputs of one topic are in several splits; that the other ones took effect must be known in each."""
+    made = []
+    for build in (positions_elsewhere, all_of_another_partition_lost, a_group_commits_beside_it, only_record_lost):
+        for positions in POSITIONS:
+            history = HistoryBuilder()
+            build(history, *positions)
+            made.append(history.history())
+    compare(made, tmp_path, splits)

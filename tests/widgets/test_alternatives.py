@@ -75,7 +75,7 @@ ROWS = {
 41 append b1 [-10] b1 appends -10 to accounts-0 at offset 0.
 78 crash b3 [crashes] b3 crashes. Its logs stay; all else that it knew is gone.
 184 frame app → b3 [EndTxn#2, lost] app sends EndTxn#2 to b3 (attempt 2).
-9078 state  [the controller elects] The controller says who leads what; alive are b1, b2.
+9078 state  [the controller elects] The controller announces: b1 leads __transaction_state-22; alive are b1, b2.
 10259 frame b1 → app [EndTxnResponse#1, delivered, dashed] b1 sends EndTxnResponse#1 to app: NONE.
 10260 append b1 [COMMIT] b1 appends a COMMIT marker to accounts-0 at offset 1.
 10273 state b1 [CompleteCommit is replicated] b1 holds payments-0 in CompleteCommit.""",

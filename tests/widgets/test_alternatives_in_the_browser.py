@@ -121,3 +121,13 @@ def test_a_lost_message_is_drawn_as_lost_and_a_dead_process_is_crossed_out(page:
     two = page.locator('[aria-label="two-phase commit"]')
     expect(two.locator(".lane.down")).to_contain_text("✕tc")
     assert two.locator(".cross").count() > 0
+
+
+@pytest.mark.parametrize("room", [342, 690, 848])
+def test_the_name_of_each_node_stands_on_one_line(page: Page, room: int) -> None:
+    Live(page, Alternatives(place=END))
+    fit(page, room, "#w0")
+    page.evaluate("document.body.style.overflowWrap = 'anywhere'")  # the book breaks long words
+    heights = page.evaluate("[...document.querySelectorAll('.lane')].map((lane) => lane.clientHeight)")
+    assert len(heights) > 10
+    assert len(set(heights)) == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab00, lab03
+from kafkalab import lab00, lab02, lab03
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Hold
@@ -219,3 +219,18 @@ def test_on_a_small_screen_every_node_is_whole_and_hides_no_other(page: Page) ->
         for other in nodes[:i]:
             apart = one["left"] >= other["right"] or other["left"] >= one["right"]
             assert apart or one["top"] >= other["bottom"] or other["top"] >= one["bottom"]
+
+
+@pytest.mark.parametrize("room", [460, 848])
+def test_the_label_of_a_frame_does_not_cover_its_envelope(page: Page, room: int) -> None:
+    view = ClusterMap(lab02())
+    view.step = view.cluster.trace.frames["InitProducerId#1"].sent_step  # two nodes near each other
+    open_view(page, view)
+    fit(page, room)
+    label, envelope = (page.locator(f".flight {part}").bounding_box() for part in ("text", ".token path"))
+    assert label
+    assert envelope
+    across = min(label["x"] + label["width"], envelope["x"] + envelope["width"]) - max(label["x"], envelope["x"])
+    along = min(label["y"] + label["height"], envelope["y"] + envelope["height"]) - max(label["y"], envelope["y"])
+    assert min(across, along) <= 0
+    assert outside(page) == []

@@ -132,7 +132,7 @@ def test_the_text_tells_each_log_its_marks_and_its_readers(tape: LogTape) -> Non
         "    [2 COMMIT marker · pid 2000 e1]",
         "    read_committed gets 0–1",
         "    [5 payments-0: CompleteCommit, producer 2000 epoch 1]",
-        "    [0 payments reads on in transfers-0 at 2 · pid 2000 e0 seq 0 · committed]",
+        "    [0 offset 2 of transfers-0 for payments · pid 2000 e0 seq 0 · committed]",
     ):
         assert part in text
     assert "(in sync)" not in text

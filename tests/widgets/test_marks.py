@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafkalab import lab00, lab03, late_batch
+from kafkalab import lab00, lab01, lab03, late_batch
 from kafkalab.faults.frame import Drop
 from kafkalab.faults.node import Crash
 from kafkalab.sim.cluster import Cluster, ran
@@ -62,3 +62,10 @@ def test_a_request_given_up_says_how_long_its_client_has_waited() -> None:
     given_up = next(event for event in late["events"] if event["kind"] == "timer")
     assert given_up["text"] == "app gives up Produce after 950 ms without an answer."
     assert marks_of(late)[str(given_up["step"])] == "app gives up Produce after 950 ms"
+
+
+def test_a_wait_of_seconds_is_rounded_to_a_tenth() -> None:
+    late = payload_of(ran(lab01().with_faults(Drop("Produce#2"))))
+    given_up = next(event for event in late["events"] if event["kind"] == "timer")
+    assert given_up["at"] - late["frames"]["Produce#3"]["at"] == 29_998
+    assert given_up["text"] == "shop gives up Produce after 30 seconds without an answer."

@@ -100,7 +100,7 @@ def test_the_text_twin_tells_position_frame_states_and_logs() -> None:
         "    committed = True",
         "payments-0: Ongoing, producer 2000 epoch 0 {__consumer_offsets-13, accounts-0, accounts-1}",
         "accounts-0 on b1, HW 2, LSO 0: [0-1 -10 -25 p2000 e0 s0 open]",
-        "__consumer_offsets-13 on b2, HW 1, LSO 0: [0 payments reads on in transfers-0 at 2 p2000 e0 s0 open]",
+        "__consumer_offsets-13 on b2, HW 1, LSO 0: [0 offset 2 of transfers-0 for payments p2000 e0 s0 open]",
     ):
         assert part in text
 
@@ -154,3 +154,27 @@ def test_a_jump_of_the_clocks_is_a_chapter_of_no_node() -> None:
     faults = (Pause("app", at_step=60), AdvanceClock(5_000, at_step=61), Resume("app", at_step=62))
     found = [chapter["name"] for chapter in chapters_of(payload_of(ran(replace(lab03(), faults=faults))))]
     assert [name for name in found if "jump" in name or "app" in name] == ["app pauses", "clocks jump", "app resumes"]
+
+
+def sentence_at(cluster: Cluster, kind: str) -> str:
+    """Return the sentence of the last event of this kind."""
+    return [str(e["text"]) for e in payload_of(cluster)["events"] if e["kind"] == kind][-1]
+
+
+@pytest.mark.parametrize(
+    ("before", "left_open"), [("Produce#1", False), ("EndTxn#1", True), ("EndTxnResponse#1", False)]
+)
+def test_a_crashed_client_is_said_to_leave_a_transaction_open_only_if_its_coordinator_holds_it_open(
+    before: str, left_open: bool
+) -> None:
+    crashed = run_lab()
+    crashed = crashed.fork(crashed.trace.frames[before].sent_step, Crash("app"))
+    said = " It leaves the transaction of payments-0 open." if left_open else ""
+    assert sentence_at(crashed, "crash") == f"app crashes. All that it knew is gone.{said}"
+
+
+def test_the_controller_names_the_new_leaders_and_who_is_alive() -> None:
+    crashed = run_lab(Crash("b3", at_step=209))
+    said = [str(e["text"]) for e in payload_of(crashed)["events"] if e["name"] == "metadata"]
+    assert said[0] == "The controller announces: alive are b1, b2, b3."
+    assert said[-1] == "The controller announces: b1 leads __transaction_state-22; alive are b1, b2."

@@ -128,3 +128,16 @@ def test_with_its_strips_a_sequence_still_fits_the_screen(page: Page, view: Sequ
     assert seen["outside"] == []
     assert seen["height"] <= tall
     assert seen["diagram"] > 140
+
+
+def test_on_a_phone_the_bars_and_the_slider_are_as_wide_as_the_picture(page: Page, view: Sequence) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_view(page, view, what_if=True, strips=view.strips)
+    fit(page, 342)
+    boxes = [one.bounding_box() for one in [*page.locator(".bars").all(), page.locator(".ticks")]]
+    assert len(boxes) == len(view.strips["rows"]) + 1
+    assert {box and (round(box["x"]), round(box["width"])) for box in boxes} == {
+        box and (round(box["x"]), round(box["width"])) for box in boxes[-1:]
+    }
+    assert all(box and box["width"] > 300 for box in boxes)
+    assert page.evaluate(CUT) == []

@@ -1,75 +1,91 @@
-"""A late TxnOffsetCommit with a real client: aiokafka's first one waits at the gate, and joins the next transaction."""
+"""A late TxnOffsetCommit with real clients: it joins the next transaction, and an order is packed twice, or never.
+
+`brokers` is a LiveCluster, or a Tap before an Apache Kafka: docs/offsets_for_real.py runs the same on both.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from kafkalab.course.lab10.scenario import aiokafka_session
+from kafkalab.course.lab10.real_packers import CLIENT, PARCELS, TOPICS, WAITING, Aiokafka, Librdkafka, Packer, Start
+from kafkalab.course.lab10.scenario import aiokafka_session, librdkafka_session
 from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario import Scenario
 
-GIVEN_UP_MS, WAIT_S = 1_000, 60
-ORDERS, PARCELS, GROUP = "orders", "parcels", "packers"
-TOPICS = {ORDERS: 1, PARCELS: 1}
-WAITING = ("tea", "jam", "pot")
-"""The records of the only partition of `orders`."""
-SAVED = "{}: so this is the saved session of aiokafka 0.14, run again.\n"
+LATE, NEXT_END = f"{CLIENT}:TxnOffsetCommit#1", f"{CLIENT}:EndTxn#2"
+SAVED = "{}: so this is the saved session of {}, run again.\n"
 
 
-async def pack(live: Any) -> None:
-    """Pack two orders, one in each transaction; start again, and pack what is left. `live` is a LiveCluster."""
-    packer = await start_packer(live)
-    live.hold("TxnOffsetCommit#1")
-    for offset in (0, 1):
-        await packer.begin_transaction()
-        await packer.send_and_wait(PARCELS, WAITING[offset].encode(), partition=0)
-        await packer.send_offsets_to_transaction({partition(): offset + 1}, GROUP)
-        if offset == 1:
-            live.let_go("TxnOffsetCommit#1")  # given up after a second, and sent again
-            await asyncio.sleep(0.2)
-        await packer.commit_transaction()
-    await packer.stop()
-    await pack_rest(live)
+def pack_twice(brokers: Any, start: Start) -> None:
+    """Pack two orders, one in each transaction, while the first offset is late; start again, and pack what is left."""
+    brokers.late(LATE, before=NEXT_END)
+    packer = start()
+    pack(packer, 0)  # its offset is given up after a second, and sent again
+    pack(packer, 1)
+    packer.close()
+    pack_rest(start)
 
 
-async def pack_rest(live: Any) -> None:
+def lose_one(brokers: Any, start: Start) -> None:
+    """Abort two orders, whose offset is late, and pack the first one alone; start again, and pack what is left."""
+    brokers.late(LATE, before=NEXT_END)
+    packer = start()
+    packer.begin()
+    for parcel in WAITING[:2]:
+        packer.send(parcel)
+    packer.send_offset(2)
+    packer.abort()  # a parcel is damaged, say: rewind, and take one order at a time
+    pack(packer, 0)
+    packer.close()
+    pack_rest(start)
+
+
+def pack(packer: Packer, order: int) -> None:
+    """Write the order's parcel and the group's next offset in one transaction."""
+    packer.begin()
+    packer.send(WAITING[order])
+    packer.send_offset(order + 1)
+    packer.commit()
+
+
+def pack_rest(start: Start) -> None:
     """Start a packer, which reads on at the group's committed offset, and pack all that is left."""
-    from aiokafka.admin import AIOKafkaAdminClient
-
-    admin = AIOKafkaAdminClient(bootstrap_servers=live.bootstrap_servers, client_id="again")
-    await admin.start()
-    found = await admin.list_consumer_group_offsets(GROUP, partitions=[partition()])
-    await admin.close()
-    packer = await start_packer(live)
-    for offset in range(found[partition()].offset, len(WAITING)):
-        await packer.begin_transaction()
-        await packer.send_and_wait(PARCELS, WAITING[offset].encode(), partition=0)
-        await packer.send_offsets_to_transaction({partition(): offset + 1}, GROUP)
-        await packer.commit_transaction()
-    await packer.stop()
+    packer = start()
+    for order in range(packer.find_offset(), len(WAITING)):
+        pack(packer, order)
+    packer.close()
 
 
-async def start_packer(live: Any) -> Any:
-    """Return aiokafka's transactional producer, which gives a request up after a second."""
-    from aiokafka import AIOKafkaProducer
+def never_returns(brokers: Any, packer: Packer, timeout_s: float = 2.0, patience_s: float = 6.0) -> bool:
+    """Lose the answer to a Produce in the second of three transactions; return True if the third one's call to send an
+    offset does not return.
 
-    made = AIOKafkaProducer(
-        bootstrap_servers=live.bootstrap_servers, client_id="app", transactional_id="packer-1",
-        enable_idempotence=True, request_timeout_ms=GIVEN_UP_MS,
-    )  # fmt: skip
-    await made.start()
-    return made
+    The call has a timeout of `timeout_s`, and `patience_s` to return in; if it returns, the packer commits, and is
+    closed. librdkafka 2.16 does this where all brokers that it knows are down together: with one broker, for example.
+    """
+    pack(packer, 0)
+    brokers.drop(f"{CLIENT}:ProduceResponse#2")
+    packer.begin()
+    packer.send("a note without an order")
+    packer.commit()  # the record was in flight; it is sent again, and acknowledged
+    packer.begin()
+    packer.send(WAITING[1])
 
+    def call() -> None:
+        with suppress(Exception):  # a timeout would be an answer, too
+            packer.send_offset(2, timeout_s)
 
-def partition() -> Any:
-    """Return the only partition of `orders`, as aiokafka names it."""
-    from aiokafka import TopicPartition
-
-    return TopicPartition(ORDERS, 0)
+    waiting = threading.Thread(target=call, daemon=True)
+    waiting.start()
+    waiting.join(patience_s)
+    if not waiting.is_alive():
+        packer.commit()
+        packer.close()
+    return waiting.is_alive()
 
 
 def aiokafka() -> tuple[str, ...]:
@@ -78,36 +94,29 @@ def aiokafka() -> tuple[str, ...]:
     Where that cannot be had (aiokafka is not installed, or no socket may be opened), say so, and return what the saved
     session gives.
     """
+    return _live_or_saved(pack_twice, Aiokafka, aiokafka_session, "aiokafka 0.14")
+
+
+def librdkafka() -> tuple[str, ...]:
+    """Return the parcels of librdkafka's packer, which aborts one transaction, as `aiokafka` does."""
+    return _live_or_saved(lose_one, Librdkafka, librdkafka_session, "librdkafka 2.16")
+
+
+def _live_or_saved(
+    program: Callable[[Any, Start], None], client: Callable[[str], Packer], saved: Callable[[], Scenario], name: str
+) -> tuple[str, ...]:
     try:
         if sys.platform == "emscripten":
             raise OSError("a browser opens no sockets")
         from kafkalab.live.cluster import LiveCluster
 
         with LiveCluster(cluster_level=2, topics=TOPICS) as live:
-            _run_elsewhere(live)
-            return live.outcome().committed["parcels-0"]
+            program(live, lambda: client(live.bootstrap_servers))
+            return live.outcome().committed[f"{PARCELS}-0"]
     except ImportError as missing:
         reason = f"{missing.name or missing} is not installed"
     except (OSError, TimeoutError) as error:
         reason = f"no brokers can listen here ({error})"
     with suppress(OSError):
-        sys.stderr.write(SAVED.format(reason))
-    return ran(aiokafka_session()).outcome().committed["parcels-0"]
-
-
-def _run_elsewhere(live: Any) -> None:
-    """Run the packer in a thread: a notebook's own has an event loop already."""
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    failed: list[Exception] = []
-
-    def run() -> None:
-        try:
-            asyncio.run(asyncio.wait_for(pack(live), WAIT_S))
-        except Exception as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
+        sys.stderr.write(SAVED.format(reason, name))
+    return ran(saved()).outcome().committed[f"{PARCELS}-0"]

@@ -69,9 +69,21 @@ def pending_offsets(awake_ms: int = 20_000, seed: int = 1, profile: str = "4.x/T
 
 
 def aiokafka_session() -> Scenario:
-    """Return what aiokafka 0.14 sent, and when, while its first TxnOffsetCommit was held, on a cluster of level 2.
+    """Return what aiokafka 0.14 sent, and when, while its first TxnOffsetCommit was late, on a cluster of level 2.
 
-    `live.save` wrote it after `for_real.pack` had run on a LiveCluster of level 2.
+    `live.save` wrote it after `for_real.pack_twice` had run on a LiveCluster of level 2.
     """
-    text = (files(__package__) / "aiokafka.json").read_text(encoding="utf-8")
-    return Scenario.from_json(json.loads(text), "aiokafka")
+    return _session("aiokafka")
+
+
+def librdkafka_session() -> Scenario:
+    """Return what librdkafka 2.16 sent, and when, while the offset of an aborted transaction was late.
+
+    `live.save` wrote it after `for_real.lose_one` had run on a LiveCluster of level 2.
+    """
+    return _session("librdkafka")
+
+
+def _session(client: str) -> Scenario:
+    text = (files(__package__) / f"{client}.json").read_text(encoding="utf-8")
+    return Scenario.from_json(json.loads(text), client)

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from kafkalab.reference.known_runs import known_runs
 from kafkalab.site.book.documents import write_documents
 from kafkalab.site.book.front import write_front
 from kafkalab.site.book.notebooks import FOLDER, write_articles
-from kafkalab.site.book.runs import element_of, lost_answer, recordings, with_runs
+from kafkalab.site.book.runs import element_of, lost_answer, with_runs
 from kafkalab.site.book.sphinx_extension import ELEMENTS
 from kafkalab.site.runtime import CannotBuildError
 from kafkalab.widgets.views.parts import BUILT, read_built
@@ -34,7 +35,7 @@ def build_book(root: Path, site: Path, sources: Path, only: Sequence[str] = (), 
     """
     articles = write_articles(root, sources, site, only)
     picture = element_of(lost_answer(), site / FOLDER / "first" / "lost_answer", "", foretold=True)
-    runs = [] if only else list(recordings(root))
+    runs = [] if only else list(known_runs(root))
     documents = write_documents(root, sources, site, articles, with_runs(runs, site, picture))
     write_front(root, sources, picture, documents)
     shutil.copy(HERE / "run.md", sources)

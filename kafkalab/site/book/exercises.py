@@ -32,6 +32,7 @@ FOLDER = Path("_static", "exercises")
 """The folder of the site with the forms."""
 ROUNDS, LABEL_BYTES = 1_000, 12
 CODE = re.compile(r"`([^`]*)`")
+EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*<]*\w)?)\*(?![\w*])")
 EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
 
 
@@ -77,7 +78,7 @@ def hints_of(hints: Sequence[str]) -> Markup:
 
 def _inline(text: str) -> Markup:
     """Return one line of text as HTML."""
-    return Markup(CODE.sub(r"<code>\1</code>", escape(text)))
+    return Markup(EMPHASIS.sub(r"<em>\1</em>", CODE.sub(r"<code>\1</code>", escape(text))))
 
 
 def as_html(text: str) -> Markup:

@@ -25,6 +25,7 @@ NAVIGATION = {
         "docs/changes": "New in Kafka",
         "docs/old-articles": "Old articles",
         "docs/outside-this-lab": "Outside this lab",
+        "docs/positions_outside_kafka": "Positions outside Kafka",
         "docs/checks-and-tables": "Checks and tables",
         "docs/glossary": "Glossary · 术语表",
     },

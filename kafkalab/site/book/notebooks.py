@@ -44,6 +44,13 @@ SPARK_RUNS = bool(find_spec("pyspark") and shutil.which("java"))
 FIRST_HEADING = re.compile(r"\A(?:#.*\n?)?")
 PREAMBLE_ID = "record-pictures"
 FRAME = re.compile(r"\b[A-Z][A-Za-z]+#\d+")
+RUN = r"Run the next cell"
+IN_A_PAGE = (
+    (re.compile(rf"{RUN}(?:,| and) click the picture"), "Click the picture"),
+    (re.compile(rf"{RUN}: click it and press <kbd>Shift</kbd> \+ <kbd>Enter</kbd>\. Then choose in its list"),
+     "Choose in the list below"),
+    (re.compile(r"runs inside this notebook"), "runs inside this page"),
+)  # fmt: skip
 ELEMENT = (
     '<kafka-run id="{id}" src="{data}" part="{part}"{kind}><img src="{image}" alt="{alt}" width="{width}" '
     'height="{height}" loading="lazy"></kafka-run><noscript><details><summary>The same in words</summary>'
@@ -128,6 +135,13 @@ def _kept_in(data: dict[str, Any]) -> Iterator[Kept]:
         yield kept
 
 
+def without_runs(text: str) -> str:
+    """Return a notebook's text as an article has it: a reader of the book runs no cell."""
+    for asked, instead in IN_A_PAGE:
+        text = asked.sub(instead, text)
+    return text
+
+
 def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links: Links) -> Notebook:
     """Return the learner's copy with the outputs of its solution; write the data of its pictures into the site."""
     shown = {cell["id"]: cell for cell in solution["cells"]}
@@ -137,7 +151,7 @@ def article_of(name: str, solution: Notebook, copy: Notebook, site: Path, links:
         if cell["id"] not in shown:
             continue
         if cell["cell_type"] != "code":
-            cell["source"] = links.for_sphinx("".join(shown[cell["id"]]["source"]))
+            cell["source"] = links.for_sphinx(without_runs("".join(shown[cell["id"]]["source"])))
             continue
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]

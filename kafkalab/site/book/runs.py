@@ -1,97 +1,27 @@
-"""The runs of the reference: each bug, rule and error opens its own below its entry, at the step that decides.
-
-That is where the promise breaks, where the run first differs from the one with the cure, or where the client is
-answered with the error.
-"""
+"""The runs of the reference in the book: each bug, rule and error opens its own below its entry."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from kafkalab.course.lab00.scenario import lab00
 from kafkalab.faults.frame import Drop
 from kafkalab.grading.builder import FIGURE
-from kafkalab.protocol.rules import REGISTRY, Rule
-from kafkalab.reference import bug, rule_matrix
 from kafkalab.reference.bug import anchor_of
-from kafkalab.reference.bug_list import BUGS
-from kafkalab.reference.error_atlas import MEANING, entry_of
-from kafkalab.reference.found_scenarios import found_scenario, slug
-from kafkalab.reference.rule_matrix import EXPECTED
-from kafkalab.run.again import agreement
-from kafkalab.sim.cluster import ran
-from kafkalab.sim.scenario import Scenario
+from kafkalab.reference.known_runs import KnownRun, open_known
 from kafkalab.site.book.futures import futures_of
 from kafkalab.site.book.notebooks import FOLDER, write_picture
 from kafkalab.site.book.recorder import describe_picture
-from kafkalab.widgets.model.findings import forbidden
-from kafkalab.widgets.model.journey import Journey
 from kafkalab.widgets.views.recorded_page import recorded_page
 from kafkalab.widgets.views.sequence import Sequence
 
-Place = Callable[[Journey], int]
 SHOWN_FIRST = Path("docs", "recordings", "lost_answer.html")
 """The recording that README's picture leads to. It is committed: `python -m kafkalab.site.book.runs` writes it."""
 ABOUT = "One soup is ordered, and the answer is lost: the producer sends it again."
 README_PICTURE = re.compile(r"^\[!\[.*\]\(docs/kafkalab\.gif\)\]\(.*\)$", re.M)
-
-
-@dataclass(frozen=True, slots=True)
-class BookRun:
-    """A run to show: its kind, which names its document; its file; the heading of its entry; where it opens."""
-
-    kind: str
-    file: str
-    heading: str
-    scenario: Scenario
-    place: Place
-
-
-def recordings(root: Path) -> Iterator[BookRun]:
-    """Yield what is recorded of the project in the folder `root`."""
-    for one in BUGS:
-        good = bug.scenario_of(one, root)
-        bad = bug.without_the_cure(one, good)
-        yield BookRun("bugs", Path(one.file).stem, f"{one.number}: {one.title}", bad, find_decision(good))
-    for rule in REGISTRY:
-        if scenario := _scenario_of(rule, root):
-            bad = replace(scenario, rules_off=(*scenario.rules_off, rule.name))
-            yield BookRun("rules", slug(rule), rule.name, bad, find_decision(scenario))
-    for error in MEANING:
-        entry = entry_of(error, root)
-        name = f"{error.name} ({error.code})"
-        yield BookRun("errors", error.name.lower(), name, entry.scenario, find_sending(entry.answer))
-
-
-def _scenario_of(rule: Rule, root: Path) -> Scenario | None:
-    """Return the rule's scenario: made by hand, or else found by a search, or else None."""
-    return rule_matrix.scenario_of(rule, root) if rule in EXPECTED else found_scenario(rule, root)
-
-
-def find_decision(good: Scenario) -> Place:
-    """Return what finds the step at which a promise is broken, or else the first that is not as in the run `good`."""
-
-    def place(journey: Journey) -> int:
-        broken = [int(f["step"]) for f in forbidden(journey.report()["results"])]
-        return min(broken) if broken else agreement(ran(good).trace, journey.run.trace)
-
-    return place
-
-
-def find_sending(frame: str) -> Place:
-    """Return what finds the step at which the frame is sent."""
-    return lambda journey: int(journey.payload["frames"][frame]["sent"])
-
-
-def open_recorded(shown: BookRun) -> Journey:
-    """Return the run, at the first stop from its place on."""
-    journey = Journey(shown.scenario)
-    place, stops = shown.place(journey), journey.stops()
-    journey.step = next((stop for stop in stops if stop >= place), stops[-1])
-    return journey
 
 
 def lost_answer() -> Sequence:
@@ -116,7 +46,7 @@ def element_of(view: Sequence, place: Path, up: str, foretold: bool = False) -> 
     return html.replace("\n", "&#10;")
 
 
-def with_runs(every: list[BookRun], site: Path, first: str) -> Callable[[str, str], str]:
+def with_runs(every: list[KnownRun], site: Path, first: str) -> Callable[[str, str], str]:
     """Return what adds the runs to the documents of the reference, and to README the `first` one, by path and text."""
 
     def add(name: str, text: str) -> str:
@@ -126,7 +56,7 @@ def with_runs(every: list[BookRun], site: Path, first: str) -> Callable[[str, st
         if own and own[0].kind == "rules":
             text = _with_a_section_for_each_rule(text, own)
         for one in own:
-            element = element_of(Sequence(open_recorded(one)), site / FOLDER / one.kind / one.file, "../")
+            element = element_of(Sequence(open_known(one)), site / FOLDER / one.kind / one.file, "../")
             run = f'<details class="run"><summary>Open the run</summary>\n{element}\n</details>\n'
             text = _at_the_end_of(one.heading, run, text)
         return text
@@ -144,7 +74,7 @@ def _at_the_end_of(heading: str, more: str, text: str) -> str:
     return f"{text[:end].rstrip()}\n\n{more}\n{text[end:]}"
 
 
-def _with_a_section_for_each_rule(text: str, rules: list[BookRun]) -> str:
+def _with_a_section_for_each_rule(text: str, rules: list[KnownRun]) -> str:
     """Return the page of the rules, which has them in tables, with a heading for each that the tables lead to."""
     for one in rules:
         text = text.replace(f"| {one.heading} |", f"| [{one.heading}](#{anchor_of(one.heading)}) |")

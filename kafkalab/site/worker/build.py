@@ -23,12 +23,17 @@ ARCHIVES = ("library.packed", "kafkalab.packed")
 LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = (
-    "cli/", "control/", "diagnose/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/",
+    "cli/", "control/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/",
     "reference/", "site/book/", "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
 )  # fmt: skip
 LEFT_OUT_NAMES = re.compile(r"exercise_\d+\.py|DECISIONS\.md")
 """The parts of kafkalab that the page never imports, by the beginning of their path and by their name."""
-CODE = (".py", ".svg", ".json", ".md")
+NEEDED = tuple(
+    f"reference/{name}.py"
+    for name in ("__init__", "bug", "bug_list", "found_scenarios", "protocol_page", "rule_matrix")
+)
+"""Of what is left out by the beginning of its path, the parts that the incident room imports."""
+CODE = (".py", ".svg", ".json", ".md", ".toml", ".txt")
 
 
 def write_python(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> None:
@@ -74,7 +79,8 @@ def archive() -> bytes:
 def _files() -> Iterator[tuple[str, Path]]:
     for path in PACKAGE.rglob("*"):
         name = path.relative_to(PACKAGE).as_posix()
-        if path.suffix in CODE and not name.startswith(LEFT_OUT) and not LEFT_OUT_NAMES.fullmatch(path.name):
+        left_out = name not in NEEDED and name.startswith(LEFT_OUT)
+        if path.suffix in CODE and not left_out and not LEFT_OUT_NAMES.fullmatch(path.name):
             yield f"kafkalab/{name}", path
     found = find_spec("traitlets")
     assert found is not None, "traitlets is installed with kafkalab"

@@ -30,12 +30,15 @@ receive = start(posted.append)
 row = {"id": 0, "parent": -1, "name": "", "label": "", "at": 0, "landed": 0}
 values = {"tree": [row], "place": 0, "step": 60}
 receive(json.dumps({"kind": "journey", "id": "j", "codes": [code_of(lab03())], "values": values}))
-for part in ("sequence", "fault_panel", "share", "verdict", "cost_meter"):
+for part in ("sequence", "fault_panel", "share", "verdict", "cost_meter", "incident_room"):
     receive(json.dumps({"kind": "view", "id": part, "part": part, "journey": "j", "values": {}}))
 assert not any('"error"' in text for text in posted), posted
 for content in ({"kind": "press", "action": "crash", "target": "b1", "step": 60}, {"kind": "check"}):
     receive(json.dumps({"kind": "comm", "id": "j", "data": {"method": "custom", "content": content}}))
 assert '"done"' in "".join(posted), posted[-1][:200]
+sample = {"kind": "sample", "name": "hanging"}
+receive(json.dumps({"kind": "comm", "id": "incident_room", "data": {"method": "custom", "content": sample}}))
+assert not any('"error"' in text for text in posted), posted[-1][:200]
 origins = {getattr(module.__spec__, "origin", None) or "" for module in [*sys.modules.values()] if module}
 
 

@@ -24,6 +24,8 @@ from kafkalab.widgets.payload.text import hideable
 
 Message = dict[str, Any]
 VIEWS = "kafkalab.widgets.views"
+ELSEWHERE = {"incident_room": "kafkalab.diagnose.room"}
+"""The modules of the pictures that are in no module of VIEWS, by their part."""
 
 
 class Session:
@@ -128,7 +130,7 @@ class Session:
 
 def kind_of(part: str) -> Any:
     """Return the class of pictures whose part in the browser has this name."""
-    module = import_module(f"{VIEWS}.{part}")
+    module = import_module(ELSEWHERE.get(part, f"{VIEWS}.{part}"))
     return next(kind for kind in vars(module).values() if getattr(kind, "part", "") == part)
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
-from kafkalab.checks.check import UNKNOWN, Check, verdict_of
+from kafkalab.checks.check import UNKNOWN, Check
 from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.view import LACKS
 from kafkalab.spark.audits.check_tasks import check_runs
@@ -180,7 +180,7 @@ def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[Au
         AuditRow(
             anomaly=name,
             policy=check.policy,
-            verdict=verdict_of(examined.get(name, 0), [*found[name], *([UNKNOWN] if missing[name] else [])]),
+            verdict=check.verdict_of(examined.get(name, 0), [*found[name], *([UNKNOWN] if missing[name] else [])]),
             examined=examined.get(name, 0),
             findings=tuple(sorted(found[name].items())),
             missing=missing[name],

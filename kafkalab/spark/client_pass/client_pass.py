@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kafkalab.checks.exactly_once import EFFECTS, INPUT, POSITION, exactly_once
+from kafkalab.checks.exactly_once import EFFECTS, INPUT, exactly_once
 from kafkalab.checks.g0 import g0
 from kafkalab.checks.g1c import g1c
 from kafkalab.checks.offset_output_split import offset_output_split
 from kafkalab.checks.view import END_MS
+from kafkalab.history.positions import POSITION
 from kafkalab.history.schema import TOO_FEW_IN_SYNC
 from kafkalab.spark.client_pass.cycles import SEARCHES, cycles_in, reads_between
 from kafkalab.spark.client_pass.early_reads import judge_precommitted, partly_visible, told_aborted
-from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of
+from kafkalab.spark.client_pass.effects import effects, outputs_of, through_of, topics_worked_on
 from kafkalab.spark.client_pass.endings import Judged, decisions, hanging, judge_torn, markers
 from kafkalab.spark.client_pass.fences import zombies
 from kafkalab.spark.client_pass.inputs import commits_of, disagreeing, offset_splits
@@ -53,7 +54,7 @@ NAMES = (*JUDGES, *SEARCHES, exactly_once.name)
 INPUTS = {offset_output_split.name, exactly_once.name}
 """The audits that need the pass over inputs, too."""
 LABELS = (END_MS, TOO_FEW_IN_SYNC, EFFECTS, INPUT, POSITION)
-BY_KEY_PASS, BY_CLIENT_PASS = ("consumers", "times", "logged"), ("makers", "through")
+BY_KEY_PASS, BY_CLIENT_PASS = ("consumers", "times", "logged"), ("makers", "through", "worked")
 """The small tables that are not split and are read with every split of the next pass, by the pass that writes them."""
 SHARED = (*BY_KEY_PASS, *BY_CLIENT_PASS, "edges", "pairs")
 """All tables that are not split."""
@@ -90,6 +91,7 @@ def hand_on(split: Split, into: Handover, number: int) -> None:
     into.write_for_inputs("outputs", outputs, number)
     into.write_for_all("makers", makers, number)
     into.write_for_all("through", through_of(split), number)
+    into.write_for_all("worked", topics_worked_on(outputs), number)
 
 
 def rows_of_split(split: Split, names: Iterable[str]) -> list[dict[str, object]]:

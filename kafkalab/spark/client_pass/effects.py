@@ -24,6 +24,8 @@ from kafkalab.spark.per_key_audits.handover import in_form, once
 
 Tables = Mapping[str, pa.Table]
 INPUT_KEY = "(?s)^.+-[^-]*$"
+WORKED = "worked on-0"
+"""The key of the view's outputs that stand for all outputs of a topic."""
 AFTER_ALL = 1 << 50
 """Offsets of the view's outputs begin here: it numbers them itself."""
 
@@ -112,11 +114,22 @@ def _collect_held(split: Split) -> pa.Table:
 
 
 def through_of(split: Split) -> pa.Table:
-    """Return whether committed offsets of a run went through transactions, or not, or both."""
+    """Return the topics of which a run has committed offsets, whether by transactions, by plain commits or by both."""
     offsets = [number for number, text in enumerate(split.names.texts) if topic_of(text) == OFFSETS_TOPIC]
     keyed = pc.not_equal(pc.fill_null(split.records.column("record_key"), ""), "").to_numpy().astype(bool)
-    rows = np.flatnonzero(np.isin(split.key, offsets) & keyed)
-    return once(split.records.select(["run", "transactional"]).take(pa.array(rows)), "through")
+    rows = split.records.take(pa.array(np.flatnonzero(np.isin(split.key, offsets) & keyed)))
+    each = rows.select(["run", "transactional", "record_key"])
+    each = each.group_by(each.column_names).aggregate([])
+    topics = [topic_of(key.rpartition("/")[2]) for key in each.column("record_key").to_pylist()]
+    return once(each.append_column("topic", pa.array(topics, pa.string())), "through")
+
+
+def topics_worked_on(outputs: pa.Table) -> pa.Table:
+    """Return the topics of inputs of which some output took effect."""
+    took = outputs.filter(pc.is_in(outputs.column("outcome"), pa.array([COMMITTED, PLAIN]))).select(["run", "input"])
+    each = took.group_by(["run", "input"]).aggregate([])
+    topics = pa.array([topic_of(key) for key in each.column("input").to_pylist()], pa.string())
+    return once(each.append_column("topic", topics), "worked")
 
 
 class SplitInputs:
@@ -217,7 +230,18 @@ def _view(made: SplitInputs, run: int, rows: Longs) -> View:
         view.sends.append(Send(Operation(function="send", process=maker["process"], headers=headers), None))
     _add_outputs(view, made, run, [made.source[at] for at in rows.tolist()])
     _add_commits(view, tables, run)
+    _add_topics_worked_on(view, tables, run)
     return view
+
+
+def _add_topics_worked_on(view: View, tables: Tables, run: int) -> None:
+    """Add an output that took effect for each topic of inputs: those of this split may have none."""
+    for at, row in enumerate(_of_run(tables["worked"], run)):
+        place = (WORKED, at)
+        view.logs.setdefault(WORKED, []).append(
+            LogRecord(key=WORKED, offset=at, headers=(f"{SOURCE}={row['topic']}-@-1",))
+        )
+        view.outcomes[place] = PLAIN
 
 
 def _add_outputs(view: View, made: SplitInputs, run: int, sources: list[str]) -> None:
@@ -254,7 +278,8 @@ def _add_commits(view: View, tables: Tables, run: int) -> None:
             highest[row["record_key"]] = row
     key = f"{OFFSETS_TOPIC}-0"
     records = [(row["record_key"], row["value"], True, str(row["outcome"])) for row in highest.values()]
-    records += [("/", None, row["transactional"], "") for row in _of_run(tables["through"], run)]
+    through = _of_run(tables["through"], run)
+    records += [(f"/{row['topic']}-", None, row["transactional"], "") for row in through]
     for at, (record_key, value, transactional, outcome) in enumerate(records):
         record = LogRecord(key=key, offset=at, record_key=record_key, value=value, transactional=transactional)
         view.logs.setdefault(key, []).append(record)

@@ -46,7 +46,8 @@ TABLES = {
     "sent": _columns("operations", "run client process transaction key value headers").append(
         pa.field("failed", pa.bool_())
     ),
-    "through": _columns("log", "run transactional"),
+    "through": pa.schema([("run", pa.int64()), arrow_schema("log").field("transactional"), ("topic", pa.string())]),
+    "worked": _make_schema("run topic"),
     "commits": _make_schema("run record_key input key offset value step txn process end_step outcome"),
     "outputs": _make_schema("run source input key value txn process who sent failed outcome step"),
     "makers": _make_schema("run process input"),

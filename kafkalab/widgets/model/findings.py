@@ -49,10 +49,11 @@ def report_of(source: Source, whole: bool = True, spend: bool = False) -> dict[s
     results = [_plain(result, place) for result in report.results]
     results.sort(key=lambda r: (ORDER[r["verdict"]], not r["findings"]))
     once = report[EXACTLY_ONCE]
-    verdict = VIOLATED if report.violated else once.verdict
     fates = Counter(effect.verdict for effect in effects(view_of(history))) if once.findings else {ONCE: once.examined}
     certain = sum(count for fate, count in fates.items() if fate not in NOT_CERTAIN)
-    promised = once.verdict != OK or fates.get(ONCE, 0) == certain
+    promised = once.verdict == VIOLATED or fates.get(ONCE, 0) == certain
+    unknown = not once.findings or UNKNOWN in fates
+    verdict = VIOLATED if report.violated else once.verdict if unknown else OK
     sentence = _sentence(verdict, report, fates, certain, promised)
     if after := shown.stopped_after:
         sentence = f"Recording has stopped after {after}, and this is about them alone. {sentence}"
@@ -147,7 +148,7 @@ def _sentence(verdict: str, report: Report, fates: Mapping[str, int], certain: i
     allowed = [r.name for r in others if any(f.policy == ALLOWED for f in r.findings)]
     found = f" Found, and allowed: {', '.join(allowed)}." if allowed else ""
     head = f"A promise is broken: {', '.join(broken)}." if verdict == VIOLATED else ALL_KEPT
-    if report[EXACTLY_ONCE].verdict == UNKNOWN:
+    if report[EXACTLY_ONCE].verdict == UNKNOWN and (UNKNOWN in fates or not report[EXACTLY_ONCE].findings):
         why = "no output names its input by headers=made_from(record)"
         if report[EXACTLY_ONCE].findings:
             why = "the offsets of its inputs are not committed to Kafka"

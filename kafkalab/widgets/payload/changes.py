@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kafkalab.faults.registry import TYPES
@@ -169,3 +169,13 @@ def group_changes(event: Event) -> list[Op]:
     data = event.data
     known = {k: plain(data[k]) for k in ("state", "generation", "leader", "members")}
     return [["group", data["group"], {**known, "node": event.node}]]
+
+
+def format_elected(partitions: list[str], before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Return which of the partitions have another leader now, by leader, each part with a semicolon; "" for none."""
+    led: dict[str, list[str]] = {}
+    for partition in partitions:
+        leader = now.get(partition)
+        if leader is not None and leader != before.get(partition, ""):
+            led.setdefault(leader or "no broker", []).append(partition)
+    return "".join(f"{leader} leads {', '.join(names)}; " for leader, names in led.items())

@@ -144,7 +144,7 @@ def _value(value: Any) -> str:
     if isinstance(value, Txn):
         return txn_text(value)
     if isinstance(value, OffsetCommit):
-        return f"{value.group} reads on in {value.partition} at {value.offset}"
+        return f"offset {value.offset} of {value.partition} for {value.group}"
     if isinstance(value, GroupEntry):
         return group_text(value)
     return str(value)

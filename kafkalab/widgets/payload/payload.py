@@ -15,6 +15,7 @@ from kafkalab.widgets.payload.changes import (
     InSync,
     batch_shown,
     fault_changes,
+    format_elected,
     group_changes,
     homes_of,
     storage_changes,
@@ -27,6 +28,7 @@ from kafkalab.widgets.payload.transactions import Transactions
 
 VERSION = 1
 CATEGORIES = ("transaction", "verification", "replication", "metadata")
+ONGOING = TxnState.ONGOING.label
 Op = list[Any]
 
 
@@ -45,6 +47,8 @@ class PayloadMaker:
         self.partitions: list[str] = []
         self.in_sync = InSync(run)
         self.positions: dict[str, dict[str, int]] = {}
+        self.states: dict[str, str] = {}  # by transactional id
+        self.clients: dict[str, str] = {}  # the last that has used a transactional id
         self.batches: dict[int, dict[str, Any]] = {}
         self.tables = Tables()
 
@@ -153,7 +157,7 @@ class PayloadMaker:
             case "crash":
                 text = f"{node} crashes. Its logs stay; all else that it knew is gone."
                 if event.node not in self.cast.brokers:
-                    text = f"{node} crashes. Nobody will finish what it began, except the coordinator's time-out."
+                    text = f"{node} crashes. All that it knew is gone.{self._left_open(event.node)}"
                 return "transaction", True, text, [["node", event.node, "down"], *self._positions(event.node, {})]
             case "recover":
                 return "transaction", True, f"{node} starts again and reads its logs.", [["node", event.node, "up"]]
@@ -172,8 +176,14 @@ class PayloadMaker:
         for earlier in reversed(self.trace.events[: event.step]):
             if (earlier.kind, earlier.node, earlier.cause) == ("send", event.node, event.cause):
                 waited_ms = event.at_ms - earlier.at_ms
-                return f"{waited_ms} ms" if waited_ms % 1000 else f"{waited_ms // 1000} seconds"
+                seconds = f"{waited_ms / 1000:.1f}".removesuffix(".0")
+                return f"{waited_ms} ms" if waited_ms < 2000 else f"{seconds} seconds"
         return "too long"
+
+    def _left_open(self, client: str) -> str:
+        """Return a sentence that names the transactions of a crashed client that its coordinator holds open, or ""."""
+        names = [name for name, state in self.states.items() if state == ONGOING and self.clients.get(name) == client]
+        return f" It leaves the transaction of {', '.join(names)} open." if names else ""
 
     def _label(self, node: str) -> str:
         return self._node(node)["label"]
@@ -209,12 +219,14 @@ class PayloadMaker:
             case "transaction":
                 pending = f", on the way to {data['pending']}" if data["pending"] else ""
                 text = f"{node} holds {data['transactional_id']} in {data['state']}{pending}."
+                self.states[data["transactional_id"]] = data["state"]
                 known = {k: data[k] for k in ("state", "pending", "producer_id")}
                 known |= {"epoch": data["producer_epoch"], "partitions": list(data["partitions"]), "node": event.node}
                 return "transaction", not data["pending"], text, [["txn", data["transactional_id"], known]]
             case "producer":
                 known = {"state": data["state"], "producer_id": data["producer_id"], "epoch": data["producer_epoch"]}
                 known["tid"] = data["transactional_id"] or ""
+                self.clients[known["tid"]] = event.node
                 return "transaction", False, f"{node}'s producer is {data['state']}.", [["client", event.node, known]]
             case "metadata":
                 return self._metadata(event)
@@ -250,13 +262,14 @@ class PayloadMaker:
         return "transaction" if leads else "replication", stop, text, patch
 
     def _metadata(self, event: Event) -> tuple[str, bool, str, list[Op]]:
+        elected = format_elected(self.partitions, self.leaders, event.data["leaders"])
         self.leaders.update(event.data["leaders"])
         patch: list[Op] = [["leader", p, self.leaders.get(p, "")] for p in self.partitions]
         patch += self.in_sync.changes(event.data["version"], self.partitions)
         patch += [["roles", b, self._roles(b)] for b in self.cast.brokers]
         alive = ", ".join(self._label(b) for b in event.data["alive"])
         first = event.step == 0
-        text = f"The controller says who leads what; alive are {alive}."
+        text = f"The controller announces: {'' if first else elected}alive are {alive}."
         return "transaction" if not first else "metadata", not first, text, patch
 
     def _taken_back(self, frame: Frame) -> list[Op]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from kafkalab.widgets.payload.text import Payload, head_of
 
+DAY_MS = 86_400_000
+
 
 def where(payload: Payload, step: int, places: Sequence[int]) -> str:
     """ "step 12 of 61 · t = 14 ms", as the bar of a view says it; `places` are the steps at which the cursor stops."""
@@ -14,7 +16,9 @@ def where(payload: Payload, step: int, places: Sequence[int]) -> str:
 
 
 def time(ms: int) -> str:
-    """ "14 ms", and from ten seconds on "70.023 s"."""
+    """ "14 ms", from ten seconds on "70.023 s", and from a day on "8 d 5126 ms"."""
+    if ms >= DAY_MS:
+        return f"{ms // DAY_MS} d {time(ms % DAY_MS)}"
     return f"{ms} ms" if ms < 10_000 else f"{ms / 1000:.3f} s"
 
 

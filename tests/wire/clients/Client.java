@@ -25,6 +25,7 @@ public class Client {
     static final Map<String, KafkaProducer<String, String>> producers = new HashMap<>();
     static final Map<String, KafkaConsumer<String, String>> consumers = new HashMap<>();
     static final Map<String, String> outs = new HashMap<>();
+    static final String AGE = "metadata.max.age.ms";
 
     public static void main(String[] args) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
@@ -63,6 +64,9 @@ public class Client {
             case "begin": p.beginTransaction(); return "";
             case "send":
                 return p.send(new ProducerRecord<>(c[2], Integer.parseInt(c[3]), null, c[4])).get().offset();
+            case "enqueue":
+                p.send(new ProducerRecord<>(c[2], Integer.parseInt(c[3]), null, c[4]));
+                return "";
             case "offsets":
                 p.sendOffsetsToTransaction(
                     Map.of(new TopicPartition(c[2], Integer.parseInt(c[3])), new OffsetAndMetadata(Long.parseLong(c[4]))),
@@ -101,6 +105,12 @@ public class Client {
         config.put("bootstrap.servers", servers);
         config.put("linger.ms", "0");
         if (!id.isEmpty()) config.put("transactional.id", id);
+        String request = System.getenv("CLIENT_REQUEST_MS"), longest = System.getenv("CLIENT_LONGEST_MS");
+        if (request != null) {
+            config.put("request.timeout.ms", request);
+            for (String one : List.of("delivery.timeout.ms", "max.block.ms", "transaction.timeout.ms", AGE))
+                config.put(one, longest);
+        }
         for (String one : more) config.put(one.split("=")[0], one.split("=")[1]);
         return new KafkaProducer<>(config, new StringSerializer(), new StringSerializer());
     }
@@ -112,6 +122,10 @@ public class Client {
         config.put("isolation.level", isolation);
         config.put("auto.offset.reset", "earliest");
         config.put("enable.auto.commit", "false");
+        if (System.getenv("CLIENT_REQUEST_MS") != null) {
+            config.put("session.timeout.ms", "6000");
+            config.put(AGE, System.getenv("CLIENT_LONGEST_MS"));
+        }
         return new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
     }
 

@@ -12,6 +12,7 @@ from aiokafka.errors import InvalidProducerEpoch, ProducerFenced
 
 from tests.wire.clients.application import Application
 from tests.wire.clients.script import FencedError, Read
+from tests.wire.clients.timeouts import shorten
 
 
 class Aio:
@@ -24,7 +25,8 @@ class Aio:
     def producer(self, transactional_id: str) -> AioProducer:
         async def make() -> Any:
             return aiokafka.AIOKafkaProducer(
-                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True
+                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True,
+                **shorten("request_timeout_ms", "transaction_timeout_ms", "metadata_max_age_ms"),
             )
 
         made = AioProducer(self.runner.run(make()), self.runner)
@@ -50,6 +52,7 @@ class Aio:
             made = aiokafka.AIOKafkaConsumer(
                 bootstrap_servers=self.servers, group_id=group, isolation_level=isolation,
                 auto_offset_reset="earliest", enable_auto_commit=False, heartbeat_interval_ms=500,
+                **shorten("request_timeout_ms", "metadata_max_age_ms", session="session_timeout_ms"),
             )  # fmt: skip
             await made.start()
             return made
@@ -66,6 +69,7 @@ class Aio:
 class AioProducer:
     def __init__(self, made: Any, runner: asyncio.Runner) -> None:
         self.made, self.runner = made, runner
+        self.in_flight: list[asyncio.Future[Any]] = []
 
     def init(self) -> None:
         self.runner.run(self.made.start())
@@ -77,17 +81,29 @@ class AioProducer:
         with _fenced_by_aiokafka():
             return int(self.runner.run(self.made.send_and_wait(topic, value.encode(), partition=partition)).offset)
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_aiokafka():
+            self.in_flight.append(self.runner.run(self.made.send(topic, value.encode(), partition=partition)))
+
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: AioConsumer) -> None:
         places = {aiokafka.TopicPartition(topic, one): offset for one, offset in offsets.items()}
         with _fenced_by_aiokafka():
             self.runner.run(self.made.send_offsets_to_transaction(places, consumer.group))
 
     def commit(self) -> None:
+        """Commit once all records are acknowledged: aiokafka commits also where one of them has failed."""
         with _fenced_by_aiokafka():
+            self.runner.run(self._collect())
             self.runner.run(self.made.commit_transaction())
 
+    async def _collect(self) -> None:
+        in_flight, self.in_flight = self.in_flight, []
+        await asyncio.gather(*in_flight)
+
     def abort(self) -> None:
-        self.runner.run(self.made.abort_transaction())
+        with _fenced_by_aiokafka():
+            self.runner.run(self.made.abort_transaction())
+        self.in_flight.clear()
 
     def close(self) -> None:
         self.runner.run(self.made.stop())

@@ -11,6 +11,8 @@ from tests.wire.clients.script import FencedError
 class Application:
     """One process of an application; `transactional_id` names the id of the transactions of a partition.
 
+    Records are in flight when the offsets are sent: it is the commit that waits for their acknowledgements.
+
     A client that sends its generation with a transaction's offsets (KIP-447) has one id for all partitions. With one
     that does not, each partition has its own: whoever gets the partition next fences the one before.
     """
@@ -43,7 +45,7 @@ class Application:
         producer.begin()
         try:
             for record in records:
-                producer.send(self.out, record.partition, record.value)
+                producer.enqueue(self.out, record.partition, record.value)
             producer.send_offsets(self.topic, offsets, self.consumer)
             if commit:
                 producer.commit()

@@ -25,7 +25,7 @@ MOST = 60
 AS_EXPECTED, NOT_SENT, ERROR = "as expected", "not sent", "error"
 EXPLAINED = {
     ("kafkajs", "InitProducerId"): ("KafkaJSConnectionClosedError", ["next"]),
-    ("kafkajs", "EndTxn"): ("KafkaJSConnectionClosedError", ["1", "next"]),
+    ("kafkajs", "EndTxn"): ("KafkaJSConnectionClosedError", ["1", "2", "3", "next"]),
 }
 """The error with which a client ends instead, and what its topic holds then (`afterwards`); see README.md."""
 

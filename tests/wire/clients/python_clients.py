@@ -11,6 +11,7 @@ import confluent_kafka
 
 from tests.wire.clients.application import Application
 from tests.wire.clients.script import FencedError, Read
+from tests.wire.clients.timeouts import CALL_S, shorten
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in the old way
@@ -18,7 +19,8 @@ with warnings.catch_warnings():
     from kafka.errors import InvalidProducerEpochError, ProducerFencedError
     from kafka.structs import OffsetAndMetadata, TopicPartition
 
-WAIT_S = 60
+WAIT_S = CALL_S
+AGE = "metadata_max_age_ms"
 
 
 class Confluent:
@@ -28,9 +30,10 @@ class Confluent:
         self.servers = servers
 
     def producer(self, transactional_id: str) -> ConfluentProducer:
-        config = {"bootstrap.servers": self.servers, "linger.ms": 0, "enable.idempotence": True}
+        config: dict[str, Any] = {"bootstrap.servers": self.servers, "linger.ms": 0, "enable.idempotence": True}
         if transactional_id:
-            config["transactional.id"] = transactional_id
+            config |= {"transactional.id": transactional_id}
+            config |= shorten("socket.timeout.ms", "transaction.timeout.ms", "topic.metadata.refresh.interval.ms")
         return ConfluentProducer(confluent_kafka.Producer(config))
 
     def consumer(self, group: str, topic: str, isolation: str) -> ConfluentConsumer:
@@ -50,6 +53,7 @@ class Confluent:
         return confluent_kafka.Consumer({
             "bootstrap.servers": self.servers, "group.id": group, "isolation.level": isolation,
             "auto.offset.reset": "earliest", "enable.auto.commit": False,
+            **shorten("socket.timeout.ms", "topic.metadata.refresh.interval.ms", session="session.timeout.ms"),
         })  # fmt: skip
 
     def close(self) -> None:
@@ -77,6 +81,11 @@ class ConfluentProducer:
                 raise confluent_kafka.KafkaException(error)
             return int(message.offset())
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_librdkafka():
+            self.made.produce(topic, value, partition=partition)
+            self.made.poll(0)
+
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: ConfluentConsumer) -> None:
         places = [confluent_kafka.TopicPartition(topic, *place) for place in offsets.items()]
         with _fenced_by_librdkafka():
@@ -87,7 +96,8 @@ class ConfluentProducer:
             self.made.commit_transaction(WAIT_S)
 
     def abort(self) -> None:
-        self.made.abort_transaction(WAIT_S)
+        with _fenced_by_librdkafka():
+            self.made.abort_transaction(WAIT_S)
 
     def close(self) -> None:
         self.made.flush(WAIT_S)
@@ -98,7 +108,15 @@ def _fenced_by_librdkafka() -> Iterator[None]:
     try:
         yield
     except confluent_kafka.KafkaException as error:
-        raise FencedError(str(error)) if error.args[0].fatal() or "FENCED" in error.args[0].name() else error from error
+        raise _told_by(error) from error
+    except SystemError as error:  # `flush` has raised a fatal error, and then called `on_delivery` (2.16.1)
+        if not isinstance(error.__cause__, confluent_kafka.KafkaException):
+            raise
+        raise _told_by(error.__cause__) from error
+
+
+def _told_by(error: confluent_kafka.KafkaException) -> Exception:
+    return FencedError(str(error)) if error.args[0].fatal() or "FENCED" in error.args[0].name() else error
 
 
 class ConfluentConsumer:
@@ -134,7 +152,8 @@ class KafkaPython:
     def producer(self, transactional_id: str) -> KafkaPythonProducer:
         return KafkaPythonProducer(
             kafka.KafkaProducer(
-                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True
+                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True,
+                **shorten("request_timeout_ms", "delivery_timeout_ms", "transaction_timeout_ms", "max_block_ms", AGE),
             )
         )
 
@@ -153,6 +172,7 @@ class KafkaPython:
         return kafka.KafkaConsumer(
             *topics, bootstrap_servers=self.servers, group_id=group, isolation_level=isolation,
             auto_offset_reset="earliest", enable_auto_commit=False,
+            **shorten("heartbeat_interval_ms", AGE, session="session_timeout_ms"),
         )  # fmt: skip
 
     def close(self) -> None:
@@ -173,6 +193,10 @@ class KafkaPythonProducer:
         with _fenced_by_kafka_python():
             return int(self.made.send(topic, value.encode(), partition=partition).get(WAIT_S).offset)
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        with _fenced_by_kafka_python():
+            self.made.send(topic, value.encode(), partition=partition)
+
     def send_offsets(self, topic: str, offsets: dict[int, int], consumer: KafkaPythonConsumer) -> None:
         places = {TopicPartition(topic, one): OffsetAndMetadata(offset, "", -1) for one, offset in offsets.items()}
         with _fenced_by_kafka_python():
@@ -183,7 +207,8 @@ class KafkaPythonProducer:
             self.made.commit_transaction()
 
     def abort(self) -> None:
-        self.made.abort_transaction()
+        with _fenced_by_kafka_python():
+            self.made.abort_transaction()
 
     def close(self) -> None:
         self.made.close()

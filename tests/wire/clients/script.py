@@ -24,11 +24,15 @@ class Read(NamedTuple):
 
 
 class Producer(Protocol):
-    """A transactional producer, or an idempotent one if it has no transactional id."""
+    """A transactional producer, or an idempotent one if it has no transactional id.
+
+    `send` waits for the answer and returns the offset; a record that is enqueued is in flight until the commit.
+    """
 
     def init(self) -> None: ...
     def begin(self) -> None: ...
     def send(self, topic: str, partition: int, value: str) -> int: ...
+    def enqueue(self, topic: str, partition: int, value: str) -> None: ...
     def commit(self) -> None: ...
     def abort(self) -> None: ...
     def close(self) -> None: ...
@@ -109,13 +113,18 @@ def idempotent(stage: Stage) -> Any:
 
 
 def outcomes(stage: Stage) -> Any:
-    """Commit, abort, and be fenced: what is committed is read, what is aborted is not, a zombie can do neither."""
+    """Commit, abort, and be fenced: what is committed is read, what is aborted is not, a zombie can do neither.
+
+    Records are in flight when a transaction is committed. An aborted one waits for its record, which may be dropped
+    otherwise before it is sent.
+    """
     a, topic = stage.client.producer(stage.prefix + "pay"), stage.prefix + "payments"
     a.init()
-    for value, ends in (("1", a.commit), ("no", a.abort), ("2", a.commit)):
-        a.begin()
-        a.send(topic, 0, value)
-        ends()
+    _commit(a, topic, "1", "2", "3")
+    a.begin()
+    a.send(topic, 0, "no")
+    a.abort()
+    _commit(a, topic, "4", "5")
     b = stage.client.producer(stage.prefix + "pay")
     b.init()
     zombie = "not fenced"
@@ -125,11 +134,16 @@ def outcomes(stage: Stage) -> Any:
         a.commit()
     except FencedError:
         zombie = "fenced"
-    b.begin()
-    b.send(topic, 0, "3")
-    b.commit()
+    _commit(b, topic, "6")
     b.close()
-    return [zombie, stage.read("payments", 3), stage.read("payments", 4, "read_uncommitted")]
+    return [zombie, stage.read("payments", 6), stage.read("payments", 7, "read_uncommitted")]
+
+
+def _commit(producer: Producer, topic: str, *values: str) -> None:
+    producer.begin()
+    for value in values:
+        producer.enqueue(topic, 0, value)
+    producer.commit()
 
 
 def offsets(stage: Stage) -> Any:
@@ -263,7 +277,7 @@ BILLS = [f"{letter}{partition}" for letter in "abc" for partition in range(4)]
 CHAPTERS = {chapter.__name__: chapter for chapter in (idempotent, outcomes, offsets, rebalance, process, crash)}
 EXPECTED: dict[str, Any] = {
     "idempotent": [[0, 1, 2], ["0", "1", "2"], ["3"]],
-    "outcomes": ["fenced", ["1", "2", "3"], ["1", "no", "2", "3"]],
+    "outcomes": ["fenced", list("123456"), ["1", "2", "3", "no", "4", "5", "6"]],
     "offsets": [-1, 3, ["0", "1", "2"]],
     "rebalance": [[4], [2, 2], [4], BILLS],
     "process": [6, 6],

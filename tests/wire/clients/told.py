@@ -80,6 +80,9 @@ class Called:
     def send(self, topic: str, partition: int, value: str) -> int:
         return int(self.told.ask(self.name, "send", topic, partition, value))
 
+    def enqueue(self, topic: str, partition: int, value: str) -> None:
+        self.told.ask(self.name, "enqueue", topic, partition, value)
+
     def send_offset(self, topic: str, partition: int, offset: int, consumer: Called) -> None:
         self.told.ask(self.name, "offsets", topic, partition, offset, consumer.name)
 

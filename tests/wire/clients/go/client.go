@@ -39,7 +39,11 @@ func main() {
 }
 
 func run(c []string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	patience := time.Minute
+	if longest := milliseconds("CLIENT_LONGEST_MS"); longest > 0 {
+		patience = longest
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	client, worker := clients[c[0]], instances[c[0]]
 	switch c[1] {
@@ -59,9 +63,17 @@ func run(c []string) (string, error) {
 		record := &kgo.Record{Topic: c[2], Partition: int32(partition), Value: []byte(c[4])}
 		err := client.ProduceSync(ctx, record).FirstErr()
 		return strconv.FormatInt(record.Offset, 10), err
+	case "enqueue":
+		partition, _ := strconv.Atoi(c[3])
+		// A context of its own: this one ends with the call, and the record with it.
+		client.Produce(context.Background(), &kgo.Record{Topic: c[2], Partition: int32(partition), Value: []byte(c[4])}, nil)
+		return "", nil
 	case "commit":
 		if group, _ := client.GroupMetadata(); group != "" {
 			return "", client.CommitUncommittedOffsets(ctx)
+		}
+		if err := client.Flush(ctx); err != nil {
+			return "", err
 		}
 		return "", client.EndTransaction(ctx, kgo.TryCommit)
 	case "abort":
@@ -92,8 +104,26 @@ func producing(servers, id string) []kgo.Opt {
 	}
 	if id != "" {
 		options = append(options, kgo.TransactionalID(id))
+		options = append(options, shorter()...)
 	}
 	return options
+}
+
+// shorter returns the timeouts that the environment asks for.
+func shorter() []kgo.Opt {
+	request, longest := milliseconds("CLIENT_REQUEST_MS"), milliseconds("CLIENT_LONGEST_MS")
+	if request == 0 {
+		return nil
+	}
+	return []kgo.Opt{
+		kgo.RequestTimeoutOverhead(request), kgo.ProduceRequestTimeout(request), kgo.RetryTimeout(longest),
+		kgo.TransactionTimeout(longest), kgo.RecordDeliveryTimeout(longest), kgo.SessionTimeout(6 * time.Second), kgo.MetadataMaxAge(longest),
+	}
+}
+
+func milliseconds(name string) time.Duration {
+	number, _ := strconv.Atoi(os.Getenv(name))
+	return time.Duration(number) * time.Millisecond
 }
 
 func consuming(servers, group, topic, isolation string) []kgo.Opt {

@@ -2,15 +2,22 @@
 const { Kafka, logLevel, Partitioners } = require("kafkajs");
 const { POLL_MS, serve, sleep } = require("./lines.js");
 
+// Timeouts that the environment asks for.
+const REQUEST_MS = Number(process.env.CLIENT_REQUEST_MS ?? 0);
+const LONGEST_MS = Number(process.env.CLIENT_LONGEST_MS ?? 0);
+const age = LONGEST_MS ? { metadataMaxAge: LONGEST_MS } : {};
+
 function kafka(servers) {
-	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: 40 };
-	return new Kafka({ brokers: servers.split(","), logLevel: logLevel.NOTHING, retry, requestTimeout: 30000 });
+	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: LONGEST_MS / 1000 || 40 };
+	const requestTimeout = REQUEST_MS || 30000;
+	return new Kafka({ brokers: servers.split(","), logLevel: logLevel.NOTHING, retry, requestTimeout });
 }
 
 class Producer {
 	constructor(servers, id) {
 		const config = { idempotent: true, maxInFlightRequests: 1, createPartitioner: Partitioners.DefaultPartitioner };
-		this.made = kafka(servers).producer(id ? { ...config, transactionalId: id } : config);
+		const ofId = { transactionalId: id, transactionTimeout: LONGEST_MS || 60000, ...age };
+		this.made = kafka(servers).producer(id ? { ...config, ...ofId } : config);
 		this.target = this.made;
 		this.id = id;
 	}
@@ -24,6 +31,7 @@ class Producer {
 	async begin() {
 		this.target = this.first ?? (await this.made.transaction());
 		this.first = null;
+		this.inFlight = Promise.resolve();
 	}
 
 	async send(topic, partition, value) {
@@ -32,11 +40,19 @@ class Producer {
 		return sent.baseOffset;
 	}
 
+	// The caller does not wait; kafkajs gives no order to two sends at once, so each waits for the one before.
+	enqueue(topic, partition, value) {
+		this.inFlight = this.inFlight.then(() => this.send(topic, partition, value));
+		this.inFlight.catch(() => {}); // the commit waits for it, and fails
+	}
+
 	async commit() {
+		await this.inFlight;
 		await this.target.commit();
 	}
 
 	async abort() {
+		await this.inFlight.catch(() => {});
 		await this.target.abort();
 	}
 
@@ -47,7 +63,9 @@ class Producer {
 
 function reader(servers, group, isolation) {
 	const readUncommitted = isolation === "read_uncommitted";
-	return kafka(servers).consumer({ groupId: group, readUncommitted, maxWaitTimeInMs: 200, heartbeatInterval: 500 });
+	const session = REQUEST_MS ? { sessionTimeout: 6000 } : {};
+	const config = { groupId: group, readUncommitted, maxWaitTimeInMs: 200, heartbeatInterval: 500 };
+	return kafka(servers).consumer({ ...config, ...session, ...age });
 }
 
 class Consumer {
@@ -113,42 +131,51 @@ class Instance {
 		if (this.closed) return;
 		const step = await new Promise((resolve) => this.waiting.push(resolve));
 		if (step === null) return;
-		const done = await this.transact(batch, step.commit).catch(() => this.drop(batch.partition));
+		const done = await this.transact(batch, step.commit).catch(() => null);
 		if (done && step.commit) resolveOffset(batch.lastOffset());
-		else this.made.seek({ topic: this.topic, partition: batch.partition, offset: batch.firstOffset() });
+		else await this.rewind(batch);
 		step.done(done ? batch.messages.map((message) => message.value.toString()) : []);
 	}
 
-	// After an error the state of a transaction may be unknown: the next producer of its id aborts it, if it is open.
-	async drop(partition) {
-		await this.producers
-			.get(partition)
-			?.close()
-			.catch(() => null);
-		this.producers.delete(partition);
-		return null;
+	// A lost answer leaves open whether the commit was written: a new producer ends it, and then the group's offset tells.
+	async rewind(batch) {
+		const { topic, servers, group } = this;
+		const { partition } = batch;
+		await this.producer(partition);
+		const offset = await committed(servers, group, topic, partition);
+		this.made.seek({ topic, partition, offset: Number(offset) < 0 ? batch.firstOffset() : `${offset}` });
 	}
 
-	async transact(batch, commit) {
-		const { partition } = batch;
+	async producer(partition) {
 		if (!this.producers.has(partition)) {
 			const made = new Producer(this.servers, `${this.group}-${partition}`);
 			await made.init();
 			this.producers.set(partition, made);
 		}
-		const producer = this.producers.get(partition);
-		await producer.begin();
+		return this.producers.get(partition);
+	}
+
+	async transact(batch, commit) {
+		const { partition } = batch;
+		const producer = await this.producer(partition);
 		try {
+			await producer.begin();
 			for (const message of batch.messages) await producer.send(this.out, partition, message.value);
 			const offset = `${BigInt(batch.lastOffset()) + 1n}`;
 			const topics = [{ topic: this.topic, partitions: [{ partition, offset }] }];
 			await producer.target.sendOffsets({ consumerGroupId: this.group, topics });
+			await (commit ? producer.commit() : producer.abort());
 		} catch (error) {
-			await producer.abort();
+			await producer.abort().catch(() => this.replace(partition));
 			throw error;
 		}
-		await (commit ? producer.commit() : producer.abort());
 		return true;
+	}
+
+	async replace(partition) {
+		const producer = this.producers.get(partition);
+		this.producers.delete(partition);
+		await producer.close();
 	}
 
 	async step(how) {

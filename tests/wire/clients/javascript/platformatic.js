@@ -2,12 +2,16 @@
 const kafka = require("@platformatic/kafka");
 const { POLL_MS, serve, sleep } = require("./lines.js");
 
+// Timeouts that the environment asks for.
+const REQUEST_MS = Number(process.env.CLIENT_REQUEST_MS ?? 0);
+const LONGEST_MS = Number(process.env.CLIENT_LONGEST_MS ?? 0);
 const RETRY = { retries: 40, retryDelay: 250 };
+const TIMEOUTS = REQUEST_MS ? { requestTimeout: REQUEST_MS, timeout: LONGEST_MS } : {};
 // Without these it asks for producer 0 of epoch 0, and brokers refuse an id whose producer is another (README.md).
 const NO_PRODUCER = { producerId: -1n, producerEpoch: -1 };
 
 function common(servers) {
-	return { clientId: "client", bootstrapBrokers: servers.split(","), ...RETRY };
+	return { clientId: "client", bootstrapBrokers: servers.split(","), ...RETRY, ...TIMEOUTS };
 }
 
 // An error of which the application cannot recover with this producer.
@@ -26,6 +30,7 @@ class Producer {
 		this.made = new kafka.Producer({ ...options, autocreateTopics: true, ...(id ? { transactionalId: id } : {}) });
 		this.target = this.made;
 		this.id = id;
+		this.sends = [];
 	}
 
 	// InitProducerId with the transactional id is sent by the first beginTransaction().
@@ -43,11 +48,17 @@ class Producer {
 		return `${sent.offsets[0].offset}`;
 	}
 
+	// The record is in flight until the commit.
+	enqueue(topic, partition, value) {
+		this.sends.push(this.send(topic, partition, value));
+	}
+
 	sendAll(messages) {
 		return this.target.send({ messages }).catch(check);
 	}
 
 	async commit() {
+		await Promise.all(this.sends.splice(0));
 		await this.target.commit().catch(check);
 	}
 

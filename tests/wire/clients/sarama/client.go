@@ -18,7 +18,7 @@ const pollTime = 300 * time.Millisecond
 var errFatal = errors.New("a fatal error of the producer")
 
 var (
-	producers = map[string]sarama.SyncProducer{}
+	producers = map[string]*writer{}
 	members   = map[string]*member{}
 	instances = map[string]*instance{}
 )
@@ -49,7 +49,7 @@ func run(c []string) (string, error) {
 	producer, reader, worker := producers[c[0]], members[c[0]], instances[c[0]]
 	switch c[1] {
 	case "producer":
-		made, err := sarama.NewSyncProducer(strings.Split(c[2], ","), producing(c[3]))
+		made, err := write(c[2], c[3])
 		producers[c[0]] = made
 		return "", err
 	case "consumer":
@@ -60,14 +60,17 @@ func run(c []string) (string, error) {
 		made, err := begin(c)
 		instances[c[0]] = made
 		return "", err
-	case "init": // NewSyncProducer has sent InitProducerId
+	case "init": // NewAsyncProducer has sent InitProducerId
 		return "", nil
 	case "begin":
 		return "", producer.BeginTxn()
+	case "enqueue":
+		producer.enqueue(c)
+		return "", nil
 	case "send":
-		partition, _ := strconv.Atoi(c[3])
-		_, offset, err := producer.SendMessage(message(c[2], int32(partition), []byte(c[4])))
-		return strconv.FormatInt(offset, 10), err
+		sent := producer.enqueue(c)
+		err := <-sent.Metadata.(chan error)
+		return strconv.FormatInt(sent.Offset, 10), err
 	case "commit":
 		if reader != nil {
 			reader.commit()
@@ -94,6 +97,35 @@ func run(c []string) (string, error) {
 		return "", producer.Close()
 	}
 	panic(c[1])
+}
+
+// writer sends, and tells each message's own channel what came of it.
+type writer struct{ sarama.AsyncProducer }
+
+func write(servers, id string) (*writer, error) {
+	made, err := sarama.NewAsyncProducer(strings.Split(servers, ","), producing(id))
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for one := range made.Successes() {
+			one.Metadata.(chan error) <- nil
+		}
+	}()
+	go func() {
+		for one := range made.Errors() {
+			one.Msg.Metadata.(chan error) <- one.Err
+		}
+	}()
+	return &writer{made}, nil
+}
+
+func (w *writer) enqueue(c []string) *sarama.ProducerMessage {
+	partition, _ := strconv.Atoi(c[3])
+	sent := message(c[2], int32(partition), []byte(c[4]))
+	sent.Metadata = make(chan error, 1)
+	w.Input() <- sent
+	return sent
 }
 
 func message(topic string, partition int32, value []byte) *sarama.ProducerMessage {

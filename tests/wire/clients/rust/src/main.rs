@@ -3,6 +3,7 @@
 mod instance;
 
 use std::collections::HashMap;
+use std::env::var;
 use std::error::Error;
 use std::io::{BufRead, stdin};
 use std::time::Duration;
@@ -53,10 +54,8 @@ impl Things {
             "instance" => drop(self.instances.insert(c[0].into(), Instance::new(&c[2..]).await?)),
             "init" => self.producers[c[0]].init_transactions().await?,
             "begin" => self.producers[c[0]].begin_transaction()?,
-            "send" => {
-                let record = ProducerRecord::new(c[2], c[3].parse()?).value(c[4].to_string());
-                return Ok(self.producers[c[0]].send(record)?.await?.offset.to_string());
-            }
+            "enqueue" => drop(self.producers[c[0]].send(record(c)?)?),
+            "send" => return Ok(self.producers[c[0]].send(record(c)?)?.await?.offset.to_string()),
             "commit" => match self.consumers.get_mut(c[0]) {
                 Some(reader) => reader.commit_sync().await?,
                 None => self.producers[c[0]].commit_transaction().await?,
@@ -89,6 +88,10 @@ impl Things {
     }
 }
 
+fn record(c: &[&str]) -> Done<ProducerRecord> {
+    Ok(ProducerRecord::new(c[2], c[3].parse()?).value(c[4].to_string()))
+}
+
 fn row(one: &ConsumerRecord) -> String {
     format!("{}:{}:{}", one.partition, one.offset, value_of(one))
 }
@@ -99,9 +102,14 @@ pub fn value_of(one: &ConsumerRecord) -> String {
 
 /// Without an id an idempotent producer: that is the default.
 pub async fn producer(servers: &str, id: &str) -> Done<Producer> {
+    let (request, longest) = (var("CLIENT_REQUEST_MS"), var("CLIENT_LONGEST_MS"));
     let mut config = vec![("bootstrap.servers", servers), ("linger.ms", "0")];
     if !id.is_empty() {
         config.push(("transactional.id", id));
+    }
+    if let (Ok(request), Ok(longest)) = (&request, &longest) {
+        config.push(("request.timeout.ms", request));
+        config.extend(["delivery.timeout.ms", "max.block.ms", "transaction.timeout.ms"].map(|name| (name, longest.as_str())));
     }
     Ok(Producer::from_map(config).await?)
 }
