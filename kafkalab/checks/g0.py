@@ -12,7 +12,7 @@ from kafkalab.checks.view import View
 
 @anomaly(
     "G0",
-    "Transactions wrote before each other, on different keys: a cycle of write-write edges only.",
+    "Each of two or more transactions wrote before another, on different keys: a cycle of write-write edges only.",
     ALLOWED,
     needs=("operations", "log"),
 )

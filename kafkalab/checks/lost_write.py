@@ -1,4 +1,4 @@
-"""lost-write: an acknowledged, committed value that nobody polled although some poll of its key came past it."""
+"""lost-write: an acknowledged, committed value that nobody polled although a poll of its key passed it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkalab.checks.view import COMMITTED, PLAIN, View
 
 @anomaly(
     "lost-write",
-    "An acknowledged, committed value was never polled, though a poll of its key came past it.",
+    "An acknowledged, committed value was never polled, though a poll of its key passed it.",
     needs=("operations", "log", "reads", "polls"),
 )
 def lost_write(check: Check, view: View) -> Examined:
@@ -29,7 +29,7 @@ def lost_write(check: Check, view: View) -> Examined:
         step = passed_over(passed[key], offset)
         if step >= 0 and send.end is not None:
             gone = [r.removed_step for r in send.records if r.removed]
-            text = f"{value!r} was acknowledged at offset {offset} of {key}; a poll came past it, nobody was given it"
+            text = f"{value!r} was acknowledged at offset {offset} of {key}; a poll passed it, and no consumer got it"
             found.append(check.make_finding(text, [send.invoke.step, send.end.step, step, *gone], [key], [offset]))
     return len(sends), [*found, *_never_written(check, view, committed, passed)]
 
@@ -45,7 +45,7 @@ def _never_written(
         before = [r.offset for r in view.logs.get(key, ()) if r.step < send.invoke.step]
         step = passed_over(passed.get(key, []), max(before, default=-1) + 1)
         if step > end.step:
-            text = f"{send.invoke.value!r} was acknowledged on {key}, but no log ever held it; a poll came past"
+            text = f"{send.invoke.value!r} was acknowledged on {key}, but no log ever held it; a poll passed it"
             yield check.make_finding(text, [send.invoke.step, end.step, step], [key])
 
 

@@ -1,4 +1,4 @@
-"""unseen: committed, but not polled by the end of the history; perhaps only late."""
+"""unseen: committed, but not polled by the end of the history; it may only be late."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kafkalab.checks.view import View
 
 @anomaly(
     "unseen",
-    "A committed value was not polled by the end of the history; perhaps only late.",
+    "A committed value was not polled by the end of the history; it may only be late.",
     REPORTED,
     needs=("log", "reads"),
 )

@@ -26,8 +26,8 @@ HOW = (
     "name in the tables below: {opens}"
 )
 BESIDE = (
-    "two runs of the same programs stand side by side, and the cursor stands where they part. Above them is said what "
-    "to look at; <kbd>→</kbd> walks on in both."
+    "you see two runs of the same programs side by side, and the cursor is at their first difference. The line above "
+    "them says where to look; <kbd>→</kbd> goes on in both."
 )
 OLD_ARTICLES = "If you learned it from an old article"
 INVENTORY = "What do you believe?"
@@ -66,8 +66,8 @@ COLLECTIONS = (
     Collection(
         name="90_bugs_that_kafka_had",
         title="Bugs that Kafka had",
-        about="Each of these broke a promise of a released Kafka, or blocked somebody for ever. Each is here as a run "
-        "that shows it, with the cure and without.",
+        about="Each of these bugs broke a promise of a released Kafka, or blocked a program for ever. A run shows each "
+        "bug, with the cure and without.",
         opens=BESIDE,
         call="museum",
         column="bug",
@@ -76,8 +76,8 @@ COLLECTIONS = (
     Collection(
         name="91_what_each_rule_protects",
         title="What each rule protects",
-        about="Every check that a broker makes is there for somebody. Here each rule is switched off in a run that "
-        "needs it, and you see what breaks.",
+        about="Every check of a broker protects some program. Here each rule is switched off in a run that needs it, "
+        "and you see what breaks.",
         opens=BESIDE,
         call="rule_gallery",
         column="rule",
@@ -86,10 +86,9 @@ COLLECTIONS = (
     Collection(
         name="92_errors",
         title="Errors, each met on purpose",
-        about="What does this error mean, who says it, and what does your client do about it? Each error is met here "
-        "in a run.",
-        opens="the run that meets the error is shown at the answer that says so. <kbd>←</kbd> walks back to what led "
-        "to it.",
+        about="What does this error mean, which process sends it, and what does your client do about it? A run shows "
+        "each error.",
+        opens="you see a run that meets the error, at the answer that has it. <kbd>←</kbd> walks back to its cause.",
         call="error_gallery",
         column="error",
         page="errors.md",
@@ -112,9 +111,9 @@ def notebook(one: Collection, root: Path) -> Notebook:
         _text("head", f"# {one.title}\n\n{one.about}\n\n{HOW.format(opens=one.opens)}\n\n{_others(one)}"),
         _code("picture", f"from kafkalab import {one.call}\n\nshown = {one.call}()\nshown", before, figure=True),
         *(_text(f"table-{n}", text) for n, text in enumerate(tables(one))),
-        _text("in-words-why", "## The same in words\n\nWhat is chosen above, for a report or a screen reader:"),
+        _text("in-words-why", "## The same in words\n\nYour choice as text, for a report or a screen reader:"),
         _code("in-words", "print(shown.chooser)", before),
-        _text("foot", f"All of it on one page, with what no run shows: [docs/{one.page}](../docs/{one.page}).\n\n"
+        _text("foot", f"All on one page, also those that no run shows: [docs/{one.page}](../docs/{one.page}).\n\n"
               f"{_others(one)}"),
     ]  # fmt: skip
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -139,7 +138,7 @@ def tables(one: Collection) -> Iterator[str]:
 def look_up() -> str:
     """Return the start page's text that links the collections."""
     rows = [f"| [{one.title}]({one.name}.ipynb) | {len(one.exhibits())} runs | {one.about} |" for one in COLLECTIONS]
-    rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | What the classic articles say, and what is true. |")
+    rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | Which statements of classic articles are still true. |")
     rows.append(f"| [{INVENTORY}](94_what_do_you_believe.ipynb) | | The same questions before and after the course. |")
     rows += [
         f"| [{INCIDENT_ROOM}](95_incident_room.ipynb) | | For people on call: paste what Kafka's tools printed, and "

@@ -68,7 +68,7 @@ BELIEFS = {{
 
 @cache
 def numbers(of_seed: int) -> tuple[int, ...]:
-    """How many records each of four transactions has."""
+    """Return the number of records of each of four transactions."""
     return tuple(random_for("L{n}.E1", of_seed).sample(range(1, 9), 4))
 
 
@@ -134,13 +134,13 @@ opening.step = opening.cluster.trace.frames["EndTxn#1"].sent_step
 opening"""
 NAMES = """from kafkalab import Predict, Sequence
 from kafkalab import at_the_end, check, counterexample, hint, lab{nn}, question"""
-GUESS = '''guess = Predict(
+GUESS = """guess = Predict(
     "Two records, and a commit. Where does the log end?",
     choices={{"A": "At 2.", "B": "At 3."}},
     answer="B",  # Predict.seal("B") makes what sealed=... takes instead, so that no cell shows the answer
 )
-guess'''
-ANSWER = "e1 = []\n### BEGIN SOLUTION\ne1 = [n + 1 for n in question(\"L{n}.E1\")]\n### END SOLUTION"
+guess"""
+ANSWER = 'e1 = []\n### BEGIN SOLUTION\ne1 = [n + 1 for n in question("L{n}.E1")]\n### END SOLUTION'
 FIGURE = {"tags": ["nbval-ignore-output"]}
 FORM = {"nbgrader": {"grade": False, "locked": False, "solution": True}}
 CHECK = {

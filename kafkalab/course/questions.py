@@ -40,7 +40,7 @@ QUESTIONS: dict[int, str] = {
     11: "Does a consumer hold records back in memory until their transaction commits?",
     12: "How do I choose a transactional.id: per process, per partition, at random?",
     13: "Two applications keep fencing each other. What do they share?",
-    14: "ProducerFenced or InvalidProducerEpoch: which one ends my producer for good?",
+    14: "ProducerFenced or InvalidProducerEpoch: which one is final for my producer?",
     15: "I have one producer only. Who fenced it?",
     16: "Why is my transaction.timeout.ms refused?",
     17: "After a crash, must I wait until the old transaction has timed out?",
@@ -68,7 +68,7 @@ QUESTIONS: dict[int, str] = {
     39: "Does upgrading the brokers to transaction version 2 protect my librdkafka, sarama or aiokafka program?",
     40: "Can a share group take part in a transaction?",
     41: "What changes with the consumer group protocol: STALE_MEMBER_EPOCH, an assignment that is still mine?",
-    42: "After an unclean election, what breaks, and how does a read_committed reader go on?",
+    42: "After an unclean election, what breaks, and how does a read_committed reader continue?",
     43: "May transaction.version be raised under load, and lowered again?",
     44: "Several transactions at once in one service: how many producers, and which names?",
     45: "Dead letters: inside or outside the transaction? Do they vanish with the abort?",
@@ -77,8 +77,8 @@ QUESTIONS: dict[int, str] = {
     48: "Is my state store exactly-once after a crash?",
     49: "transacted=true, @Transactional, exactly_once_v2: which switch really sends the offsets?",
     50: "Mirroring: are transactions and aborted records copied, and what do offsets mean there?",
-    51: "A topic was deleted, and made again, within a transaction. What becomes of it?",
-    52: "The tool shows transactions that are gone, or none that hang. Which output may I trust?",
+    51: "A topic was deleted, and made again, within a transaction. What happens to it?",
+    52: "The tool shows transactions that are gone, or none that hang. Which output can I trust?",
     53: "Other brokers speak the protocol: do they make the same promises?",
 }
 OUTSIDE = Path("docs") / "outside-this-lab.md"

@@ -1,4 +1,4 @@
-"""What to do about a finding, derived from the symptoms, the bugs and the rules; nothing is written twice."""
+"""Advise what to do about a finding, derived from the symptoms, the bugs and the rules; nothing is written twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What the project's pages say about a finding. All fields are text; those without an answer are empty."""
+    """Hold what the project's pages say about a finding. All fields are text; those without an answer are empty."""
 
     means: str = ""
     check: str = ""

@@ -73,17 +73,21 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """A saved scenario that was run: the verdict, its sentence, and the forbidden findings, each with its step."""
+    """A saved scenario that was run, or a capture: the verdict, its sentence, and what tells more (`ask`).
+
+    `findings` are the forbidden ones: the anomaly, the step, and the sentence of each.
+    """
 
     file: str
     verdict: str
     sentence: str
-    findings: tuple[tuple[int, str], ...]
+    ask: str
+    findings: tuple[tuple[str, int, str], ...]
 
 
 @dataclass(slots=True)
 class Evidence:
-    """What the text says. `views` are logs by partition; a dump that does not name its partition is "(FILE)"."""
+    """Hold all that the files say. `views` are logs by partition; a dump that names no partition is "(FILE)"."""
 
     files: dict[str, Unknown] = field(default_factory=dict)
     views: dict[str, LogView] = field(default_factory=dict)

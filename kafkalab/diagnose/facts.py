@@ -138,7 +138,7 @@ class GroupRow(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a line of a client's or a broker's log says; `name` is that of its pattern, `who` a transactional id.
+    """Hold what a line of a client's or a broker's log says; `name` is that of its pattern, `who` a transactional id.
 
     A field that the line does not name is empty or -1. `at` is the line's time as it is printed; `process` is what the
     line begins with before its time, as a container's name, else the file.

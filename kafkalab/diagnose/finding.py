@@ -26,7 +26,7 @@ class Proof(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule concludes. `mechanism` is what happened, `where` the partition, transactional id or group.
+    """Hold a rule's conclusion. `mechanism` is what happened, `where` the partition, transactional id or group.
 
     `cause` names why, where the lines show it; it is never more certain than "likely".
 

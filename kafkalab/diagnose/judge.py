@@ -9,7 +9,7 @@ from kafkalab.diagnose.finding import ORDER, Finding
 from kafkalab.diagnose.mechanisms.all_mechanisms import RULES
 
 ORDINARY = "markers_take_offsets"
-"""What is true of every log with transactions: it is said if there is nothing else to say."""
+"""A finding that holds for every log with transactions; it is reported if there is no other."""
 MOST = 40
 """Findings that are kept: those that come first."""
 

@@ -41,7 +41,7 @@ class Backwards:
 
 @dataclass(slots=True)
 class LogView:
-    """What a dump shows of one partition. Batches come in the order of their offsets; what is not so is counted."""
+    """Hold the batches that a dump shows of one partition, by offset; batches in another order are counted."""
 
     partition: str
     start: int = -1

@@ -157,8 +157,8 @@ def _read_lines(data: dict[str, Any]) -> Iterator[str]:
         yield f"{row['partition']} was dumped without its decoder ({row['at']}): use {option}"
     for folder in data["captures"]:
         yield (
-            f"{folder}: of this capture the brokers' words on producers were read; `kafkalab audit {folder}` reads "
-            "the rest"
+            f"{folder}: of this capture the brokers' words on producers were read; it is large, or pyarrow is missing: "
+            f"`kafkalab audit {folder}` reads the rest"
         )
     if data["left_out"]:
         yield f"{data['left_out']} facts were left out: too many partitions or transactional ids"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kafkalab.diagnose.captured import judge_capture
 from kafkalab.diagnose.evidence import Evidence, SavedRun, Unknown
 from kafkalab.diagnose.facts import ProducerRow, Source
 from kafkalab.limits import RUN, quote, truncate
@@ -39,23 +40,31 @@ def read_scenario(name: str, source: str | Path, evidence: Evidence) -> None:
         return
     counts.used = 1
     forbidden = tuple(
-        (int(found["step"]), f"{result['name']}: {found['text']}")
+        (str(result["name"]), int(found["step"]), str(found["text"]))
         for result in report["results"]
         for found in result["findings"]
         if found["policy"] == "forbidden"
     )
-    evidence.runs.append(SavedRun(name, report["verdict"], report["sentence"], forbidden))
+    ask = f"kafkalab page {name} --out run.html"
+    evidence.runs.append(SavedRun(name, report["verdict"], f"The saved run: {report['sentence']}", ask, forbidden))
 
 
 def read_capture(path: Path, evidence: Evidence) -> None:
-    """Add the producers that the brokers of a capture remember. ValueError if its state is damaged."""
+    """Add what the checks find in a capture, and the producers that its brokers remember.
+
+    ValueError if it is damaged.
+    """
     name = f"{path.name}/{CAPTURE}"
     found = json_file(path / CAPTURE, CAPTURED)
     producers = found.get("producers") if isinstance(found, dict) else None
     if not isinstance(producers, dict):
         raise ValueError(f"{quote(str(path / CAPTURE))} is not what a capture wrote")
     evidence.files[name] = Unknown(lines=1, used=1)
-    evidence.captures.append(str(path))
+    judged = judge_capture(path, str(found.get("known", "")))
+    if judged is None:
+        evidence.captures.append(str(path))
+    else:
+        evidence.runs.append(judged)
     for partition, rows in producers.items():
         for row in rows if isinstance(rows, list) else []:
             numbers = [row.get(key, 0) for key in NUMBERS] if isinstance(row, dict) else []

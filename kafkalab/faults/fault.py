@@ -135,13 +135,13 @@ class FrameFault(FaultBase):
     frame: str
     target_kind = target_field = "frame"
     waits: ClassVar[bool] = False
-    """Whether something else has to happen before it changes anything, which may never happen."""
+    """True if the fault waits for another event, which may never happen."""
     of_requests_only: ClassVar[bool] = False
-    """Whether no response can be struck."""
+    """True if it can strike requests only."""
     of_clients_only: ClassVar[bool] = False
-    """Whether only a client's frame can be struck."""
+    """True if it can strike frames of clients only."""
     keeps: ClassVar[bool] = False
-    """Whether the frame stays where it is until something lets it go on."""
+    """True if the frame stays where it is until another fault lets it continue."""
 
     @classmethod
     def of_words(cls, target: str, *words: str) -> Fault:
@@ -195,7 +195,7 @@ class FrameFault(FaultBase):
         return reason or (self.why_not_here(world, frame, struck) if frame else "")
 
     excludes: ClassVar[str] = ""
-    """Why no other fault can strike the same frame: "held"."""
+    """The reason why no other fault can strike the same frame: "held"."""
 
     def why_not_here(self, world: World, frame: Frame, struck: Sequence[FrameFault]) -> str:
         """Return why it would change nothing about a frame that flies; `struck` are the faults that strike it."""

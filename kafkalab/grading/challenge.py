@@ -146,7 +146,7 @@ def replay(challenge: Challenge, faults: Sequence[Fault]) -> tuple[str, ...]:
             raise WrongAnswer(f"{fault!r} does not count here; {', '.join(challenge.allowed)} do.")
     cluster = run_with(challenge.scenario, faults)
     if cluster.unused_faults:
-        raise WrongAnswer(f"Nothing came of {', '.join(map(repr, cluster.unused_faults))}.", run=cluster)
+        raise WrongAnswer(f"{', '.join(map(repr, cluster.unused_faults))} changed nothing.", run=cluster)
     found = anomalies(challenge, cluster)
     if not found:
         wanted = " or ".join(challenge.find)

@@ -1,4 +1,4 @@
-"""What a class believes: for each exercise, how many learners are right, and how many show each misconception."""
+"""Summarise a class: for each exercise, how many learners are right, and how many show each misconception."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Debugging:
 
     @property
     def form(self) -> str:
-        """What to give."""
+        """Return the form of an answer, in words."""
         return FORM.format(program=self.program)
 
     def check(self, answer: object) -> str:
@@ -51,7 +51,7 @@ class Debugging:
         if not inspect.iscoroutinefunction(program):
             raise WrongType(f'"program" is your {self.program}, defined with `async def`, not {describe(program)}.')
         if is_blank(frame) and self._is_untouched(program):
-            raise BlankAnswer(f"The frame is still blank, and {self.program} is as it came. {self.asks}")
+            raise BlankAnswer(f"The frame is still blank, and {self.program} is unchanged. {self.asks}")
         named = self._check_frame(frame)
         try:
             every = [with_program(scenario, program) for scenario in self.scenarios()]

@@ -167,11 +167,13 @@ def _word(value: object, words: tuple[str, ...], where: str, form: str) -> str:
     if is_blank(value):
         return ""
     if not isinstance(value, str):
-        raise WrongType(f"In {where} stands {describe(value)}. Give {form}.")
+        raise WrongType(f"For {where} you give {describe(value)}. Give {form}.")
     by_lower = {w.lower(): w for w in words}
     found = by_lower.get(value.strip().lower())
     if found is None:
-        raise WrongValue(f"In {where} stands {value!r}, no word of this exercise{_suggest(value, words)}. Give {form}.")
+        raise WrongValue(
+            f"For {where} you give {value!r}, no word of this exercise{_suggest(value, words)}. Give {form}."
+        )
     return found
 
 

@@ -23,7 +23,7 @@ class Blank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a form says to one word of one row.
+    """Hold the answer of a form to one word of one row.
 
     A wrong word names its belief, "" if it has none, with its sentence; a right one the beliefs that it denies.
     `refutes` is said where the row refutes the belief that several rows fit, `look` where no belief fits. `run` and
@@ -44,7 +44,8 @@ class Told:
 class Form:
     """A check of a word for each blank; `tell(name, word)` is what is said to one of them.
 
-    `flat` makes of an answer the dict from names to words that `check` takes. `what` is one row, in a word.
+    `flat` makes of an answer the dict from names to words that `check` takes. `what` is one row, in a word. `kind` says
+    what is filled in: a table, whose rows are about one subject, or mixed questions over several labs.
     """
 
     check: Callable[[Any], str]
@@ -52,6 +53,7 @@ class Form:
     tell: Callable[[Any, str], Told]
     flat: Callable[[Any], Any] = lambda answer: answer
     what: str = "row"
+    kind: str = "table"
 
     def __call__(self, answer: object) -> str:
         return self.check(self.flat(answer))

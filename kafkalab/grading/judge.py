@@ -46,7 +46,7 @@ class Judge:
         except TimeoutError:
             why = "grading it took too long"
         except (EOFError, OSError):
-            why = "the grader's own process ended over it"
+            why = "the grader's own process ended while it graded this"
         self.close()
         return Story(end=why)
 

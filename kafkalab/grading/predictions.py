@@ -79,7 +79,7 @@ def rows(
     """
 
     def tell(name: Any, word: str) -> Told:
-        return _tell(next(fact for fact in facts(seed()) if fact.name == name), word, what, beliefs)
+        return judge_word(next(fact for fact in facts(seed()) if fact.name == name), word, what, beliefs)
 
     return Form(
         lambda answer: table(answer, facts(seed()), words, form, what, beliefs),
@@ -171,7 +171,8 @@ def _evidence(fact: Fact, value: object) -> tuple[Scenario | Cluster | Table | N
     return shown_by, fact.step(shown_by if isinstance(shown_by, Cluster) else ran(shown_by))
 
 
-def _tell(fact: Fact, word: str, what: str, beliefs: Misses) -> Told:
+def judge_word(fact: Fact, word: str, what: str, beliefs: Misses) -> Told:
+    """Return what is said to one word of a row; `what` is a row, in a word, and `beliefs` has the sentences."""
     misses, wrong = fact.misses or {}, not same(word, fact.truth)
     belief = belief_of(misses, word) if wrong else ""
     shown_by, step = _evidence(fact, word)

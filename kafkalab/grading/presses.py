@@ -73,7 +73,7 @@ def judge_presses(answer: object, base: Scenario, goal: Goal, most: int, par: in
     cluster = run_with(base, faults, goal.form)
     if cluster.unused_faults:
         listed = ", ".join(map(repr, cluster.unused_faults))
-        raise WrongAnswer(f"In this run nothing came of {listed}: take it out, or press it elsewhere.", run=cluster)
+        raise WrongAnswer(f"In this run {listed} changed nothing: remove it, or press it elsewhere.", run=cluster)
     if not goal.reached(cluster):
         for miss in goal.misses:
             if miss.shown_by(cluster):
@@ -84,7 +84,7 @@ def judge_presses(answer: object, base: Scenario, goal: Goal, most: int, par: in
     count = f"{len(faults)} press{'es' if len(faults) > 1 else ''}"
     if len(faults) > most:
         raise WrongAnswer(
-            f"It works, in {count}; can you do it in {most}? Take one away and look whether it is still so.",
+            f"It works, with {count}. Can you do it with {most}? Remove one, and see whether it still works.",
             run=cluster,
             miss="too many",
             part=0.5,
@@ -120,7 +120,7 @@ def presses_of(answer: object, base: Scenario, form: str = form_of()) -> tuple[F
         raise WrongType(f"Give {form}, not {describe(answer)}.")
     for item in found:
         if not isinstance(item, FAULT_TYPES):
-            raise WrongType(f"In the list stands {describe(item)}, which is no fault. Give {form}.")
+            raise WrongType(f"The list holds {describe(item)}, which is no fault. Give {form}.")
     return tuple(found)
 
 

@@ -67,5 +67,5 @@ class RunOrder:
             raise WrongValue(f"{unknown[0]!r} is none of the names in the question. Give {self.form}.")
         if sorted(given) != sorted(self.steps):
             missing = ", ".join(repr(name) for name in self.steps if name not in given) or "none"
-            raise WrongValue(f"Each name stands in the list once; missing: {missing}. Give {self.form}.")
+            raise WrongValue(f"The list needs each name once; missing: {missing}. Give {self.form}.")
         return given

@@ -19,8 +19,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-6119",
-        title="A transaction of which only the second half is left",
-        broke="Atomicity: the commit succeeded, and what was written before the timeout was silently lost.",
+        title="Only the second half of a transaction is committed",
+        broke="Atomicity: the commit succeeded, and the records written before the timeout were lost without an error.",
         cure="Since 0.11.0.2 and 1.0.0 an abort by timeout raises the epoch, and the producer that wakes up is fenced.",
         rule=rules.TIMEOUT_BUMPS,
         sign=both(result("app"), committed_values("out-0", "out-1")),
@@ -30,7 +30,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-6683",
-        title="A duplicate that nobody can vouch for",
+        title="An old batch is called a duplicate without a comparison",
         broke="Deduplication: such a batch was called a duplicate, which clients take for success, though nothing had "
         "been compared. (How the cache came to be wrong in KAFKA-6683 is not modelled.)",
         cure="Since that fix a sequence below the remembered ones is out of order; no broker says duplicate any more.",
@@ -41,7 +41,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-7190",
-        title="A producer that is forgotten with its records",
+        title="A leader forgets a producer with its records",
         broke="Availability: UNKNOWN_PRODUCER_ID, only because retention or DeleteRecords took the records.",
         cure="Since 2.4.0 a producer is known until it expires. (The rule of KIP-360 is off in both runs.)",
         rule=rules.STATE_OUTLIVES_DATA,
@@ -51,7 +51,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-8522",
-        title="Markers that never go",
+        title="Markers that compaction never removes",
         broke="Boundedness: every cleaning made a segment young again, so no marker or tombstone was ever old enough.",
         cure="Since 3.1.0 the day on which a marker may go is written into its batch (KIP-534).",
         rule=rules.DELETE_HORIZON,
@@ -61,7 +61,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-9144",
-        title="A coordinator that is forgotten too soon",
+        title="A leader forgets a coordinator too soon",
         broke="Fencing: leaders forgot a producer by the age of its data, its coordinator too, and took old markers.",
         cure="Since 2.4.1 and 2.5.0 a marker's time counts too.",
         rule=rules.MARKERS_KEEP_STATE,
@@ -72,7 +72,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-9600",
-        title="An epoch from the future",
+        title="EndTxn with a future epoch",
         broke="Liveness: the request was refused, but only after its decision had been logged. No marker was sent, and "
         "readers waited until the coordinator's partition was loaded again.",
         cure="Since 2.6.0 a client's EndTxn needs exactly the current epoch, before anything is logged.",
@@ -104,9 +104,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-14884",
-        title="A marker between the question and the append",
-        broke="Liveness: what had been verified was true no more, and the batch opened a transaction nobody would end.",
-        cure="Since 3.6.0 a verification is an object of its own, and a marker takes it away.",
+        title="A marker between the verification and the append",
+        broke="Liveness: the verification no longer held. The batch opened a transaction that no coordinator ends.",
+        cure="Since 3.6.0 a verification is an object of its own, and a marker removes it.",
         rule=rules.MARKER_TAKES_GUARD,
         sign=stable("out-0"),
         good="1 of 1",
@@ -115,7 +115,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-14904",
-        title="A question that has to wait",
+        title="A verification during a pending transition",
         broke="Order: the first batch was to be sent again, and a later one overtook it (see KAFKA-14920).",
         cure="Since 3.6.0 a verification reads the state as it is, whatever is pending.",
         rule=rules.VERIFIED_AT_ONCE,
@@ -125,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-14920",
-        title="The second batch is the first",
+        title="The second batch is appended first",
         broke="Order, then liveness: the second batch was appended alone, and the first one was out of order for ever.",
         cure="Since 3.6.0 a leader remembers the lowest sequence that asked to be verified, and takes none above it.",
         rule=rules.LOWEST_SEQUENCE,
@@ -135,9 +135,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-15784",
-        title="A member that is one no more",
+        title="Offsets of a member that has left",
         broke="Fencing: offsets of a member that the group had dropped were committed over those of its successor.",
-        cure="Since 3.7.0 the group is looked at again once the coordinator of the transaction has answered.",
+        cure="Since 3.7.0 the group is checked again after the coordinator of the transaction has answered.",
         rule=rules.GROUP_SEEN_AGAIN,
         sign=both(answers("old", "TxnOffsetCommit"), answers("new", "OffsetFetch")),
         good="UNKNOWN_MEMBER_ID; NONE offsets={'in-0': 9}",
@@ -145,7 +145,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-16352",
-        title="An answer to a coordinator of long ago",
+        title="A late answer to an earlier coordinator",
         broke="Liveness: the old answer removed the entry of the new markers, and nobody completed the transaction.",
         cure="Since 3.8.0 an answer removes its own entry only.",
         rule=rules.MARKERS_BY_EPOCH,
@@ -187,9 +187,11 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-18575",
-        title="The last transaction's marker against the next transaction",
-        broke="Liveness: the marker took the verification of the next transaction's batch away, which was refused.",
-        cure="Since 4.0.0 a marker leaves a verification that has the epoch of the marker: it is the next one's.",
+        title="A marker removes the next transaction's verification",
+        broke="Liveness: the marker removed the verification of the next transaction's batch, and the leader refused "
+        "the batch.",
+        cure="Since 4.0.0 a marker does not remove a verification that has its own epoch: it belongs to the next "
+        "transaction.",
         rule=rules.NEXT_GUARD_STAYS,
         sign=answers("p", "Produce"),
         good="NONE",
@@ -218,7 +220,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-19690",
-        title="Fatal, where a retry would do",
+        title="A fatal error where a retry would suffice",
         broke="Availability: INVALID_TXN_STATE was fatal to Kafka Streams; an old epoch ends only the transaction.",
         cure="Since 3.9.2, 4.1.1 and in the 4.0 branch the epoch is compared before the verification.",
         rule=rules.EPOCH_BEFORE_GUARD,
@@ -228,7 +230,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-19999",
-        title="A marker that must not be repeated",
+        title="A repeated marker is refused",
         broke="Liveness: the coordinator gives up, and the transaction stays decided but unfinished.",
         cure="Since 4.2.0 a leader takes a marker of version 2 again if its transaction is already ended.",
         rule=rules.MARKER_RETRY,
@@ -239,7 +241,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-20090",
-        title="The epoch that nobody may have",
+        title="A producer gets the last epoch",
         broke="Liveness: an abort by timeout took no new producer id, and its producer got the last epoch of all.",
         cure="Since 4.3.0 a coordinator's own abort rotates the producer id too.",
         rule=rules.FENCE_ROTATES,
@@ -249,7 +251,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KAFKA-20310",
-        title="A successor that nobody wrote down",
+        title="The next producer id is not logged",
         broke="Liveness: the new coordinator did not know the producer id that the old one had handed out.",
         cure="Since 4.3.0 the record of a transaction holds the producer id that comes next, and the one before.",
         rule=rules.ROTATION_LOGGED,
@@ -283,8 +285,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         number="KIP-360",
-        title="Silent for too long",
-        broke="Availability: UNKNOWN_PRODUCER_ID, after which many producers could not go on.",
+        title="A producer that is idle for too long",
+        broke="Availability: UNKNOWN_PRODUCER_ID, after which many producers could not continue.",
         cure="Since 2.5.0 a leader that knows nothing of a producer takes any first sequence.",
         rule=rules.ANY_FIRST_SEQUENCE,
         sign=answers("p", "Produce"),
@@ -294,7 +296,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KIP-588",
         title="Fenced, or only timed out",
-        broke="Availability: one error code for both, so every producer whose transaction had timed out had to end.",
+        broke="Availability: one error code for both, so each producer whose transaction had timed out had to end.",
         cure="Since 2.7.0 the coordinator says PRODUCER_FENCED, and Produce never does (KAFKA-10687).",
         rule=rules.FENCED_CODE,
         sign=answers("p", "EndTxn"),
@@ -304,10 +306,8 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         number="KIP-890",
         title="An offset of the transaction before",
-        broke="Atomicity: the newest pending offset wins at the marker, so the group's offset goes back, and the next "
-        "instance processes an input again. If the late offset is that of an aborted transaction, an input is lost.",
-        cure="Only version 2 of the client, since 4.0.0: each transaction has an epoch of its own (KIP-890, part 2). "
-        "Level 2 of the brokers, which both runs have, protects no older client (docs/offsets_for_real.md).",
+        broke="Atomicity: the late offset wins at the marker; an input is processed again, or, after an abort, lost.",
+        cure="Only version 2 of the client (KIP-890, part 2): level 2 of the brokers, as in both runs, is not enough.",
         rule=rules.EPOCH_PER_TRANSACTION,
         sign=bug.committed_offset("in-0"),
         good="2",

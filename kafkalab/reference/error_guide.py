@@ -50,7 +50,8 @@ GUIDE: dict[Error, Guide] = {
         command=DESCRIBE,
     ),
     Error.PRODUCER_FENCED: Guide(
-        means="A newer producer has your transactional id, or the coordinator has aborted your transaction for time.",
+        means="A newer producer has your transactional id, or the coordinator has aborted your transaction because it "
+        "took too long.",
         met_on=("EndTxn", "InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn"),
         check="Does another instance have this transactional.id? If not: transaction.timeout.ms.",
         java="Close this one. Make no new one in a process that has been replaced.",
@@ -91,7 +92,8 @@ GUIDE: dict[Error, Guide] = {
         command=STATE_TOPIC,
     ),
     Error.INVALID_TXN_STATE: Guide(
-        means="The request does not fit the transaction's state: mostly, it has been aborted for time already.",
+        means="The request does not fit the transaction's state: usually the coordinator has aborted it already "
+        "because it took too long.",
         met_on=("EndTxn", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "Produce"),
         check="Did the transaction take longer than transaction.timeout.ms? On Produce, after an upgrade: the brokers' "
         "version, see the bugs below.",

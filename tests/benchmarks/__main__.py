@@ -151,6 +151,12 @@ def labs() -> None:
         line(what, f"{took:6.1f} s, {computed:6.1f} s of computing, peak {most:5.0f} MiB with the kernel", goal)
 
 
+def course() -> None:
+    from tests.benchmarks.course import run_course
+
+    run_course()
+
+
 def searches() -> None:
     from tests.explore.campaign import engines, pace
     from tests.explore.defects import search_known
@@ -215,6 +221,7 @@ def main() -> None:
         ("The book of the labs", book),
         ("Faults in the book", faults),
         ("The labs, run from top to bottom; memory is that of all processes", labs),
+        ("The whole course, as many labs at a time as there are processors", course),
         ("Histories: synthetic and simulated, on two cores", histories),
         ("Streaming audits", streaming),
         ("Pure-Python checks of one history, on one core", pure_checks),

@@ -12,7 +12,7 @@ import pytest
 from kafkalab import compare_inventory, open_inventory, save_inventory
 from kafkalab.cli.main import main
 from kafkalab.course.inventory.class_report import read_class, summarise_items
-from kafkalab.course.inventory.diagnosis import find_beliefs
+from kafkalab.course.inventory.diagnosis import bound_for_guessers, find_beliefs
 from kafkalab.course.inventory.item import BELIEFS, OTHER, RIGHT
 from kafkalab.course.inventory.items import ITEMS
 from kafkalab.course.inventory.sitting import SEEDS, Question, blank_answers, draw_questions, load_inventory
@@ -20,6 +20,8 @@ from kafkalab.course.labs import BY_NUMBER
 from kafkalab.grading.exercise import WrongValue
 
 SLIPS, GUESSES, LEARNERS = 0.1, 0.2, 1_000
+FIRSTS = (0, 1_000, 2_000)
+"""The first learner of each thousand; a learner's number is the seed of its answers."""
 VARIANTS = [(item.belief, number) for item in ITEMS for number in range(len(item.variants))]
 
 
@@ -79,12 +81,18 @@ def test_another_seed_asks_in_another_way_and_the_right_letter_has_no_place_of_i
         assert all(letters.count(letter) >= 5 for letter in "ABCD")
 
 
-# 1,000 simulated learners
+# simulated learners, 1,000 of each seed
+
+
+def count_named(number: int, **luck: float) -> int:
+    """The number of learners without a belief to whom one is named, of those from this number on."""
+    learners = range(number, number + LEARNERS)
+    return sum(bool(find_beliefs(draw_questions(n % 100), answers((), n, n % 100, **luck))) for n in learners)
 
 
 def test_planted_beliefs_are_found_through_slips_and_guesses() -> None:
     found = planted = right = 0
-    for number in range(LEARNERS):
+    for number in range(len(FIRSTS) * LEARNERS):
         random = Random(f"learner-{number}")
         held = set(random.sample(list(BELIEFS), random.randint(1, 3)))
         seed = random.randrange(100)
@@ -94,16 +102,20 @@ def test_planted_beliefs_are_found_through_slips_and_guesses() -> None:
     assert right / found >= 0.8
 
 
-def count_named(**luck: float) -> int:
-    """The number of learners without a belief to whom one is named."""
-    seeds = {number: number % 100 for number in range(LEARNERS)}
-    return sum(bool(find_beliefs(draw_questions(s), answers((), n, s, **luck))) for n, s in seeds.items())
+@pytest.mark.parametrize("first", FIRSTS)
+def test_experts_and_random_guessers_get_no_belief(first: int) -> None:
+    assert count_named(first, slips=0, guesses=0) == 0
+    assert count_named(first, slips=0, guesses=1) == 0
+    assert count_named(first, slips=SLIPS, guesses=0) <= LEARNERS / 100
 
 
-def test_experts_and_random_guessers_get_no_belief() -> None:
-    assert count_named(slips=0, guesses=0) == 0
-    assert count_named(slips=SLIPS, guesses=0) <= LEARNERS / 100
-    assert count_named(slips=0, guesses=1) <= LEARNERS / 100
+def test_the_bound_for_guessers_is_the_share_of_guesses_that_follow() -> None:
+    asked = [(frozenset({"lag", RIGHT, OTHER, "gaps"}), "lag")] * 3 + [(frozenset({RIGHT, OTHER}), OTHER)]
+    three_of_four = 4 * 0.25**3 * 0.75 + 0.25**4
+    assert bound_for_guessers(asked, ("lag",)) == pytest.approx(three_of_four * 20 * 2)
+    # With both beliefs a guess follows three times in a half of all cases, and once in a quarter: 3 or 4 of 4 follow.
+    three_or_four = 0.5**3 + 3 * 0.5**3 * 0.25
+    assert bound_for_guessers(asked, ("lag", "gaps")) == pytest.approx(three_or_four * 190 * 4)
 
 
 def test_one_answer_shows_no_belief_and_blanks_show_none() -> None:
@@ -134,7 +146,7 @@ def test_answers_are_saved_and_nothing_is_said_of_them(tmp_path: Path) -> None:
 def test_a_sitting_or_a_letter_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongValue, match='a sitting is "before" or "after"'):
         open_inventory("now")
-    with pytest.raises(WrongValue, match=r"In question 1\.1 stands 'E'"):
+    with pytest.raises(WrongValue, match=r"For question 1\.1 you give 'E'"):
         save_inventory({**blank_answers(), "1.1": "E"}, folder=tmp_path)
 
 

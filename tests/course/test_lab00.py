@@ -95,7 +95,7 @@ def test_what_may_not_be_pressed_is_refused_and_five_presses_are_too_many() -> N
     with pytest.raises(WrongValue, match="may not be pressed here; there are Drop, Delay, Pause, Resume"):
         check("L0.E1", [Duplicate("Produce#1")])
     more = [Drop("ProduceResponse#2"), Delay("ListOffsets#1", 5)]
-    assert "can you do it in 4?" in str(catch_wrong_answer("L0.E1", [*TWO_PLATES, *more]))
+    assert "Can you do it with 4?" in str(catch_wrong_answer("L0.E1", [*TWO_PLATES, *more]))
 
 
 def test_every_mutant_differs_from_the_reference_whatever_the_seed() -> None:

@@ -126,7 +126,7 @@ def test_every_wrong_word_is_caught_with_the_run_up_to_that_row() -> None:
     [
         ({2: GAP}, "a retry is an error", "asks again"),
         ({4: "appended", 5: GAP}, "sequences count batches", "A sequence counts records"),
-        ({6: GAP}, "an unknown producer must begin at 0", "that producer could never go on"),
+        ({6: GAP}, "an unknown producer must begin at 0", "that producer could never continue"),
     ],
 )
 def test_each_misconception_of_the_first_exercise_gets_its_hint(
@@ -198,7 +198,7 @@ def test_the_evenings_of_the_learner_and_the_grader_differ_so_that_a_typed_in_nu
     [
         (gives_up, "gives up", "a KafkaError when the producer has given up"),
         (swallows, "lost", "count, and send it again"),
-        (leaves_it_to_the_producer, "recognised", "Give it the settings of the exercise"),
+        (leaves_it_to_the_producer, "recognised", "Use the settings of the exercise"),
         (always_twice, "too often", "only when its own answer did not come"),
         (does_not_count, "count", "Count the sends"),
         (never_ends, "endless", "Leave the loop of one order"),

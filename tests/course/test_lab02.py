@@ -254,7 +254,7 @@ def test_a_list_of_another_form_is_refused_with_what_is_missing() -> None:
     ("program", "miss", "says", "hint_says"),
     [
         (with_two_producers, "outside", "is booked on one side: 0 debits, 1 credit", "writes at once"),
-        (without_abort, "not aborted", "is over the limit, and is booked: 1 debit, 0 credits", "takes along"),
+        (without_abort, "not aborted", "is over the limit, and is booked: 1 debit, 0 credits", "also commits"),
         (begun_twice, "stops", "from state IN_TRANSACTION to state IN_TRANSACTION", "Which state"),
         (ended_early, "not booked", "is booked 0 times", "a transaction of its own"),
     ],

@@ -55,7 +55,7 @@ def test_the_order_comes_from_a_run() -> None:
     ("first", "second", "miss", "hint_says"),
     [
         ("b1 writes CompleteCommit", "the service gets the answer", "answered as ever", "b3 is dead"),
-        ("b1 has read the log", "b1 sends the markers", "it knows without reading", "knows nothing but"),
+        ("b1 has read the log", "b1 sends the markers", "it knows without reading", "knows only what is in its log"),
         ("every replica has PrepareCommit", "b3 crashes", "the next coordinator decides", "does not decide"),
     ],
 )

@@ -15,10 +15,8 @@ from kafkalab.course.lab05.mixed_questions import QUESTIONS
 from kafkalab.faults.frame import Delay, Drop, Hold
 from kafkalab.faults.node import Crash
 from kafkalab.grading.check import check, counterexample, hint
-from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongValue
+from kafkalab.grading.exercise import WrongValue
 from kafkalab.grading.seeds import VARIABLE
-from kafkalab.sim.cluster import ran
-from kafkalab.sim.scenario import Scenario
 from tests.grading.told import catch_wrong_answer
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
@@ -145,64 +143,21 @@ def test_a_blank_function_is_called_blank(exercise_id: str) -> None:
 # mixed questions
 
 
-def choose_right(of_seed: int) -> dict[int, str]:
-    return {fact.name: fact.truth for fact in lab05_e4.draw_questions(of_seed)}
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_right_choices_pass_under_the_seed_that_drew_them_and_under_another(
-    seed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = choose_right(1)
-    monkeypatch.setenv(VARIABLE, seed)
-    assert check("L5.E4", choose_right(int(seed))) == check("L5.E4", mine) == "L5.E4 ✓ 6 of 6 questions"
-
-
-def test_seeds_draw_other_questions_and_all_of_them_are_drawn() -> None:
-    drawn = [tuple(choose_right(seed)) for seed in range(40)]
-    assert len(set(drawn)) > 30
-    assert {number for numbers in drawn for number in numbers} == set(range(1, len(QUESTIONS) + 1))
+def test_the_pool_has_questions_of_each_lab_up_to_this_one() -> None:
     assert len(QUESTIONS) >= 15
+    assert sorted({question.source for question in lab05_e4.pool(1)}) == [f"lab {number}" for number in range(6)]
 
 
 @pytest.mark.parametrize("number", range(len(QUESTIONS)))
 def test_each_question_has_one_truth_under_all_seeds_and_a_belief_for_each_other_choice(number: int) -> None:
-    facts = [lab05_e4.bank(int(seed))[number] for seed in SEEDS]
+    facts = [lab05_e4.pool(seed)[number].fact for seed in range(3)]
     (truth,) = {fact.truth for fact in facts}
     assert truth in facts[0].words
     assert set(facts[0].misses or ()) == set(facts[0].words) - {truth}
-    assert set((facts[0].misses or {}).values()) <= set(lab05_e4.BELIEFS)
+    assert set((facts[0].misses or {}).values()) <= set(lab05_e4.EXERCISE.misses)
 
 
 def test_each_belief_belongs_to_a_question() -> None:
     used = {belief for question in QUESTIONS for belief in question.beliefs.values()}
-    assert used == set(lab05_e4.BELIEFS) == set(lab05_e4.EXERCISE.misses)
-
-
-@pytest.mark.parametrize("of_seed", range(1, 5))
-def test_a_wrong_choice_opens_its_run_where_it_is_decided_and_names_its_belief(
-    of_seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(VARIABLE, str(of_seed))
-    right = choose_right(of_seed)
-    for fact in lab05_e4.draw_questions(of_seed):
-        for word, belief in (fact.misses or {}).items():
-            with pytest.raises(WrongAnswer) as caught:
-                lab05_e4.EXERCISE.check({**right, fact.name: word})
-            error = caught.value
-            assert error.miss == belief
-            assert isinstance(error.run, Scenario)
-            assert 0 <= error.step < ran(error.run).trace.steps
-            assert fact.says in str(error)
-
-
-@pytest.mark.parametrize("answer", [{}, dict.fromkeys(choose_right(1), "")])
-def test_an_empty_form_of_mixed_questions_is_blank(answer: dict[int, str]) -> None:
-    with pytest.raises(BlankAnswer):
-        lab05_e4.EXERCISE.check(answer)
-
-
-@pytest.mark.parametrize("answer", [{1: "once"}, {99: "once"}, {**choose_right(1), 1: "always"}])
-def test_another_form_of_mixed_questions_is_refused(answer: dict[int, str]) -> None:
-    with pytest.raises(WrongValue):
-        check("L5.E4", answer)
+    assert used == set(lab05_e4.BELIEFS)
+    assert len(lab05_e4.EXERCISE.misses) == len(used)

@@ -49,9 +49,9 @@ def test_the_solutions_are_right_under_every_seed(seed: str, monkeypatch: pytest
         (lambda f: f["app"], "although nobody was to replace it", "What tells them apart?"),
         (lambda f: f"{f['app']}-{f['environment']}", "although nobody was to replace it", "What tells them apart?"),
         (lambda f: f"{f['app']}-{f['instance']}", "Production and test", "What tells production from test?"),
-        (lambda f: f"{right(f)}-{f['host']}", "One instance", "common with the one that it replaces?"),
-        (lambda f: f"{right(f)}-{f['started_ms']}", "One instance", "common with the one that it replaces?"),
-        (lambda f: f["host"], "One instance", "common with the one that it replaces?"),
+        (lambda f: f"{right(f)}-{f['host']}", "One instance", "share with the instance that it replaces?"),
+        (lambda f: f"{right(f)}-{f['started_ms']}", "One instance", "share with the instance that it replaces?"),
+        (lambda f: f["host"], "One instance", "share with the instance that it replaces?"),
     ],
 )
 def test_a_bad_name_does_harm_and_the_hint_says_which(name: Callable[[Any], str], says: str, miss: str) -> None:
@@ -101,7 +101,7 @@ def test_what_gives_no_name_is_told_so(answer: Any, kind: type[Exception]) -> No
         ([Pause("till-1", at_ms=3_000), Resume("till-1", at_ms=6_000)], "did all of its work"),
         ([Pause("till-1", at_ms=620), Resume("till-1", at_ms=5_300)], "asked the coordinator before it wrote"),
         ([Pause("till-1", at_ms=300), Resume("till-1", at_ms=9_000)], "nothing committed it"),
-        ([*ASLEEP, Crash("b2", at_ms=30_000)], "can you do it in 2"),
+        ([*ASLEEP, Crash("b2", at_ms=30_000)], "Can you do it with 2"),
         ([], "still blank"),
     ],
 )
@@ -125,7 +125,7 @@ def test_with_the_epoch_compared_the_same_presses_charge_once() -> None:
     ("mistake", "says", "miss"),
     [
         ("goes on", "was fenced, and claimed the name again", "What does init_transactions() do to its replacement?"),
-        ("aborts in doubt", "ended with KafkaException", "Which call may be made?"),
+        ("aborts in doubt", "ended with KafkaException", "Which call is allowed?"),
         ("forgets", "Its transaction was aborted", "Where must the consumer go?"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kafkalab.course.lab07 import exercise_3 as lab07_e3
 from kafkalab.course.lab07 import services
 from kafkalab.course.lab07.scenario import find_first_error
 from kafkalab.grading.check import check, hint
-from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongValue
+from kafkalab.grading.exercise import BlankAnswer, WrongAnswer, WrongType, WrongValue
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Scenario
@@ -104,7 +105,7 @@ def test_a_misconception_picks_its_hint() -> None:
         check("L7.E2", RIGHT_2 | {8: "recreate"})
     assert "fences you" in hint("L7.E2")
     with pytest.raises(WrongAnswer):
-        check("L7.E3", review(1) | {"producer.id.expiration.ms": services.FORGOTTEN})
+        check("L7.E3", review(1) | {"producer.id.expiration.ms": (services.FORGOTTEN, 86_400_000)})
     assert "accepts sequence 0" in hint("L7.E3")
 
 
@@ -145,57 +146,142 @@ def test_a_new_producer_beside_one_that_is_at_work_fences_it() -> None:
 
 # the review of a configuration
 
+WORKS: dict[str, str | int] = {
+    "transactional.id": "counter-0",
+    "transaction.timeout.ms": 600_000,
+    "delivery.timeout.ms": 120_000,
+    "max.poll.interval.ms": 600_000,
+    "transactional.id.expiration.ms": 20 * 86_400_000,
+    "producer.id.expiration.ms": 86_400_000,
+}
+"""A value of each line that works in every service."""
+
+
+def effects(number: int, seed: int = 1) -> dict[str, str]:
+    """What each line of a service breaks, or FITS."""
+    return {line: lab07_e3.find_effect(line, services.service(number), seed) for line in services.LINES}
+
 
 def review(of_seed: int) -> dict[str, Any]:
-    """The right words for the service that this seed asks about."""
+    """The right answer for the service that this seed asks about."""
     number = lab07_e3.draw_number(of_seed)
-    return {"service": number} | {fact.name: fact.truth for fact in lab07_e3.facts(number, 1)}
+    broken = {line: effect for line, effect in effects(number).items() if effect != services.FITS}
+    return {"service": number} | {line: (effect, WORKS[line]) for line, effect in broken.items()}
 
 
 @pytest.mark.parametrize("number", range(1, services.SERVICES + 1))
-def test_three_lines_of_each_service_do_not_fit_under_any_seed(number: int) -> None:
-    truths = [[fact.truth for fact in lab07_e3.facts(number, seed)] for seed in (1, 2026)]
-    assert truths[0] == truths[1]
-    assert sum(truth != services.FITS for truth in truths[0]) == 3
-    assert set(truths[0]) <= set(services.WORDS)
+def test_three_lines_of_each_service_break_it_under_any_seed(number: int) -> None:
+    assert effects(number) == effects(number, 2026)
+    broken = [effect for effect in effects(number).values() if effect != services.FITS]
+    assert len(broken) == 3
+    assert set(broken) <= set(services.EFFECTS)
 
 
-def test_each_word_is_true_of_some_line_of_some_service() -> None:
-    facts = [fact for number in range(1, services.SERVICES + 1) for fact in lab07_e3.facts(number, 1)]
-    assert {fact.truth for fact in facts} == set(services.WORDS)
-    assert {belief for fact in facts for belief in (fact.misses or {}).values()} == set(lab07_e3.EXERCISE.misses)
+def test_each_effect_is_that_of_some_line_and_each_belief_can_be_met() -> None:
+    found = [pair for number in range(1, services.SERVICES + 1) for pair in effects(number).items()]
+    assert {effect for _, effect in found} == {*services.EFFECTS, services.FITS}
+    words = (*services.EFFECTS, services.FITS)
+    met = {lab07_e3.name_belief(line, effect, word) for line, effect in found for word in words} - {""}
+    assert met == set(lab07_e3.EXERCISE.misses)
 
 
 def test_the_configuration_that_is_printed_is_the_one_that_runs() -> None:
     for number in range(1, services.SERVICES + 1):
-        asked, lines = services.service(number), str(services.service(number)).splitlines()
+        asked = services.service(number)
+        printed = dict(line.split("=") for line in str(asked).splitlines() if "=" in line)
         for line in services.LINES:
-            assert f"{line}={asked.value(line)}" in lines
-        assert f"# counter.properties: a shelf takes {asked.work_ms // 1_000} s." in lines
-        assert f"# Up to {asked.days} days pass between two shelves." in lines
+            value = getattr(asked, line.replace(".", "_"))
+            assert printed[line] == str(value)
+            assert asked.repair({line: value}) == asked
+        assert f"# counter.properties: a shelf takes {asked.work_ms // 1_000} s." in str(asked)
+        assert f"# Up to {asked.days} days pass between two shelves." in str(asked)
+
+
+def judge_review(answer: dict[str, Any]) -> WrongAnswer:
+    with pytest.raises(WrongAnswer) as caught:
+        lab07_e3.EXERCISE.check(answer)
+    error = caught.value
+    assert isinstance(error.run, Scenario)
+    assert 0 <= error.step < ran(error.run).trace.steps
+    return error
 
 
 @pytest.mark.parametrize("of_seed", [1, 3, 5])
-def test_a_wrong_line_opens_its_own_run_where_it_is_decided(of_seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_not_repaired_is_shown_by_a_run_and_not_named(
+    of_seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, str(of_seed))
     right = review(of_seed)
-    for fact in lab07_e3.facts(right["service"], of_seed):
-        for word in set(services.WORDS) - {fact.truth}:
-            told = tell("L7.E3", fact.name, word)
-            assert told.wrong
-            assert told.belief == (fact.misses or {}).get(word, "")
-            assert isinstance(told.run, Scenario)
-            assert 0 <= told.step < ran(told.run).trace.steps
-            with pytest.raises(WrongAnswer, match="5 of 6 lines are right"):
-                lab07_e3.EXERCISE.check({**right, fact.name: word})
+    asked = services.service(right["service"])
+    for line, (effect, _) in [(line, entry) for line, entry in right.items() if line != "service"]:
+        left_out = {name: entry for name, entry in right.items() if name != line}
+        same = {**right, line: (effect, getattr(asked, line.replace(".", "_")))}
+        tried = [left_out] if line == "transactional.id" else [left_out, same]  # its old value has a placeholder
+        for answer in tried:
+            error = judge_review(answer)
+            assert "it still breaks" in str(error)
+            assert line not in str(error)
+            assert error.miss == lab07_e3.name_belief(line, effect, services.FITS) != ""
+            assert error.part == 2 / 3
 
 
-@pytest.mark.parametrize("number", [0, 41, "nine"])
+@pytest.mark.parametrize("of_seed", [1, 3, 5])
+def test_another_effect_and_a_line_that_broke_nothing_are_named_with_the_old_run(
+    of_seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(of_seed))
+    right = review(of_seed)
+    for line, effect in effects(right["service"], of_seed).items():
+        for word in set(services.EFFECTS) - {effect}:
+            error = judge_review({**right, line: (word, WORKS[line])})
+            assert f"5 of 6 lines are judged right. One that is not: {line}. You say {word!r}" in str(error)
+            assert error.miss == lab07_e3.name_belief(line, effect, word)
+            assert error.part == (2 / 3 if effect == services.FITS else 1 / 3)
+            assert error.run == services.run_of(line, services.service(right["service"]), of_seed)
+
+
+def test_who_changes_every_line_or_guesses_effects_gets_nothing() -> None:
+    number = lab07_e3.draw_number(1)
+    every: dict[str, Any] = {line: (services.LEAVES, value) for line, value in WORKS.items()}
+    assert judge_review({"service": number, **every}).part == 0
+    random, passed = Random(7), 0
+    for _ in range(300):
+        chosen = random.sample(services.LINES, 3)
+        guess = {line: (random.choice(services.EFFECTS), WORKS[line]) for line in chosen}
+        try:
+            lab07_e3.EXERCISE.check({"service": number, **guess})
+            passed += 1
+        except WrongAnswer:
+            pass
+    assert passed <= 2  # one in 4,320: 20 sets of three lines, and 216 triples of effects
+
+
+@pytest.mark.parametrize("number", [0, 41, "nine", True])
 def test_a_service_that_does_not_exist_is_refused(number: object) -> None:
     with pytest.raises(WrongValue, match="There is no service"):
         check("L7.E3", review(1) | {"service": number})
 
 
-def test_a_form_without_a_word_is_blank() -> None:
+@pytest.mark.parametrize(
+    ("line", "entry", "kind", "says"),
+    [
+        ("max.poll.interval.ms", 300_000, WrongType, "not an effect and a value"),
+        ("max.poll.interval.ms", ("it fits", 300_000), WrongValue, "no word of this exercise"),
+        ("max.poll.interval.ms", (services.LEAVES, "5 minutes"), WrongValue, "a number of milliseconds from 1000 to"),
+        ("max.poll.interval.ms", (services.LEAVES, 2**31), WrongValue, "to 2147483647, not 2147483648"),
+        ("max.poll.interval.ms", (services.LEAVES, True), WrongValue, "not True"),
+        ("transactional.id", (services.WAIT, "counter-${uuid}"), WrongValue, "without placeholders"),
+        ("transactional.id", (services.WAIT, 5), WrongValue, "a text without placeholders, not 5"),
+        ("linger.ms", (services.CLIENT, 5_000), WrongValue, "There is no line 'linger.ms' to judge"),
+    ],
+)
+def test_what_is_no_repair_is_told_what_to_give(line: str, entry: object, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind) as error:
+        check("L7.E3", review(1) | {line: entry})
+    assert says in " ".join(str(error.value).split())
+
+
+@pytest.mark.parametrize("answer", [{"service": 0}, {"service": 9}, {}, ...])
+def test_a_form_without_a_line_is_blank(answer: object) -> None:
     with pytest.raises(BlankAnswer):
-        lab07_e3.EXERCISE.check({"service": 0, **dict.fromkeys(services.LINES, "")})
+        lab07_e3.EXERCISE.check(answer)

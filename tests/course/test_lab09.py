@@ -76,8 +76,8 @@ def test_what_was_held_and_released_by_hand_counts_too() -> None:
         ("G1a", [Delay("EndTxn#1", 40_000)], "the late one ended nothing", "between"),
         ("G1a", [Delay("EndTxn#1", 33_200)], "must be a commit", "another order"),
         ("lost write", [Delay("EndTxn#1", 31_000)], "must be an abort", "another order"),
-        ("torn", [Delay("EndTxn#1", 31_000)], "too early for the other half", "another order"),
-        ("torn", [Delay("EndTxn#2", 31_000)], "too early for the other half", "another order"),
+        ("torn", [Delay("EndTxn#1", 31_000)], "before the second half is written", "another order"),
+        ("torn", [Delay("EndTxn#2", 31_000)], "before the second half is written", "another order"),
     ],
 )
 def test_presses_that_miss_are_told_what_their_run_shows(name: str, presses: Any, says: str, miss: str) -> None:

@@ -229,7 +229,7 @@ def test_a_misconception_picks_its_hint(number: int, word: str, miss: str) -> No
         ([Pause("anna", at_ms=4_000), Resume("anna", at_ms=30_000)], "still a member", "nothing left to pack"),
         ([Pause("anna", at_ms=4_000), Resume("anna", at_ms=75_000)], "too late", "had been aborted by then"),
         ([Pause("anna", at_ms=4_000)], "does not end", "does not end"),
-        ([*ASLEEP, Crash("b2", at_ms=90_000)], "too many", "can you do it in 2"),
+        ([*ASLEEP, Crash("b2", at_ms=90_000)], "too many", "Can you do it with 2"),
         ([], "", "still blank"),
     ],
 )

@@ -82,7 +82,7 @@ def test_there_are_other_ways_to_be_late(presses: list[Any], count: str) -> None
 @pytest.mark.parametrize(
     ("given", "says", "miss"),
     [
-        (answer([Drop("Produce#2")]), "what never arrives leaves nothing open", "never arrives"),
+        (answer([Drop("Produce#2")]), "a lost batch opens no transaction", "never arrives"),
         (answer([Delay("Produce#2", 100)]), "was in the log before the ABORT marker came", "in time"),
         (answer([Delay("WriteTxnMarkers#1", 5_000)]), "was in the log before the ABORT marker came", "in time"),
         (answer(**BLANK), "the last stable offset is 2 of 3. Still blank: producer_id", "not found"),

@@ -15,6 +15,7 @@ from kafkalab.course.start_page import README, refresh_start_page
 from kafkalab.grading.builder import SOLUTIONS
 from kafkalab.grading.check import find
 from kafkalab.grading.exercise import EXERCISES
+from kafkalab.grading.forms import Form
 from kafkalab.sim.scenario_names import SCENARIOS
 
 
@@ -25,6 +26,17 @@ def test_every_folder_is_a_lab_with_a_solution_and_every_exercise_file_an_exerci
     assert len(EXERCISES) == sum(len(list(folder.glob("exercise_*.py"))) for folder in folders)
     assert [name for name in EXERCISES if find(name).id != name] == []
     assert set(FOUND) <= set(COURSE)
+
+
+def test_at_most_eight_exercises_are_tables() -> None:
+    """A table can be guessed cell by cell; an order, a repair, a review or a function cannot."""
+    forms = {name: form for name in EXERCISES if isinstance(form := find(name).check, Form)}
+    tables = [name for name, form in forms.items() if form.kind == "table"]
+    assert tables == ["L1.E1", "L3.E1", "L7.E2", "L9.E3", "L10.E2", "L11.E1", "L12.E4", "L14.E1"]
+    assert {name: form.kind for name, form in forms.items() if name not in tables} == {
+        "L5.E4": "mixed questions",
+        "L14.E2": "mixed questions",
+    }
 
 
 def test_a_lab_is_read_after_the_one_that_it_names() -> None:

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kafkalab import Sequence
+from kafkalab.course.lab03.exercise_1 import facts as lab03_facts
 from kafkalab.course.labs import BY_NUMBER, COURSE
 from kafkalab.course.outline import TRACKS
+from kafkalab.faults.frame import Hold, Release
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.exercise import EXERCISES
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario_names import SCENARIOS
 
 PLAN = re.compile(r"^\| (\d+) \| (.+?) \|", re.M)
 TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| ([^|]+?) \|$", re.M)
 DAY = re.compile(r"^\| (\d+):(\d\d) \| (.+?) \|", re.M)
+HEADING = re.compile(r"^#{1,4} (.+)$", re.M)
 NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
 LAB = re.compile(r"\bLab (\d+)")
 EXERCISE = re.compile(r"\b(\d+)\.(\d)\b")
+LINK = re.compile(r"\[\*([^*]+)\*\]\(\.\./labs/(\w+)\.ipynb#cell-id=([\w-]+)\)([^\[|]*)")
+"""A link of a plan: the part, the notebook, the cell, and what is done there."""
+PLANS = ("90 minutes", "45 minutes", "One day")
+NUMBERS = {"six": 6, "seven": 7, "eight": 8}
+FRAME = re.compile(r"`([A-Z]\w+#\d+)`")
 BUTTONS = {"What happened?", "Verdict", "Ongoing", "Undo", "PrepareCommit", "CompleteCommit", "Two soups", "LSO"}
 """The names in a plan that are no headings."""
 
@@ -40,7 +52,7 @@ def rows(text: str, heading: str) -> list[tuple[int, str]]:
 def headings(root: Path, number: int) -> set[str]:
     cells = read(root / SOLUTIONS / f"{BY_NUMBER[number].name}.ipynb")["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    return set(re.findall(r"^#{1,4} (.+)$", text, re.M))
+    return set(HEADING.findall(text))
 
 
 @pytest.mark.parametrize(("heading", "length", "labs"), [("90 minutes", 90, (0, 3, 5, 9)), ("45 minutes", 45, (9,))])
@@ -79,6 +91,63 @@ def test_the_day_fills_its_time_and_names_parts_of_its_labs(root: Path, text: st
         for number, exercise in EXERCISE.findall(what):
             assert (int(number), f"L{number}.E{exercise}" in EXERCISES) == (lab, True)
     assert tuple(dict.fromkeys(met)) == TRACKS["A team, one day"]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_each_link_of_a_plan_opens_the_part_that_it_names(root: Path, text: str, plan: str) -> None:
+    links = LINK.findall(section(text, plan))
+    assert len(links) >= 7
+    for name, lab, cell_id, does in links:
+        cells = read(root / SOLUTIONS / f"{lab}.ipynb")["cells"]
+        at = next((n for n, cell in enumerate(cells) if cell["id"] == cell_id), -1)
+        assert at >= 0, f"{lab} has no cell {cell_id}"
+        assert name in HEADING.findall("".join(cells[at]["source"])), f"{cell_id} of {lab} does not begin {name!r}"
+        if counted := re.search(r"(\w+) lines", does):
+            printed = print_below(cells, at)
+            inner = [line for line in printed if line.startswith(" ")]
+            assert NUMBERS[counted[1]] in (len(printed), len(inner)), f"{cell_id} of {lab} prints {len(printed)} lines"
+
+
+def print_below(cells: list[dict[str, Any]], at: int) -> list[str]:
+    """Return the lines that the cells of a part print, up to the next heading."""
+    found: list[str] = []
+    for cell in cells[at + 1 :]:
+        if cell["cell_type"] == "markdown" and HEADING.search("".join(cell["source"])):
+            break
+        for output in cell.get("outputs", ()):
+            found += "".join(output.get("text", "")).splitlines()
+    return found
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_the_frames_that_a_plan_names_fly_in_the_run_of_their_lab(text: str, plan: str) -> None:
+    """Lab 9's run has a second EndTxn once the first is held, as the plan says."""
+    runs = {
+        0: [SCENARIOS["lab00"]()],
+        3: [SCENARIOS["lab03"]()],
+        9: [SCENARIOS["lab09"]().with_faults(Hold("EndTxn#1"), Release("EndTxn#1", at_ms=33_000))],
+    }
+    number, met = 9 if plan == "45 minutes" else 0, 0
+    for line in section(text, plan).splitlines():
+        number = int(named[1]) if (named := LAB.search(line)) else number
+        for frame in FRAME.findall(line) if line.startswith("|") else ():
+            met += 1
+            assert any(frame in ran(run).trace.frames for run in runs[number]), f"lab {number} has no {frame}"
+    assert met >= 1
+
+
+def test_the_rows_of_exercise_3_1_end_as_the_plan_says(text: str) -> None:
+    row = next(line for line in section(text, "90 minutes").splitlines() if "Exercise 3.1, rows" in line)
+    numbers = [int(number) for number in re.findall(r"\d+", row.partition("rows")[2].partition("only")[0])]
+    facts = {fact.name: fact.truth for fact in lab03_facts(1)}
+    assert [facts[number] for number in numbers] == re.findall(r"committed|aborted", row.split("|")[4])[: len(numbers)]
+
+
+def test_the_step_that_is_the_same_on_every_screen(text: str) -> None:
+    (step, frame) = re.findall(r'"go to step (\d+) of lab 3" names `(\w+#\d+)`', text)[0]
+    picture = Sequence(SCENARIOS["lab03"]())
+    picture.step = picture.payload["frames"][frame]["sent"]
+    assert f"\nstop {step} of " in str(picture)
 
 
 def test_the_paths_are_those_of_the_start_page_and_their_exercises_exist(root: Path, text: str) -> None:

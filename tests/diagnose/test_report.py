@@ -9,12 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from kafkalab.checks.all import check_all
+from kafkalab.checks.check import FORBIDDEN
 from kafkalab.cli.main import main
+from kafkalab.diagnose.finding import PROOFS
 from kafkalab.diagnose.judge import judge
 from kafkalab.diagnose.log_picture import SHOWN, boxes_of
 from kafkalab.diagnose.page import page_of
+from kafkalab.diagnose.reading import read_files
 from kafkalab.diagnose.report import as_text
+from kafkalab.history.export import history_of
+from kafkalab.run.again import read_again
+from kafkalab.run.source import run_of
 from kafkalab.saved_data import CAPTURE
+from kafkalab.sim.cluster import ran
+from kafkalab.sim.scenario import Scenario
 from tests.diagnose.conftest import read_texts
 from tests.diagnose.test_hanging import ABORT, DUMP, HANGING
 
@@ -85,6 +94,19 @@ def test_a_mistake_is_one_line(words: list[str], why: str, tmp_path: Path, capsy
 def test_a_saved_scenario_is_run_and_judged(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", str(root / "data" / "lab03_answer_lost.klab")], root) == 0
     assert "HARMLESS, CERTAIN: The saved run: Exactly-once effects" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["torn_for_real", "hanging_transaction"])
+def test_a_saved_scenario_has_the_findings_of_the_checks_each_anomaly_by_itself(name: str, root: Path) -> None:
+    scenario = Scenario.load(root / "data" / f"{name}.klab")
+    report = check_all(history_of(read_again(run_of(ran(scenario)))))
+    found = judge(read_files([root / "data" / f"{name}.klab"]))
+    expected = {one.name: [each.text for each in one.findings if each.policy == FORBIDDEN] for one in report.results}
+    told = {one.mechanism.removeprefix("anomaly_"): one for one in found if one.mechanism.startswith("anomaly_")}
+    assert set(told) == {name for name, texts in expected.items() if texts} != set()
+    assert {anomaly: [proof.source.text for proof in one.proofs] for anomaly, one in told.items()} == {
+        anomaly: expected[anomaly][:PROOFS] for anomaly in told
+    }
 
 
 def test_a_file_that_is_no_scenario_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,13 +129,13 @@ def test_an_answer_of_another_type_is_refused_with_the_form_to_give(exercise_id:
 @pytest.mark.parametrize(
     ("exercise_id", "change", "error", "words"),
     [
-        ("L3.E1", {3: "commited"}, WrongValue, "In row 3 stands 'commited', .*did you mean 'committed'"),
-        ("L3.E1", {3: "torn"}, WrongValue, "In row 3 stands 'torn', no word of this exercise"),
-        ("L3.E1", {3: True}, WrongType, "In row 3 stands bool True"),
+        ("L3.E1", {3: "commited"}, WrongValue, "For row 3 you give 'commited', .*did you mean 'committed'"),
+        ("L3.E1", {3: "torn"}, WrongValue, "For row 3 you give 'torn', no word of this exercise"),
+        ("L3.E1", {3: True}, WrongType, "For row 3 you give bool True"),
         ("L3.E1", {11: "aborted"}, WrongValue, "There is no row 11"),
         ("L3.E1", {"3": "aborted"}, WrongValue, "There is no row '3'"),
-        ("L1.E1", {1: "apended"}, WrongValue, "In row 1 .*did you mean 'appended'"),
-        ("L1.E1", {1: ["known"]}, WrongType, r"In row 1 stands list \['known'\]"),
+        ("L1.E1", {1: "apended"}, WrongValue, "For row 1 .*did you mean 'appended'"),
+        ("L1.E1", {1: ["known"]}, WrongType, r"For row 1 you give list \['known'\]"),
         ("L1.E1", {"one": "known"}, WrongValue, "There is no row 'one'"),
     ],
 )

@@ -257,7 +257,7 @@ def test_a_judge_that_comes_to_its_end_costs_one_row(root_of_labs: Path, tmp_pat
     try:
         judge._start()
         judge._process.kill()
-        assert judge.story(found, labs[LAB]).end == "the grader's own process ended over it"
+        assert judge.story(found, labs[LAB]).end == "the grader's own process ended while it graded this"
         assert judge.story(found, labs[LAB]).outcomes["L1.E1"].solved
     finally:
         judge.close()

@@ -137,16 +137,16 @@ def test_presses_are_replayed_and_counted() -> None:
     assert isinstance(error.run, Cluster)
     assert (error.miss, error.run.outcome().committed) == ("late", {"out-0": ("a",)})
     many = [Drop("ProduceResponse#1"), Drop("MetadataResponse#1")]
-    assert "can you do it in 1?" in str(catch_error(lambda: judge_presses(many, NO_DEDUP, GOAL, most=1, par=1)))
+    assert "Can you do it with 1?" in str(catch_error(lambda: judge_presses(many, NO_DEDUP, GOAL, most=1, par=1)))
 
 
 def test_a_press_without_effect_or_of_another_form_is_named() -> None:
     useless = [Drop("ProduceResponse#1"), Drop("EndTxn#1")]
-    assert "nothing came of Drop(frame='EndTxn#1')" in str(
+    assert "Drop(frame='EndTxn#1') changed nothing" in str(
         catch_error(lambda: judge_presses(useless, NO_DEDUP, GOAL, 2, 1))
     )
     assert "still blank" in str(catch_error(lambda: judge_presses([], NO_DEDUP, GOAL, most=2, par=1)))
-    with pytest.raises(WrongType, match="In the list stands str 'drop', which is no fault"):
+    with pytest.raises(WrongType, match="The list holds str 'drop', which is no fault"):
         judge_presses(["drop"], NO_DEDUP, GOAL, most=2, par=1)
     with pytest.raises(WrongType, match="Give the presses as a list of faults"):
         judge_presses(7, NO_DEDUP, GOAL, most=2, par=1)

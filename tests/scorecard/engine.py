@@ -30,7 +30,7 @@ from tests.scorecard.cells import (
     read_rows,
 )
 from tests.scorecard.running import HANG_S, OWN_FRAMES, Command, run_cell
-from tests.scorecard.trials import KINDS, Frames, frames_of, list_faults
+from tests.scorecard.trials import KINDS, frames_of, list_faults
 from tests.scorecard.versions import versions
 
 HANG_RUNS = 3
@@ -58,6 +58,36 @@ def _row(setting: Setting, **fields: Any) -> Row:
     return Row(**setting._asdict(), version=version, day=date.today().isoformat(), **fields)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run for a client: the row of its run without a fault, and the faults in words, the last ones for
+    three brokers."""
+
+    row: Row
+    faults: Sequence[str]
+    failover: Sequence[str]
+
+    def of_kinds(self, kinds: Iterable[str], failover: bool = False) -> Iterator[str]:
+        """Return the faults of these kinds."""
+        return (one for one in (self.failover if failover else self.faults) if one.partition(":")[0] in kinds)
+
+
+def plan_client(client: str) -> Plan:
+    """Run a client without a fault, and list the faults of its frames; none, and a note, if it does not get so far."""
+    setting, found = Setting(client), {}
+    with tempfile.TemporaryDirectory() as folder:
+        seen = run_cell(setting, (), Path(folder), look=lambda lab: found.update(lab.trace.frames))
+    cell, note = judge(seen)
+    try:
+        frames = frames_of(found, OWN_FRAMES)
+    except ValueError as error:
+        return Plan(_row(setting, fault=NO_FAULT, cell=cell, note=f"{error}: {note}"), (), ())
+    faults = tuple(list_faults(frames))
+    planned = dict(Counter(fault.partition(":")[0] for fault in faults))
+    row = _row(setting, fault=NO_FAULT, cell=cell, note=note, planned=planned)
+    return Plan(row, faults, tuple(list_faults(frames, failover=True)))
+
+
 @dataclass
 class Table:
     """The results file, the folder of the runs, and what is to be run."""
@@ -72,31 +102,24 @@ class Table:
         self.rows = [row for row in newest(read_rows(self.path)) if row.version == versions().get(row.client, "")]
 
     def run(self, clients: Sequence[str], kinds: Iterable[str] = KINDS, seconds: float = float("inf")) -> None:
-        """Fill the missing cells of these clients: one broker, then three, then level 1 for the bad cells.
+        """Fill the missing cells of these clients: one broker; the bad ones with level 1 and with three brokers; then
+        the crashes among three brokers.
 
         No cell is begun after `seconds`; the next call goes on.
         """
         until = time.monotonic() + seconds
-        frames = {client: found for client in clients if (found := self.frames(client)) is not None}
-        self._fill(_in_turn([(Setting(c), list_faults(f, kinds)) for c, f in frames.items()]), until)
-        self._fill(_in_turn([(Setting(c, 3), list_faults(f, kinds, True)) for c, f in frames.items()]), until)
-        bad = [(r.setting._replace(level=1), r.fault) for r in self.rows if r.cell in BAD and r.client in clients]
-        self._fill([place for place in bad if place[0].brokers == 1], until)
-
-    def frames(self, client: str) -> Frames | None:
-        """Run a client without a fault and return its frames; None, and a row that says so, if it does not keep."""
-        setting, found = Setting(client), {}
-        with tempfile.TemporaryDirectory() as folder:
-            seen = run_cell(setting, (), Path(folder), look=lambda lab: found.update(lab.trace.frames))
-        cell, note = judge(seen)
-        frames, planned = None, Counter[str]()
-        try:
-            frames = frames_of(found, OWN_FRAMES)
-            planned = Counter(fault.partition(":")[0] for fault in list_faults(frames))
-        except ValueError as error:
-            self.say(f"{client}: no cell is run, {error}: {note}")
-        self._add(_row(setting, fault=NO_FAULT, cell=cell, note=note, planned=dict(planned)))
-        return frames
+        with ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn")) as pool:
+            plans = dict(zip(clients, pool.map(plan_client, clients), strict=True))
+        for client, plan in plans.items():
+            self._add(plan.row)
+            if not plan.faults:
+                self.say(f"{client}: no cell is run: {plan.row.note}")
+        self._fill(_in_turn([(Setting(c), plan.of_kinds(kinds)) for c, plan in plans.items()]), until)
+        bad = [row for row in self.rows if row.cell in BAD and row.client in clients and row.setting[1:] == (1, 2)]
+        places = [(r.setting._replace(level=1), r.fault) for r in bad]
+        places += [(r.setting._replace(brokers=3), r.fault) for r in bad]
+        self._fill(places, until)
+        self._fill(_in_turn([(Setting(c, 3), plan.of_kinds(kinds, failover=True)) for c, plan in plans.items()]), until)
 
     def _add(self, row: Row) -> None:
         self.rows = newest([*self.rows, row])

@@ -162,7 +162,7 @@ def _bad_cells(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _place(row: Row) -> str:
-    where = "" if row.setting[1:] == (1, 2) else f" ({row.brokers} brokers, level {row.level})"
+    where = "" if row.setting[1:] == (1, 2) else f" (brokers: {row.brokers}, level {row.level})"
     return f"`{row.fault}`{where}"
 
 

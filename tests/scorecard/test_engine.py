@@ -22,7 +22,7 @@ from tests.scorecard.cells import (
 from tests.scorecard.engine import fill
 from tests.scorecard.running import Command
 
-FAST_S, LOSES_S, PATIENCE_S = 1.5, 4.0, 20.0
+FAST_S, LOSES_S, PATIENCE_S = 3.0, 4.0, 20.0
 SETTING = Setting("fake")
 
 

@@ -153,7 +153,7 @@ def test_every_row_is_there_once(spark: SparkSession) -> None:
     ("once", "said"),
     [
         (lambda topic: topic.dropDuplicates(["value"]), "Two rows of the application may have the same value"),
-        (lambda topic: topic, "A task fails only if it comes to the row"),
+        (lambda topic: topic, "A task fails only if it reaches the row"),
         (lambda topic: topic.where("attempt = 0"), "only the second attempt sent"),
         (lambda topic: topic.where("attempt = 1"), "A task that never failed has no second attempt"),
     ],

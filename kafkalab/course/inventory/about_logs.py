@@ -41,7 +41,7 @@ def _lag(records: int) -> Variant:
             Option(RIGHT, "Nothing: the 1 is the commit marker.", "0 left"),
             Option("lag", "One record that the consumer has not read yet.", "1 left"),
             Option("gaps", "Nothing any more: one record is lost.", "lost"),
-            Option("buffer", "One record, which is kept back until the next commit.", "kept back"),
+            Option("buffer", "One record, which is withheld until the next commit.", "kept back"),
         ),
         partial(count_left, records),
     )
@@ -120,7 +120,7 @@ def _half(records: int) -> Variant:
             Option(RIGHT, "What is in partition 0.", "out-0"),
             Option("whole", "Nothing: it sees the whole transaction or none of it.", "nothing"),
             Option("committed", "All of it: the transaction is committed.", "out-0 and out-1"),
-            Option("coordinator", "Nothing: the coordinator takes the commit back when a marker is late.", "aborted"),
+            Option("coordinator", "Nothing: the coordinator undoes the commit when a marker is late.", "aborted"),
         ),
         partial(read_between_markers, records),
     )

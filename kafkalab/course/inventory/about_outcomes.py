@@ -14,7 +14,7 @@ KAFKA_FIRST, DATABASE_FIRST = "Kafka first", "database first"
 def _coordinator(row: int, moment: str) -> Variant:
     return Variant(
         f"The coordinator crashes right after {moment}, and stays down. The application lives, and wants to commit. "
-        "What becomes of the transaction?",
+        "What happens to the transaction?",
         (
             Option(RIGHT, "It is committed: the application asks the next coordinator.", "committed"),
             Option("coordinator", "It is aborted: the coordinator is gone.", "aborted"),
@@ -27,7 +27,7 @@ def _coordinator(row: int, moment: str) -> Variant:
 
 def _application(row: int, moment: str) -> Variant:
     return Variant(
-        f"{moment}, and stays down. What becomes of the transaction?",
+        f"{moment}, and stays down. What happens to the transaction?",
         (
             Option(RIGHT, "It is committed: the coordinator, or the next one, finishes it.", "committed"),
             Option("application", "It is aborted: its application is dead.", "aborted"),
@@ -44,7 +44,7 @@ def _position(says: str, outcome: partial[str]) -> Variant:
         (
             Option(RIGHT, "Those after the two: an abort does not reach the consumer.", "unchanged"),
             Option("rewind", "The same two: the abort moves the consumer back.", "rewind"),
-            Option("commitSync", "The same two: the offsets that the consumer has committed are taken back.",
+            Option("commitSync", "The same two: the abort undoes the offsets that the consumer has committed.",
                    "rewind, commits"),
             Option(OTHER, "The first orders of the topic: the consumer begins again.", "further"),
         ),
@@ -57,7 +57,7 @@ def _commit_sync(says: str, outcome: partial[str]) -> Variant:
         f"A packer polls two orders in a transaction. {says} Which orders does it get next?",
         (
             Option(RIGHT, "Those after the two: this commit is no part of the transaction.", "unchanged"),
-            Option("commitSync", "The same two: the abort takes the consumer's commit back.", "rewind"),
+            Option("commitSync", "The same two: the abort undoes the consumer's commit.", "rewind"),
             Option("rewind", "The same two: an abort always moves the consumer back.", "rewind, always"),
             Option(OTHER, "The first orders of the topic: an abort clears the group's offsets.", "further"),
         ),
@@ -69,7 +69,7 @@ def _zombie(names: tuple[str, str]) -> Variant:
     old, new = names
     return Variant(
         f"{old} stops for a minute in the middle of a transaction. The group gives its partition to {new}, which packs "
-        f"the same orders. Each has a transactional id of its own. {old} goes on, sends its offsets with the group's "
+        f"the same orders. Each has a transactional id of its own. {old} continues, sends its offsets with the group's "
         "name only, and commits. How often are the orders packed?",
         (
             Option(RIGHT, f"Twice: nothing in the request says that {old} is no member any more.", "twice"),
@@ -120,7 +120,7 @@ ABOUT_OUTCOMES = (
         _position("It aborts.", partial(find_position, "abort")),
         _position("It sends its offsets to the transaction, and aborts.",
                   partial(find_position, "send the offsets", "abort")),
-        _position("It aborts, closes the producer, and goes on with a new producer.",
+        _position("It aborts, closes the producer, and continues with a new producer.",
                   partial(find_position, "abort", "new producer")),
     ), asked=1),
     Item("commitSync", 10, (

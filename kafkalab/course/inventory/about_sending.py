@@ -32,7 +32,7 @@ def _equal_records(order: str, times: int) -> Variant:
         (
             Option(RIGHT, f"{times}: each record has its own sequence number.", f"{times} copies"),
             Option("content", "1: the leader recognises the later ones by their key and value.", "1 by content"),
-            Option("duplicates", "1: idempotence removes what is equal.", "1 copies"),
+            Option("duplicates", "1: idempotence removes equal records.", "1 copies"),
             Option(OTHER, "1: a later record replaces an earlier one with the same key.", "1 replaced"),
         ),
         partial(count_sent, times),
@@ -46,7 +46,9 @@ def _restart(order: str) -> Variant:
         "often is it in the log?",
         (
             Option(RIGHT, "Twice: the new producer has another producer id.", "2 copies"),
-            Option("restart", "Once: after the restart the producer has the same id and counts on.", "1 restart"),
+            Option(
+                "restart", "Once: after the restart the producer has the same id and continues to count.", "1 restart"
+            ),
             Option("duplicates", "Once: an idempotent producer writes no duplicate.", "1 copies"),
             Option("content", "Once: the leader sees the same key and value.", "1 by content"),
         ),
@@ -100,11 +102,13 @@ def _describe_fencing(row: int, error: str) -> Variant:
     return Variant(
         f"After 75 s of work {error}. The transaction may take 60 s, and only one instance runs. What has happened?",
         (
-            Option(RIGHT, "The coordinator has aborted the transaction and raised the epoch. A new producer can go on.",
+            Option(RIGHT, "The coordinator has aborted the transaction and raised the epoch. A new producer can "
+            "continue.",
                    "recreate"),
             Option("instance", "Another instance with the same transactional id has started: this one ends.", "exit"),
             Option("coordinator", "The coordinator has crashed and lost the transaction: ask again.", "retry"),
-            Option("restart", "It is refused for good: a new producer would have the same id and epoch.", "exit, id"),
+            Option("restart", "It is refused permanently: a new producer would have the same id and "
+            "epoch.", "exit, id"),
         ),
         partial(find_remedy, row),
     )  # fmt: skip

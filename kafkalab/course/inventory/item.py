@@ -18,7 +18,7 @@ BELIEFS: Mapping[str, str] = MappingProxyType({
     "committed": "a committed record can be read at once",
     "deleted": "an abort deletes its records from the log",
     "broker filters": "the broker leaves aborted records out",
-    "buffer": "somebody keeps records back until their transaction commits",
+    "buffer": "a broker or a client keeps records back until their transaction commits",
     "whole": "a transaction becomes visible in all partitions at one moment",
     "timed out": "a call that timed out has had no effect",
     "given up": "a request that the client has given up does nothing any more",
@@ -27,7 +27,7 @@ BELIEFS: Mapping[str, str] = MappingProxyType({
     "instance": "only a second instance can fence a producer or end its transaction",
     "upgrade": "upgraded brokers protect old clients, too",
     "rewind": "an abort moves the consumer back",
-    "commitSync": "what a consumer commits by itself belongs to the open transaction",
+    "commitSync": "a commit by the consumer belongs to the open transaction",
     "zombie": "the transactional id alone stops every late request",
     "database": "a Kafka transaction covers the database, too",
 })  # fmt: skip

@@ -117,8 +117,8 @@ EXERCISE = Exercise(
     (
         "Print a frame and its retry, and compare them field by field. Which fields are the same in both?",
         "Two shops may send the same records; then neither is a retry of the other.",
-        "Of the earlier frames with the same sender and the same records take the one with the smallest sent_ms; if "
-        "there is none, return the frame's own id.",
+        "Among the earlier frames with the same sender and the same records, take the one with the smallest sent_ms. "
+        "If there is none, return the frame's own id.",
     ),
     points=3,
     misses=hints_of(MUTANTS),

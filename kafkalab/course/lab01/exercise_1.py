@@ -46,13 +46,13 @@ class Arrival:
 
 LOOK = {
     1: "The leader knows nothing of A. With which sequence does a producer begin?",
-    2: "Has this batch been here before? What would its sender want to hear?",
-    3: "Which sequence is due? Where would the batches be that belong in between?",
+    2: "Has this batch been here before? Which answer does its sender need?",
+    3: "Which sequence does the leader expect next? Which batches are missing before this one?",
     4: "Does a sequence count batches or records?",
     5: "Write the sequence of each record of A's batches below each other: which one is next?",
-    6: "What does the leader remember of B? Read again what a leader without memory does.",
+    6: "What does the leader remember of B? Read again what a leader does with an unknown producer.",
     7: "A new epoch: where does the numbering begin?",
-    8: "Of which epoch is this batch, and which one is A's newest here?",
+    8: "Which epoch does this batch have, and which is the newest epoch of A here?",
     9: "Is there a remembered batch with exactly these sequences, from the first to the last?",
 }
 
@@ -126,17 +126,17 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 
 BELIEFS = {
     "a retry is an error": Belief(
-        says="a batch that comes again is an error",
+        says="a batch that arrives again is an error",
         hint="Its sender has no answer, and asks again. Which answer does it need?",
     ),
     "sequences count batches": Belief(says="a sequence number counts batches, not records", hint=1),
     "an unknown producer must begin at 0": Belief(
         says="a leader accepts an unknown producer only at sequence 0",
-        hint="A leader forgets a producer that was idle for a day. If it insisted on 0, that producer could never go "
-        "on.",
+        hint="A leader forgets a producer that was idle for a day. If it insisted on 0, that producer could never "
+        "continue.",
     ),
     "a new epoch goes on": Belief(
-        says="under a new epoch a producer goes on with its old sequence numbers",
+        says="under a new epoch a producer continues its old sequence numbers",
         hint="Look at the first batch that A sends under epoch 1. Which sequence does it begin with?",
     ),
     "epochs do not count": Belief(
@@ -157,10 +157,11 @@ EXERCISE = Exercise(
         "Keep a small table while you read: for A and for B the epoch, and the sequences of each batch that the leader "
         "has. Only an appended batch changes it.",
         'A batch that is there already, from the first sequence to the last, is "known": the leader answers NONE and '
-        "appends nothing. A sequence counts records, so after a batch of three that begins at 0, 3 is due.",
+        "appends nothing. A sequence counts records, so after a batch of three that begins at 0, the next sequence is "
+        "3.",
         "Ask in this order: is it one of the remembered batches? Is its epoch lower than the newest? Is the epoch new "
-        "(then 0 is due)? Is the producer unknown here (then any sequence will do)? Is the sequence the one that is "
-        "due?",
+        "(then the next sequence is 0)? Is the producer unknown here (then any sequence is accepted)? Is the sequence "
+        "the next one?",
     ),
     points=9,
     questions=(20, 21),

@@ -108,24 +108,25 @@ MUTANTS = (
         "count.",
     ),
     Mutant(
-        "new epoch anywhere", "a new epoch could go on with any sequence", partial(decide, new_epoch_at_zero=False),
+        "new epoch anywhere", "a new epoch could begin with any sequence", partial(decide, new_epoch_at_zero=False),
         hint="A producer that takes a new epoch begins a new count. With which sequence?",
     ),
     Mutant(
-        "unknown must begin at 0", "an idle producer could never go on after it was forgotten",
+        "unknown must begin at 0", "an idle producer could never continue after the leader forgot it",
         partial(decide, unknown_at_zero=True),
-        hint="Epoch -1 means that the leader remembers nothing of this producer. Can it tell which sequence is due?",
+        hint="Epoch -1 means that the leader remembers nothing of this producer. Can it tell which sequence comes "
+        "next?",
     ),
     Mutant(
-        "retry is an error", "a retry were an error; its sender needs the answer of the first time",
+        "retry is an error", "a retry were an error; its sender needs the first answer",
         partial(decide, duplicates=False), hint=1,
     ),
     Mutant(
-        "part of a batch is known", "sequences that overlap made a duplicate; they must agree",
+        "part of a batch is known", "an overlap of sequences made a duplicate; first and last must agree",
         partial(decide, exact=False), hint=1,
     ),
     Mutant(
-        "no wrap", "numbers never ended; after 2147483647 comes 0", partial(decide, wraps=False),
+        "no wrap", "sequences had no largest number; after 2147483647 comes 0", partial(decide, wraps=False),
         hint="A batch that begins at 2147483647 and has two records ends with sequence 0. Does your `last` say so?",
     ),
 )  # fmt: skip
@@ -200,18 +201,17 @@ EXERCISE = Exercise(
     "L1.E2",
     lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, show_case),
     (
-        "Five questions, and their order matters: known batch? old epoch? unknown producer? new epoch? due?",
+        "Five questions, and their order matters: known batch? old epoch? unknown producer? new epoch? next sequence?",
         "A batch is known if its epoch is the state's and (first, last) is in the state's batches; last is first + "
         "count - 1. An epoch of -1 in the state means that the leader does not know this producer.",
-        "Due is 0 in a new epoch, else the last sequence of the newest batch plus one. After 2147483647 comes 0: "
-        "calculate modulo 2**31, for `last` too. Unknown producer: any sequence is right.",
+        "The next sequence is 0 in a new epoch, else the last sequence of the newest batch plus one. After 2147483647 "
+        "comes 0: calculate modulo 2**31, for `last` too. Unknown producer: any sequence is right.",
     ),
     points=9,
     misses=hints_of(MUTANTS),
     questions=(20, 21),
     afterwards=(
-        "Why: these five questions, in this order, are all that a leader asks about a batch, and your function "
-        "passes where each of nine leaders with one rule missing fails. Next: exercise 3 shows what they cannot "
-        "prevent."
+        "Why: a leader asks only these five questions about a batch, in this order. Nine leaders with one rule missing "
+        "failed where your function passed. Next: exercise 3 shows what they cannot prevent."
     ),
 )

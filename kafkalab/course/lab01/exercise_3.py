@@ -142,16 +142,16 @@ EXERCISE = Exercise(
     misses={
         "gives up": 0,
         "lost": 1,
-        "recognised": "The producer itself asked again, and the leader recognised that. Give it the settings of the "
-        "exercise, so that it is your program that sends again.",
+        "recognised": "The producer itself sent the order again, and the leader recognised it. Use the settings of the "
+        "exercise: then the producer gives up, and your program sends again.",
         "too often": "Send an order again only when its own answer did not come.",
         "count": "Count the sends that you make after a KafkaError, and return that number.",
         "endless": "Leave the loop of one order as soon as its promise brings an answer. Is there a way out of each "
         "of your loops?",
     },
     afterwards=(
-        "Why: each call of send() takes a new sequence, so the leader sees a new record. Idempotence covers what "
-        "the producer repeats by itself, and nothing that your program repeats. So leave retries to the producer, and "
-        'read its failure as "unknown". Next: lab 2 gives a producer a name that outlives it.'
+        "Why: each call of send() takes a new sequence, so the leader sees a new record. Idempotence covers a batch "
+        "that the producer repeats by itself. It does not cover a second call by your program. So leave retries to the "
+        'producer, and read its failure as "unknown". Next: lab 2 gives a producer a name that outlives it.'
     ),
 )

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from kafkalab.grading.exercise import (
-    BlankAnswer,
-    Exercise,
-    Line,
-    WrongAnswer,
-    WrongType,
-    WrongValue,
-    describe,
-    is_blank,
-)
+from kafkalab.grading.exercise import Exercise, Line
+from kafkalab.grading.reviews import Reviewed, judge_review, read_lines, read_word
 from kafkalab.grading.seeds import LEARNER_SEED, random_for, seed
 from kafkalab.programs.first_evening import NO_PRODUCER, NO_START, READS, READS_NOTHING, WRITES
 from kafkalab.sim.cluster import Cluster, ran
@@ -161,39 +152,27 @@ def find_broken(of_seed: int, setting: Setting) -> str:
 
 def check(answer: object) -> str:
     """ "11 of 11 lines" if each line that breaks something is named with that; WrongAnswer opens the run of a line."""
-    given = _read_answer(answer)
-    truth = {setting: find_broken(seed(), setting) for setting in SETTINGS}
-    wrong = [s for s in SETTINGS if given.get(s.name, FINE) != truth[s]]
-    total = len(SETTINGS)
-    if not wrong:
-        return f"{total} of {total} lines"
-    first = wrong[0]
-    said = given.get(first.name, FINE)
-    raise WrongAnswer(
-        f"{total - len(wrong)} of {total} lines are judged right. The first that is not: {first.printed}. "
-        f"You say {f'{said!r}' if said else 'that it is fine'}. The run below has this line, and every other faulty "
-        f"line repaired. {first.look}",
-        run=scenario(seed(), first),
-        miss=first.miss if truth[first] else "strange is not wrong",
-        part=(total - len(wrong)) / total,
+    names = [setting.name for setting in SETTINGS]
+    given = {name: read_word(word, WORDS, name, FORM) for name, word in read_lines(answer, names, FORM, _name).items()}
+    said = [{given[name]} if name in given else set() for name in names]
+    return judge_review([_review(setting) for setting in SETTINGS], said, "line")
+
+
+def _name(printed: str) -> str:
+    """Return the name of a line that is written as in either file."""
+    return printed.strip().removeprefix(PREFIX).lower().replace("_", ".")
+
+
+def _review(setting: Setting) -> Reviewed:
+    broken, run = find_broken(seed(), setting), scenario(seed(), setting)
+    miss = setting.miss if broken else "strange is not wrong"
+    return Reviewed(
+        shown=setting.printed,
+        breaks={broken: run} if broken else {},
+        run=run,
+        miss=lambda said, word: miss,
+        look=f"Every other faulty line is repaired there. {setting.look}",
     )
-
-
-def _read_answer(answer: object) -> dict[str, str]:
-    if is_blank(answer) or (isinstance(answer, Mapping) and not answer):
-        raise BlankAnswer(f"The form is still blank. Give {FORM}.")
-    if not isinstance(answer, Mapping):
-        raise WrongType(f"Give {FORM}, not {describe(answer)}.")
-    found = {}
-    names = {s.name for s in SETTINGS}
-    for name, word in answer.items():
-        known = str(name).strip().removeprefix(PREFIX).lower().replace("_", ".")
-        if known not in names:
-            raise WrongValue(f"There is no line {name!r} to judge. Give {FORM}.")
-        if word not in WORDS:
-            raise WrongValue(f"At {name} stands {word!r}, no word of this exercise. Give {FORM}.")
-        found[known] = str(word)
-    return found
 
 
 EXERCISE = Exercise(
@@ -204,8 +183,8 @@ EXERCISE = Exercise(
         "of these calls depend on?",
         "A transactional producer must be idempotent: lab 1 has the settings that exclude each other. "
         "initTransactions needs a topic that can be created, and a timeout that the broker grants.",
-        "Not every line that differs from its default is wrong. With one replica, min.isr=2 asks for one; fewer "
-        "retries, or one request in flight, are slower and no less safe.",
+        "A line that differs from its default need not be wrong. If the topic has one replica, min.isr=2 asks for one "
+        "copy. Fewer retries, or one request in flight, break nothing.",
     ),
     points=7,
     questions=(18,),
@@ -220,7 +199,7 @@ EXERCISE = Exercise(
     },
     question=show_files,
     afterwards=(
-        "Why: most of these mistakes stop the program at once, and one does not: with read_uncommitted it works, and "
-        "packs an order that was cancelled. Next: who sends what in a first transaction?"
+        "Why: most of these mistakes stop the program at once, and one does not: with read_uncommitted the program "
+        "works, and packs a cancelled order. Next: who sends what in a first transaction?"
     ),
 )

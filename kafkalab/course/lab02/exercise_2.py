@@ -29,8 +29,8 @@ def _find_sent(cluster: Cluster, name: str) -> int:
 
 def _look(one: str, other: str) -> str:
     if one.removesuffix("Response") == other:
-        return "Which of the two makes the other?"
-    return "Which of the two could not know what to say, or whom to ask, without the other?"
+        return "Which of the two frames causes the other?"
+    return "Which of the two frames needs something that only the other one brings?"
 
 
 def _miss(one: str, other: str) -> str:
@@ -61,7 +61,7 @@ EXERCISE = Exercise(
         "it needs a producer id.",
         "In this version of the protocol the leader of the partition adds it to the transaction, when the first "
         "records come, and before it appends them.",
-        "EndTxn is answered when the decision is replicated. What the coordinator sends to the leaders comes after "
+        "EndTxn is answered when the decision is replicated. The coordinator sends its requests to the leaders after "
         "that.",
     ),
     points=9,

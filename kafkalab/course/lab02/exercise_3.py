@@ -136,23 +136,23 @@ EXERCISE = Exercise(
     check,
     (
         "Read the calls in order, and ask of each: may it be made now, and which transaction does it belong to?",
-        "One call is made before the producer knows its coordinator. One record is sent by a producer that knows no "
-        "transaction. And after an error the loop goes on, while the transaction is still open.",
+        "One call is made before the producer knows its coordinator. A producer without a transaction sends one of the "
+        "records. And after an error the loop continues while the transaction is still open.",
         "Call init_transactions() once, first; begin each transfer with begin_transaction(); send both records with "
         "the producer that has the transactional id; and call abort_transaction() in the `except`.",
     ),
     points=8,
     misses={
-        "outside": "A producer without a transactional id writes at once, for every reader. What becomes of its record "
+        "outside": "A producer without a transactional id writes at once, for every reader. What happens to its record "
         "if the program crashes before the commit?",
-        "not aborted": "The debit was sent before the limit was checked. Who takes it out of the transaction again? "
-        "The next commit takes along what is still open.",
+        "not aborted": "The debit was sent before the limit was checked. Which call removes it from the transaction? "
+        "The next commit also commits everything that is still open.",
         "not booked": "After a refused transfer the next one must begin a transaction of its own.",
         "stops": "An error left your program. Which state was the producer in? The message names it.",
     },
     afterwards=(
-        "Why: a transaction is what one producer writes between begin and commit. What another producer writes is "
-        "outside, and what an error leaves behind stays inside until you abort. Next: lab 3 follows a transaction to "
-        "its decision."
+        "Why: a transaction holds the records that one producer writes between begin and commit. Records of another "
+        "producer are outside. After an error the records already written stay inside until you abort. Next: lab 3 "
+        "follows a transaction to its decision."
     ),
 )

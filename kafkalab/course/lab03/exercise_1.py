@@ -83,7 +83,7 @@ ROWS: tuple[Row, ...] = (
     Row(("b3",), "b3 appends the first Ongoing", _entry("b3", "Ongoing"),
         "Who coordinates payments-0 after ten seconds? Does app give up before?"),
     Row(("app",), "app calls commit_transaction()", _match_call("commit_transaction"),
-        "All records and the offset are in the logs. But which log says that they count?"),
+        "All records and the offset are in the logs. But which log says that they are committed?"),
     Row(("app",), "b3 receives EndTxn#1", _match_receive("EndTxn#1"),
         "Does b3 need app for anything that comes after EndTxn#1?"),
     Row(("b3",), "b3 appends PrepareCommit", _entry("b3", "PrepareCommit"),
@@ -158,7 +158,7 @@ BELIEFS = {
     ),
     "one copy is enough": Belief(
         says="PrepareCommit in one broker's log is the decision",
-        hint="That broker is dead. Which log does the next coordinator read, and has it the entry?",
+        hint="That broker is dead. Which log does the next coordinator read, and does it have the entry?",
     ),
 }
 
@@ -169,16 +169,17 @@ EXERCISE = Exercise(
     (
         "Ask two things of each row. Who is still alive and wants a commit? And what do the logs that survive say?",
         "A live app sends each request without an answer again, to the present leader. So a dead broker alone changes "
-        "when, not whether. If app is dead, no client asks again: only the coordinator's log can decide.",
+        "when the transaction ends, not how it ends. If app is dead, no client asks again: only the coordinator's log "
+        "can decide.",
         "Look for PrepareCommit. Where app is dead and the coordinator, old or new, does not find it in its log, it "
         "aborts what it knows of when the transaction times out. Where it finds it, or will write it because EndTxn "
-        "has arrived, it finishes the commit. And what no frame has told it, it does not know of.",
+        "has arrived, it finishes the commit. And it does not know of a transaction that no frame has reported.",
     ),
     points=10,
     questions=(24,),
     misses=BELIEFS,
     afterwards=(
         "Why: a live app asks again until it has an answer, whichever broker has died. Once app is dead, only the "
-        "log that the next coordinator reads can decide. Next: the same as a table of states."
+        "log that the next coordinator reads can decide. Next: put such a run in order."
     ),
 )

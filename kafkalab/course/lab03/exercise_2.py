@@ -85,16 +85,16 @@ EXERCISE = Exercise(
     (
         "Three parts: the decision, the change of the coordinator, and what the new coordinator finishes. Which of "
         "the eight belong to which part?",
-        "A new leader knows nothing but what is in the log. It reads the log first, and finds a decision that still "
+        "A new leader knows only what is in its log. It reads the log first, and finds a decision that still "
         "has no markers.",
-        "b1 finishes the commit without being asked, and only then does it answer the service, whose EndTxn comes "
-        "again and again.",
+        "b1 finishes the commit without being asked. Only then does it answer the service, which sends EndTxn again "
+        "and again.",
     ),
     points=8,
     questions=(24,),
     misses={
         "answered as ever": "Without a crash the answer leaves before the markers. Here b3 is dead before it answers. "
-        "At which state does b1 answer a client that asks again?",
+        "In which state does b1 answer a client that asks again?",
         "it knows without reading": 1,
         "the next coordinator decides": "b1 does not decide anything. What must be in its copy of the log when b3 "
         "crashes?",

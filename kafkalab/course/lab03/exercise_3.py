@@ -189,13 +189,14 @@ MUTANTS = (
         partial(decide, call_decides=True), hint=0,
     ),
     Mutant(
-        "arrival decides", "EndTxn were the decision; what a broker has only heard is gone when it crashes",
+        "arrival decides", "EndTxn were the decision; a request that a broker has only received is gone when it "
+        "crashes",
         partial(decide, arrival_decides=True), hint=1,
     ),
     Mutant(
         "the first copy decides", "the crashed coordinator's own copy still counted; the next one reads another",
         partial(decide, dead_copy=True),
-        hint="The crashed broker stays down: no broker reads what only it has written. Which copy does the next "
+        hint="The crashed broker stays down: no broker can read an entry that only it has. Which copy does the next "
         "coordinator read?",
     ),
     Mutant(
@@ -205,11 +206,11 @@ MUTANTS = (
     Mutant(
         "every copy is asked", "each copy had to have the decision; the next leader asks no other broker",
         partial(decide, copies=all),
-        hint="That every copy has the decision is what makes a *promise* possible. What happens is decided by the copy "
-        "of one broker: which one?",
+        hint="A coordinator can *promise* the decision once every copy has it. But one broker's copy decides how the "
+        "transaction ends: which one?",
     ),
     Mutant(
-        "dies with its coordinator", "the transaction died with its coordinator; its log does not",
+        "dies with its coordinator", "the transaction died with its coordinator; the log survives",
         partial(decide, dies_with_broker=True),
         hint="Another broker leads the log after nine seconds. What does it find there, and who asks it?",
     ),
@@ -252,7 +253,7 @@ EXERCISE = Exercise(
     lambda answer: against_mutants(answer, truth(seed()), MUTANTS, cases(seed()), FORM, _run_of),
     (
         "Three questions, one after the other. What does app want? Which living node knows that? And if none does: "
-        "what does the log say that the coordinator reads, the old one or the next?",
+        "what does the log of the coordinator say, the old one or the next?",
         "A live app asks until it has an answer. A live coordinator that has received EndTxn needs no other node. "
         "Otherwise look at one copy only: that of the first broker in `replicas` which has not crashed.",
         "Let `leader` be the first of `replicas` that is not in `crashed`. It ends committed if copies[leader] is "
@@ -264,8 +265,7 @@ EXERCISE = Exercise(
     questions=(24,),
     question=lambda of_seed: tuple(moment for (moment,) in cases(of_seed)),
     afterwards=(
-        "Why: the decision is one entry in one log, and it holds for good once every in-sync replica has it; "
-        "before that, it depends on which copy the next leader has. Next: lab 4 shows what the "
-        "markers do to offsets and lag."
+        "Why: the decision is one entry in one log, and it is final once every in-sync replica has it. Before that, "
+        "the copy of the next leader decides. Next: lab 4 shows what the markers do to offsets and lag."
     ),
 )

@@ -181,7 +181,7 @@ EXERCISE = Exercise(
     check,
     (
         "Find out first where the end is, and remember it: `await consumer.end_offset(partition)`.",
-        "The position tells you whether you have come to the end: `await consumer.position(partition)`. It moves past "
+        "The position tells you whether you have reached the end: `await consumer.position(partition)`. It moves past "
         "markers and aborted records.",
         "A consumer with isolation_level=\"read_committed\" and auto_offset_reset=\"earliest\"; assign; the end, once; "
         "then `while` the position is lower than the end: poll, and keep the values.",

@@ -103,11 +103,13 @@ MUTANTS = (
         partial(count_records, last_marker=True), hint=1,
     ),
     Mutant(
-        "no marker is committed", "what has no marker yet were committed", partial(count_records, unmarked="committed"),
+        "no marker is committed", "a record without a marker yet were "
+        "committed", partial(count_records, unmarked="committed"),
         hint="A transaction without a marker is not decided yet. What is it called?",
     ),
     Mutant(
-        "no marker is aborted", "what has no marker yet were aborted", partial(count_records, unmarked="aborted"),
+        "no marker is aborted", "a record without a marker yet were "
+        "aborted", partial(count_records, unmarked="aborted"),
         hint="A transaction without a marker is not decided yet. What is it called?",
     ),
     Mutant(

@@ -63,7 +63,7 @@ MUTANTS = (
     ),
     Mutant(
         "a marker at once", "a marker counted before every replica had it", partial(stable, at_once=True),
-        hint="A marker that not every in-sync replica has may still be lost. Which rows lie below the high watermark?",
+        hint="A marker that not every in-sync replica has may still be lost. Which rows are below the high watermark?",
     ),
     Mutant("commits only", "an ABORT marker ended nothing", partial(stable, commit_only=True), hint=1),
     Mutant(

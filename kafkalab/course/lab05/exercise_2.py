@@ -65,10 +65,11 @@ MUTANTS = (
     Mutant(
         "any marker", "any ABORT marker ended the oldest aborted transaction; one may belong to none",
         partial(filter_values, any_marker=True),
-        hint="Whose transaction does an ABORT marker end? Look at its producer, and at whether that one is left out.",
+        hint="Whose transaction does an ABORT marker end? Look at its producer. Do you leave out the records of that "
+        "producer now?",
     ),
     Mutant(
-        "markers are records", "markers were records; nobody is given them", partial(filter_values, markers=True),
+        "markers are records", "markers were records; no application gets them", partial(filter_values, markers=True),
         hint="A marker has an offset and no value for an application. Look at `kind` before you return anything.",
     ),
 )  # fmt: skip

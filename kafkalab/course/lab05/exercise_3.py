@@ -35,9 +35,9 @@ GOAL = Goal(
         ),
         Miss(
             "never whole",
-            "One half is there at the first look, but at the second the other one still is not.",
+            "The first look shows one half, but the second look still does not show the other half.",
             lambda cluster: len(list_seen(cluster, 0)) == 1,
-            hint="A marker that never arrives never shows its half. Let it come late, but before the second look.",
+            hint="Without its marker a half stays invisible. Let the marker arrive late, but before the second look.",
         ),
         Miss("whole at once", "At the first look both halves are there.", lambda cluster: True),
     ),

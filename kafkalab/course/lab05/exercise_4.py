@@ -1,21 +1,14 @@
-"""L5.E4: six questions over labs 0 to 5, drawn by seed; every truth is computed by a run."""
+"""L5.E4: six questions, one from each of labs 0 to 5, drawn by the number of a set; a run says what is true."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
-from kafkalab.course.lab05.mixed_questions import QUESTIONS
-from kafkalab.grading.exercise import Belief, BlankAnswer, Exercise, WrongAnswer
-from kafkalab.grading.predictions import Fact, rows, table
-from kafkalab.grading.seeds import random_for, seed
+from kafkalab.course.lab05.mixed_questions import QUESTIONS, Situation
+from kafkalab.grading.exercise import Belief, Exercise
+from kafkalab.grading.mixed import Mixed, Question
+from kafkalab.grading.predictions import Fact
 from kafkalab.sim.cluster import ran
-
-ASKED = 6
-WORDS = tuple(dict.fromkeys(word for question in QUESTIONS for word in question.words))
-FORM = "a dict from each question's number to one of its choices"
 
 BELIEFS = {
     "no answer, no record": Belief(
@@ -35,7 +28,7 @@ BELIEFS = {
         hint="A new process has a new producer id, and begins at sequence 0.",
     ),
     "idempotence keeps no order": Belief(
-        says="a producer with several batches under way loses the order",
+        says="a producer with several batches in flight loses the order",
         hint="The refused batch is sent again after the lost one. The leader accepts no other order.",
     ),
     "a refused batch is lost": Belief(
@@ -47,8 +40,8 @@ BELIEFS = {
         hint="By default __transaction_state has three copies. How many brokers can hold them?",
     ),
     "the client hears the reason": Belief(
-        says="a client is given the reason why the coordinator is missing",
-        hint="The broker answers COORDINATOR_NOT_AVAILABLE, which a client asks again after. Until when?",
+        says="a client is told why the coordinator is missing",
+        hint="The broker answers COORDINATOR_NOT_AVAILABLE, and the client asks again. Until when?",
     ),
     "state dies with its broker": Belief(
         says="what a coordinator knows dies with it",
@@ -56,7 +49,7 @@ BELIEFS = {
     ),
     "written is committed": Belief(
         says="a written record counts",
-        hint="A record of a transaction counts after a COMMIT marker. Who asks for one here?",
+        hint="A record of a transaction is committed by a COMMIT marker. Who asks for that marker here?",
     ),
     "only the client ends it": Belief(
         says="only the client can end its transaction",
@@ -64,7 +57,7 @@ BELIEFS = {
     ),
     "the client has to hear it": Belief(
         says="a commit counts only if the client gets the answer",
-        hint="The decision is an entry in the coordinator's log. The answer is only news of it.",
+        hint="The decision is an entry in the coordinator's log. The answer only reports it.",
     ),
     "asking again is refused": Belief(
         says="a request for the same decision is refused the second time",
@@ -95,7 +88,7 @@ BELIEFS = {
         hint="A consumer stops at the last stable offset, before the oldest open transaction.",
     ),
     "the consumer keeps records back": Belief(
-        says="a consumer keeps records back until they are decided",
+        says="a consumer buffers records until they are decided",
         hint="Nothing after the last stable offset is sent to it.",
     ),
     "the broker filters": Belief(
@@ -110,80 +103,40 @@ BELIEFS = {
 
 
 @cache
-def bank(of_seed: int) -> tuple[Fact, ...]:
-    """Every question, numbered from 1, with what its run shows."""
-    return tuple(
+def pool(of_seed: int) -> tuple[Question, ...]:
+    """Return every question with what its run shows."""
+    return tuple(_ask(question, of_seed) for question in QUESTIONS)
+
+
+def _ask(question: Situation, of_seed: int) -> Question:
+    run = partial(question.run, of_seed)
+    truth, misses = question.truth(ran(run())), {word: BELIEFS[name].says for word, name in question.beliefs.items()}
+    return Question(
+        f"lab {question.lab}",
         Fact(
-            name=number,
-            says=question.says,
-            truth=question.truth(ran(question.run(of_seed))),
-            look=question.look,
-            run=partial(question.run, of_seed),
-            misses=question.beliefs,
-            step=question.step,
+            name="", says=question.says, truth=truth, look=question.look, run=run, misses=misses, step=question.step,
             words=question.words,
-        )
-        for number, question in enumerate(QUESTIONS, 1)
-    )
+        ),
+    )  # fmt: skip
 
 
-def draw_questions(of_seed: int) -> tuple[Fact, ...]:
-    """Return the questions that this seed asks, in the order of the labs."""
-    numbers = random_for("L5.E4", of_seed).sample(range(len(QUESTIONS)), ASKED)
-    return tuple(bank(of_seed)[number] for number in sorted(numbers))
-
-
-def ask(of_seed: int) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return each drawn question's text and choices, by its number."""
-    return {fact.name: (fact.says, tuple(fact.words)) for fact in draw_questions(of_seed)}
-
-
-def find_answered(answer: Mapping[Any, Any]) -> tuple[Fact, ...]:
-    """Return the facts of the questions that the answer names, if they are six; else those of this seed."""
-    facts = tuple(fact for fact in bank(seed()) if fact.name in answer)
-    return facts if len(facts) == len(answer) == ASKED else draw_questions(seed())
-
-
-def check(answer: object) -> str:
-    """ "6 of 6 questions" if each has the right choice; WrongAnswer names the belief that a wrong one shows."""
-    if isinstance(answer, Mapping) and not answer:
-        raise BlankAnswer(f"All questions are still blank. Give {FORM}.")
-    facts = find_answered(answer) if isinstance(answer, Mapping) else draw_questions(seed())
-    try:
-        return table(answer, facts, WORDS, FORM, "question", BELIEFS)
-    except WrongAnswer as error:
-        if not error.miss and isinstance(answer, Mapping):
-            _tell_first(answer, facts, error.part)
-        raise
-
-
-def _tell_first(answer: Mapping[Any, Any], facts: Sequence[Fact], part: float) -> None:
-    """Raise WrongAnswer for the first wrong choice, where the choices together show no belief."""
-    for fact in facts:
-        try:
-            table({fact.name: answer[fact.name]}, (fact,), WORDS, FORM, "question", BELIEFS)
-        except BlankAnswer:
-            return
-        except WrongAnswer as one:
-            said = f"{round(part * ASKED)} of {ASKED} questions are right. {str(one).partition('. ')[2]}"
-            raise WrongAnswer(said, run=one.run, step=one.step, miss=one.miss, part=part) from None
-
-
+MIXED = Mixed(exercise="L5.E4", count=6, pool=pool, beliefs={belief.says: belief for belief in BELIEFS.values()})
+open_set = MIXED.open_set
 EXERCISE = Exercise(
     "L5.E4",
-    replace(rows(draw_questions, WORDS, FORM, "question", beliefs=BELIEFS), check=check),
+    MIXED.form,
     (
         "For each question, find the frame or the log entry that decides it, before you look at the choices.",
         "Three places hold everything: the partition's log with its markers, the coordinator's log, and the memory of "
-        "the client. What a process knows is never the same as what is in a log.",
-        "Nothing that is in a replicated log goes away with a process, and nothing that only a process knows survives "
-        "it. An offset is a place. A reader gets what is decided, and it gets it partition by partition.",
+        "the client. A log may hold something that a process does not know.",
+        "An entry of a replicated log survives any process. What only a process knows dies with it. An offset is a "
+        "place. A reader gets decided records, partition by partition.",
     ),
     points=6,
-    misses=BELIEFS,
-    question=ask,
+    misses=MIXED.beliefs,
+    question=MIXED.ask,
     afterwards=(
-        "Why: each of these runs is decided by one log entry, and not by what a process believes. Next: lab 6 asks "
+        "Why: one log entry decides each of these runs, whatever a process believes. Next: lab 6 asks "
         "which of two instances may still write."
     ),
 )

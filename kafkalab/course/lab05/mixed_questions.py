@@ -44,12 +44,13 @@ from kafkalab.sim.scenario_names import SCENARIOS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """Hold one question: its text, choices, run, the truth, the step that shows it, and the advice where to look.
+class Situation:
+    """Hold one question: its lab, text, choices, run, the truth, the step that shows it, and the advice where to look.
 
     `beliefs` maps each wrong choice to the belief that leads to it.
     """
 
+    lab: int
     says: str
     words: tuple[str, ...]
     run: Callable[[int], Scenario]
@@ -59,8 +60,9 @@ class Question:
     beliefs: Mapping[str, str]
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question(
+QUESTIONS: tuple[Situation, ...] = (
+    Situation(
+        lab=0,
         says="A producer uses acks=1 and no idempotence. The response to soup is lost, and it sends soup again. How "
         "often is soup in the log?",
         words=TIMES,
@@ -70,7 +72,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Had the leader appended soup before the response was lost? What could show it that the second is a copy?",
         beliefs={"never": "no answer, no record", "once": "a retry is recognised"},
     ),
-    Question(
+    Situation(
+        lab=0,
         says="The same producer, but the request with soup is lost. How often is soup in the log?",
         words=TIMES,
         run=lambda seed: lab00(seed).with_faults(Drop("Produce#1")),
@@ -79,7 +82,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="What did the leader receive? Count the arrivals, not the requests.",
         beliefs={"never": "no answer, no record", "twice": "a retry is a copy"},
     ),
-    Question(
+    Situation(
+        lab=1,
         says="An idempotent producer. The response to soup is lost, and it sends soup again. How often is soup in the "
         "log?",
         words=TIMES,
@@ -89,7 +93,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Compare the sequence numbers of the two requests. What does the leader answer to the second?",
         beliefs={"never": "no answer, no record", "twice": "a retry is a copy"},
     ),
-    Question(
+    Situation(
+        lab=1,
         says="An idempotent producer's process crashes before it gets the response to soup. It is started again, and "
         "its program sends soup again. How often is soup in the log?",
         words=TIMES,
@@ -99,8 +104,9 @@ QUESTIONS: tuple[Question, ...] = (
         look="Compare the producer ids of the two batches.",
         beliefs={"never": "no answer, no record", "once": "idempotence outlives the process"},
     ),
-    Question(
-        says="An idempotent producer has two batches under way. The first of them is lost, and the leader refuses the "
+    Situation(
+        lab=1,
+        says="An idempotent producer has two batches in flight. The first of them is lost, and the leader refuses the "
         "second with OUT_OF_ORDER_SEQUENCE_NUMBER. How are the records in the log in the end?",
         words=("in order", "out of order", "one lost"),
         run=lambda seed: lab01(seed=seed).with_faults(Drop("Produce#2")),
@@ -109,7 +115,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="What does the producer send again after the refusal, and in which order?",
         beliefs={"out of order": "idempotence keeps no order", "one lost": "a refused batch is lost"},
     ),
-    Question(
+    Situation(
+        lab=2,
         says="A new cluster has one broker and default settings. A program calls init_transactions(). What happens?",
         words=("it returns", "it times out", "an error at once"),
         run=start_one_broker,
@@ -118,7 +125,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="How many copies of __transaction_state does the broker ask for?",
         beliefs={"it returns": "defaults fit one broker", "an error at once": "the client hears the reason"},
     ),
-    Question(
+    Situation(
+        lab=2,
         says="A program has called init_transactions(). Its coordinator crashes. The program is started again and "
         "calls init_transactions() under the same name. Which producer id does it get?",
         words=("the same id", "a new id", "none"),
@@ -128,17 +136,19 @@ QUESTIONS: tuple[Question, ...] = (
         look="Where is the id stored, and how many copies does that log have?",
         beliefs={"a new id": "state dies with its broker", "none": "state dies with its broker"},
     ),
-    Question(
+    Situation(
+        lab=3,
         says="A program has written all records of a transaction, and crashes before it sends EndTxn. It never comes "
         "back. What becomes of the transaction?",
         words=("committed", "aborted", "open for ever"),
         run=crash_before_the_end,
         truth=find_fate,
         step=find_append("accounts-0"),
-        look="Which clock runs on when the client is gone?",
+        look="Which clock still runs when the client is gone?",
         beliefs={"committed": "written is committed", "open for ever": "only the client ends it"},
     ),
-    Question(
+    Situation(
+        lab=3,
         says="A program crashes after its coordinator has stored PrepareCommit, and before it gets the answer. What "
         "becomes of the transaction?",
         words=("committed", "aborted", "open for ever"),
@@ -148,7 +158,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Who sends the markers, and does it need the program for that?",
         beliefs={"aborted": "the client has to hear it", "open for ever": "only the client ends it"},
     ),
-    Question(
+    Situation(
+        lab=3,
         says="The response to EndTxn(COMMIT) is lost. The client asks again. How does commit_transaction() end?",
         words=("it returns", "it times out", "it is fenced"),
         run=lambda seed: lab03(seed=seed).with_faults(Drop("EndTxnResponse#1")),
@@ -157,7 +168,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="What does a coordinator answer to a request for the decision that it has already made?",
         beliefs={"it times out": "the client has to hear it", "it is fenced": "asking again is refused"},
     ),
-    Question(
+    Situation(
+        lab=4,
         says="A transaction with one record is committed in an empty partition. What is the end offset then?",
         words=("1", "2", "3"),
         run=write_one_record,
@@ -166,7 +178,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Count the places in the log, not the records.",
         beliefs={"1": "offsets count records", "3": "a transaction begins in the log"},
     ),
-    Question(
+    Situation(
+        lab=4,
         says="tea and bun are committed in one transaction, cake is aborted in a second, soup is committed in a third. "
         "How much is the end offset minus the beginning?",
         words=("3", "4", "7"),
@@ -176,7 +189,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="What is at each place of the log?",
         beliefs={"3": "an abort deletes", "4": "offsets count records"},
     ),
-    Question(
+    Situation(
+        lab=4,
         says="A producer with acks=1 writes four orders. A cut-off leader acknowledges the third alone, and crashes. "
         "What do the offsets in the log show?",
         words=("a gap", "no gap", "nothing is lost"),
@@ -186,7 +200,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Which offset does the next leader give to the fourth order?",
         beliefs={"a gap": "a loss leaves a gap", "nothing is lost": "acknowledged is safe"},
     ),
-    Question(
+    Situation(
+        lab=4,
         says="A partition holds one committed record. Its consumer group has read it, and has committed the offset "
         "after it. What does kafka-consumer-groups.sh print as LAG?",
         words=("0", "1", "2"),
@@ -196,7 +211,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="What comes after the record in the log?",
         beliefs={"0": "offsets count records", "2": "a transaction begins in the log"},
     ),
-    Question(
+    Situation(
+        lab=5,
         says="slow has written a record and has not decided. quick has written two more after it, and committed. What "
         "does a read_committed consumer get?",
         words=("nothing", "the two entries", "all three"),
@@ -206,7 +222,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Where is the last stable offset at that moment?",
         beliefs={"the two entries": "committed is visible", "all three": "the consumer keeps records back"},
     ),
-    Question(
+    Situation(
+        lab=5,
         says="A transaction with the record sorry is aborted. Later a read_uncommitted consumer reads from the "
         "beginning. Does it get sorry?",
         words=("it gets it", "it does not"),
@@ -216,7 +233,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="What does an abort write, and what does it remove?",
         beliefs={"it does not": "an abort deletes"},
     ),
-    Question(
+    Situation(
+        lab=5,
         says="A read_committed consumer fetches from a partition with committed and aborted records. Which records "
         "does the broker send?",
         words=("committed ones only", "aborted ones, too"),
@@ -226,7 +244,8 @@ QUESTIONS: tuple[Question, ...] = (
         look="Open the response and look at its batches.",
         beliefs={"committed ones only": "the broker filters"},
     ),
-    Question(
+    Situation(
+        lab=5,
         says="A transfer writes one half to each of two partitions, and is committed. The marker of one of them comes "
         "late. What does a read_committed consumer see meanwhile?",
         words=("both halves", "one half", "neither half"),

@@ -185,9 +185,9 @@ EXERCISE = Exercise(
     misses={
         "shared": "Instances that work side by side do not replace each other. Under one name the later one fences "
         "the others. What tells them apart?",
-        "environments": "To the cluster there is one name space for all who use it. What tells production from test?",
+        "environments": "All programs on a cluster share one name space. What tells production from test?",
         "new name": "With a new name the replacement fences no instance, and ends no transaction. "
-        "Which facts has it in common with the one that it replaces?",
+        "Which facts does it share with the instance that it replaces?",
     },
     afterwards=(
         "Why: the name is the same for an instance and its replacement, so the replacement fences the old one and "

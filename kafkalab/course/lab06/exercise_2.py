@@ -78,9 +78,9 @@ EXERCISE = Exercise(
     lambda answer: judge_presses(answer, scenario(seed()), GOAL, most=2, par=2, allowed=ALLOWED),
     (
         "till-1 must fall asleep in the middle of a transaction, and wake up in the middle of one of till-2's.",
-        "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: after that answer only the "
-        "leader can refuse the record. Look in the picture for the moment between the two. A marker ends what its "
-        "producer *id* has open on the partition.",
+        "Before a Produce comes AddPartitionsToTxn, which the coordinator answers: after that answer only the leader "
+        "can refuse the record. Look in the picture for the moment between that answer and the Produce. A marker ends "
+        "everything that its producer *id* has open on the partition.",
         "Pause till-1 a little before its Produce#1 leaves, and resume it while till-2 works on its "
         "first charge: some hundred milliseconds after 5 seconds.",
     ),

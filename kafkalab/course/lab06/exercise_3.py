@@ -197,7 +197,7 @@ def ends_alone(service: Any) -> Callable[..., Awaitable[Any]]:
 def check(answer: object) -> str:
     """ "40 of 40 schedules" if each order is charged once, and no fenced instance fences another."""
     if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
-        raise BlankAnswer("The service is as it came: the form is still blank. What does each kind of error ask for?")
+        raise BlankAnswer("The service is unchanged: the form is still blank. What does each kind of error ask for?")
     if not inspect.iscoroutinefunction(answer):
         return over_schedules(answer, (), (audit,), FORM)
     return over_scenarios((with_program(one, ends_alone(answer)) for one in scenarios(seed())), (audit,), SCHEDULES)
@@ -231,15 +231,16 @@ EXERCISE = Exercise(
     misses={
         "goes on": "A fenced instance has been replaced. What does init_transactions() do to its replacement?",
         "twice": "An order was charged in two transactions. Which of them had a result that you did not wait for?",
-        "in doubt": "A commit whose result is not known can be neither aborted nor begun anew. Which call may be made?",
+        "in doubt": "Nobody knows the result of this commit, so you can neither abort nor begin another transaction. "
+        "Which call is allowed?",
         "retriable": "A retriable error left your function. The same call succeeds once the broker is back.",
         "forgets": "An aborted transaction charges nothing, and the consumer's position is past its order. Where must "
         "the consumer go?",
         "stops": "An error left your function, or it ended too early. Which call raised it, and is it one of Kafka's?",
     },
     afterwards=(
-        "Why: the error tells you what is lost. Fatal: this producer, because another has its name. To be aborted: "
-        "this transaction, and its order is still to be charged. Retriable: nothing yet. Next: lab 7, and who gives up "
-        "first."
+        "Why: the error tells you what you have lost. After a fatal error: the producer, because another one has its "
+        "name. After an error that asks for an abort: the transaction, so the order is not charged yet. After a "
+        "retriable error: nothing yet. Next: lab 7, and who gives up first."
     ),
 )

@@ -52,7 +52,8 @@ ROWS = (
     ),
     Row(
         says="the future of send() raises KafkaTimeoutError: the record is given up after delivery.timeout.ms",
-        look="The record is lost to this transaction. Can a transaction with a hole be committed? Is the producer ill?",
+        look="The record is lost to this transaction. May the client commit a transaction with a hole? Does the "
+        "producer itself still work?",
         error="send: KafkaTimeoutError",
         args={"work_ms": 5_000, "request_timeout_ms": 5_000, "delivery_timeout_ms": 20_000},
         faults=cut_off(2_000, 27_000),
@@ -74,14 +75,14 @@ ROWS = (
     ),
     Row(
         says="version 2: after 75 s of work commit_transaction() raises InvalidTxnStateError",
-        look="In which state is the client after this answer to a commit? Who is left that could go on?",
+        look="In which state is the client after this answer to a commit? Which producer could continue?",
         error="commit_transaction: InvalidTxnStateError",
         args={"work_ms": SLOW_MS, "sends": 1},
         misses={"retry": "decided against", "abort": "a commit is too late", "exit": "fenced by nobody"},
     ),
     Row(
         says="version 1: after 75 s of work commit_transaction() raises ProducerFencedError; there is one counter",
-        look="Who raised the epoch? Does anybody else work under this name, whom a new producer would harm?",
+        look="Who raised the epoch? Is there another instance with this name that a new producer would harm?",
         error="commit_transaction: ProducerFencedError",
         args={"work_ms": SLOW_MS, "sends": 1, "profile": "4.x/TV1"},
         misses={"retry": "decided against", "abort": "version 1 fences", "exit": "fenced by nobody"},
@@ -95,7 +96,7 @@ ROWS = (
     ),
     Row(
         says="after 8 idle days send() raises InvalidPidMappingError",
-        look="Who has forgotten what? Which call makes the coordinator write the name down again?",
+        look="What has the coordinator forgotten? Which call makes it store the name again?",
         error="send: InvalidPidMappingError",
         args={"work_ms": 100, "idle_ms": 2 * AWAY_MS},
         faults=(AdvanceClock(8 * DAY_MS, at_ms=AWAY_MS),),
@@ -103,7 +104,7 @@ ROWS = (
     ),
     Row(
         says="send_offsets_to_transaction() raises CommitFailedError: the work was longer than max.poll.interval.ms",
-        look="What has moved on, the transaction or the group? What does the next poll() do?",
+        look="What has changed, the transaction or the group? What does the next poll() do?",
         error="send_offsets_to_transaction: CommitFailedError",
         args={"work_ms": 20_000, "reads": True, "max_poll_interval_ms": 10_000},
         misses={"retry": "the same generation", "recreate": "heavier than needed", "exit": "too soon"},
@@ -169,7 +170,7 @@ BELIEFS = {
     ),
     "heavier than needed": Belief(
         says="after an error you always need a new producer",
-        hint="A new producer helps, but something lighter does, too. Which?",
+        hint="A new producer helps, but a lighter remedy helps, too. Which one?",
     ),
     "too soon": Belief(
         says="after a time-out the program has to end",
@@ -185,7 +186,7 @@ BELIEFS = {
     ),
     "fenced by nobody": Belief(
         says="an error about an epoch or an id means that another instance is at work",
-        hint="There is no other counter. A new producer with the same name may go on.",
+        hint="There is no other counter. A new producer with the same name may continue.",
     ),
     "version 1 fences": Belief(
         says="a producer whose epoch is old can still abort",
@@ -193,7 +194,7 @@ BELIEFS = {
     ),
     "decided against": Belief(says="a refused commit can be asked for again", hint=0),
     "a commit is too late": Belief(
-        says="after a refused commit the same producer can abort and go on",
+        says="after a refused commit the same producer can abort and continue",
         hint="The answer to a commit left the client in its fatal state. If a *send* is refused, you can abort.",
     ),
     "a duel": Belief(
@@ -202,7 +203,7 @@ BELIEFS = {
     ),
     "the loop": Belief(says="a coordinator never forgets a transactional id", hint=1),
     "the same generation": Belief(
-        says="the same call succeeds once the group has moved on",
+        says="the same call succeeds once the group has changed",
         hint="The call names the generation in which the counter was a member. What changes that?",
     ),
     "the same settings": Belief(
@@ -217,19 +218,19 @@ EXERCISE = Exercise(
     rows(facts, WORDS, FORM, beliefs=BELIEFS),
     (
         "Ask in this order. May the same call be made again? If not: can the transaction be given up, by the same "
-        "producer? If not: would a new producer, which calls init_transactions(), do better, and harm nobody?",
-        "A blocking call that timed out is made again. A record that is lost spoils the transaction, not the "
-        "producer. An answer to a *commit* that says no spoils the producer. A setting is not changed by any call.",
-        "Timed-out calls: retry. A lost record, a group that has moved on, and in version 2 an old epoch at a leader: "
-        "abort. Whatever says no to EndTxn, and a forgotten name: recreate. Exit where only a person can change what "
-        "is wrong, and where a new producer would fence one that is at work.",
+        "producer? If not: would a new producer, which calls init_transactions(), help, and harm no other instance?",
+        "Repeat a blocking call that timed out. After a lost record the transaction is useless, but the producer is "
+        "not. After a refused *commit* the producer is useless. No call changes a setting.",
+        "Timed-out calls: retry. A lost record, a group that has changed, and in version 2 an old epoch at a leader: "
+        "abort. A refused EndTxn and a forgotten name: recreate. Exit if only a person can correct the mistake, or if "
+        "a new producer would fence one that is at work.",
     ),
     points=12,
     questions=(14, 15, 23),
     misses=BELIEFS,
     afterwards=(
-        "Why: an error says what is spoilt: nothing yet, the transaction, the producer, or the deployment. Its name "
-        "alone does not: rows 4 and 5 have the same one, and so have 7 and 8. Next: review a "
+        "Why: an error tells you what is useless now: nothing yet, the transaction, the producer, or the deployment. "
+        "Its name alone does not tell you: rows 4 and 5 have the same one, and so have 7 and 8. Next: review a "
         "configuration."
     ),
 )

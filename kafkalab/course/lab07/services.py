@@ -1,8 +1,9 @@
-"""The services of L7.E3: a properties file and broker settings with lines that do not fit, and a run for each line."""
+"""The services of L7.E3: a properties file and broker settings, faulty lines, and a run for each line."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -22,7 +23,7 @@ ABORTED, LEAVES, FORGOTTEN, WAIT = (
     "its name is forgotten",
     "readers wait",
 )
-WORDS = (FITS, CLIENT, BROKER, ABORTED, LEAVES, FORGOTTEN, WAIT)
+EFFECTS = (CLIENT, BROKER, ABORTED, LEAVES, FORGOTTEN, WAIT)
 LINES = (
     "transactional.id",
     "transaction.timeout.ms",
@@ -35,6 +36,7 @@ LINES = (
 ERRORS = {"InvalidPidMappingError": FORGOTTEN, "CommitFailedError": LEAVES, "InvalidProducerEpochError": ABORTED}
 """The reason for each error that ends a shelf."""
 REQUEST_MS, MOST_MS, LATE_MS = 30_000, 900_000, 3_000_000
+HOUR_MS, RANDOM = 3_600_000, "${random.uuid}"
 DIES_MS, RESTARTED_MS, LOOK_MS = 5_000, 8_000, 30_000
 
 
@@ -44,26 +46,26 @@ class Service:
 
     work_ms: int
     days: int
-    random_name: bool
-    transaction_timeout_ms: int
     linger_ms: int
+    transactional_id: str
+    transaction_timeout_ms: int
     delivery_timeout_ms: int
     max_poll_interval_ms: int
-    keep_days: int
-    producer_hours: int
+    transactional_id_expiration_ms: int
+    producer_id_expiration_ms: int
 
-    def value(self, line: str) -> str:
-        """Return the value of this line."""
-        return str(self).partition(f"\n{line}=")[2].partition("\n")[0]
+    def repair(self, values: Mapping[str, str | int]) -> Service:
+        """Return the service with other values of these lines."""
+        changed: dict[str, Any] = {line.replace(".", "_"): value for line, value in values.items()}
+        return replace(self, **changed)
 
     def __str__(self) -> str:
-        name = "counter-${random.uuid}" if self.random_name else "counter-0"
         return "\n".join(
             (
                 f"# counter.properties: a shelf takes {self.work_ms // 1_000} s.",
                 f"# Up to {self.days} days pass between two shelves.",
                 "# If the counter dies, it is started again within 3 s, with the same file.",
-                f"transactional.id={name}",
+                f"transactional.id={self.transactional_id}",
                 f"transaction.timeout.ms={self.transaction_timeout_ms}",
                 f"linger.ms={self.linger_ms}",
                 f"request.timeout.ms={REQUEST_MS}",
@@ -71,15 +73,15 @@ class Service:
                 f"max.poll.interval.ms={self.max_poll_interval_ms}",
                 "# server.properties",
                 f"transaction.max.timeout.ms={MOST_MS}",
-                f"transactional.id.expiration.ms={self.keep_days * DAY_MS}",
-                f"producer.id.expiration.ms={self.producer_hours * 3_600_000}",
+                f"transactional.id.expiration.ms={self.transactional_id_expiration_ms}",
+                f"producer.id.expiration.ms={self.producer_id_expiration_ms}",
             )
         )
 
 
 @cache
 def service(number: int) -> Service:
-    """Return the service of this number, from 1 to SERVICES; three of its lines do not fit."""
+    """Return the service of this number, from 1 to SERVICES; three of its lines break it."""
     random = Random(f"L7.E3/service {number}")
     wrong = set(random.sample(("name", "timeout", "delivery", "poll", "expiry"), 3))
     work_ms, days = random.choice((80, 150, 250)) * SECOND_MS, random.choice((3, 5, 9, 12))
@@ -88,13 +90,13 @@ def service(number: int) -> Service:
     return Service(
         work_ms=work_ms,
         days=days,
-        random_name="name" in wrong,
+        transactional_id=f"counter-{RANDOM}" if "name" in wrong else "counter-0",
         transaction_timeout_ms=random.choice(short_or_over) if "timeout" in wrong else work_ms + 60_000,
         linger_ms=linger_ms,
         delivery_timeout_ms=REQUEST_MS + linger_ms - 5_000 if "delivery" in wrong else 120_000,
         max_poll_interval_ms=work_ms - 20_000 if "poll" in wrong else work_ms + 50_000,
-        keep_days=days - 1 if "expiry" in wrong else days + 4,
-        producer_hours=random.choice((1, 24)),
+        transactional_id_expiration_ms=(days - 1 if "expiry" in wrong else days + 4) * DAY_MS,
+        producer_id_expiration_ms=random.choice((1, 24)) * HOUR_MS,
     )
 
 
@@ -104,7 +106,8 @@ def run_of(line: str, asked: Service, seed: int) -> Scenario:
     idle: dict[str, Any] = {"work_ms": 100, "idle_ms": 2 * AWAY_MS, "seed": seed}
     match line:
         case "transactional.id":
-            other = {"transactional_id": "counter-1" if asked.random_name else "counter-0", "begin_ms": RESTARTED_MS}
+            name = "counter-1" if RANDOM in asked.transactional_id else "counter-0"
+            other = {"transactional_id": name, "begin_ms": RESTARTED_MS}
             crash = Crash("counter", at_ms=DIES_MS)
             return shelf(crash, title="The counter dies", seed=seed, work_ms=60_000, other={**other, "work_ms": 2_000})
         case "transaction.timeout.ms":
@@ -124,10 +127,10 @@ def run_of(line: str, asked: Service, seed: int) -> Scenario:
                 transaction_timeout_ms=2_000_000, max_poll_interval_ms=asked.max_poll_interval_ms,
             )  # fmt: skip
         case "transactional.id.expiration.ms":
-            kept = {"transactional_id_expiration_ms": asked.keep_days * DAY_MS}
+            kept = {"transactional_id_expiration_ms": asked.transactional_id_expiration_ms}
         case _:
             kept = {
-                "producer_id_expiration_ms": asked.producer_hours * 3_600_000,
+                "producer_id_expiration_ms": asked.producer_id_expiration_ms,
                 "transactional_id_expiration_ms": 365 * DAY_MS,
             }
     title = f"Idle for {asked.days} days"

@@ -31,7 +31,7 @@ Marker = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failover:
-    """What the next coordinator read in its log, and the markers that it sent at once; and the run."""
+    """Hold the entries that the next coordinator read, the markers that it sent at once, and the run."""
 
     entries: list[Entry]
     sent: list[Marker]
@@ -140,9 +140,9 @@ def markers(
 
 MUTANTS = (
     Mutant(
-        "every entry", "each entry of the log counted, and not only the newest of its name",
+        "every entry", "each entry of the log were the state now, and not only the newest of its name",
         partial(markers, newest=False),
-        hint="The log is a history. Which of a name's entries says where it stands now?",
+        hint="The log is a history. Which of a name's entries is its state now?",
     ),
     Mutant(
         "only commits", "a decided abort needed no markers", partial(markers, aborts=False),
@@ -187,8 +187,8 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[0][0],
     afterwards=(
-        "Why: the newest entry of each name is all that a coordinator needs. What is decided it finishes in every "
-        "partition, what is Ongoing it leaves to the application or to the timeout. Next: lab 15, where a marker is "
-        "left out."
+        "Why: a coordinator needs only the newest entry of each name. It finishes a decided transaction in every "
+        "partition, and leaves an Ongoing one to the application or to the timeout. Next: lab 15, where a coordinator "
+        "drops a marker."
     ),
 )

@@ -87,8 +87,8 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
     return (
         Miss(
             "too early",
-            "No EndTxn was sent a second time. As long as the shop has an answer within 30 seconds, or none is sent "
-            "again, there is only one EndTxn for each transaction.",
+            "No EndTxn was sent a second time. If the shop gets an answer within 30 seconds, it sends only one EndTxn "
+            "for each transaction.",
             _has_waited,
             hint="The shop gives a request up after 30 seconds and sends it again. The first one must arrive after "
             "that: how late is it then, at least?",
@@ -96,7 +96,7 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
         ),
         Miss(
             "between",
-            "An EndTxn came twice, and the late one ended nothing: no transaction was open when it arrived, or none "
+            "An EndTxn arrived twice, and the late one ended nothing: no transaction was open when it arrived, or none "
             "had written yet.",
             lambda cluster: not _ended_something(cluster),
             hint="Each order is open for two seconds, between its payment and its delivery. Look in the picture when "
@@ -114,12 +114,12 @@ def _misses(of_other: str) -> tuple[Miss, ...]:
 
 
 OTHERS = {
-    G1A: "Read the aborted: the late request must be a commit, and the transaction that it ends one that is aborted "
+    G1A: "To have readers get an aborted value, the late request must be a commit that ends a transaction which is "
+    "aborted afterwards.",
+    LOST: "To lose a committed value, the late request must be an abort that ends a transaction which is committed "
     "afterwards.",
-    LOST: "Lose the committed: the late request must be an abort, and the transaction that it ends one that is "
-    "committed afterwards.",
-    TORN: "Torn and nothing else: what the late request decides must be what the shop decides, too, only too early "
-    "for the other half.",
+    TORN: "To have a transaction only torn, the late request must decide the same as the shop, but before the second "
+    "half is written.",
 }
 SAYS = {G1A: "aborted value that is read", LOST: "committed value that is lost", TORN: "transaction that is torn only"}
 
@@ -183,7 +183,7 @@ EXERCISE = Exercise(
     misses=GOALS[G1A].hints,
     afterwards=(
         "Why: under version 1 an EndTxn names a producer id and an epoch, and both are the same for every transaction "
-        "of this shop. Whatever is open when it arrives is what it ends. Next: a shop that is safe although its "
+        "of this shop. It ends the transaction that is open when it arrives. Next: a shop that is safe although its "
         "client speaks version 1."
     ),
 )  # fmt: skip

@@ -184,27 +184,27 @@ EXERCISE = Exercise(
         "init_transactions() of a *new* producer with the same transactional.id waits until the coordinator has ended "
         "what was open, and raises the epoch: from then on neither a late EndTxn nor a late marker can end anything.",
         "For each order: make a producer, await its init_transactions(), and look with booked(app) whether the order "
-        "is there. If it is, go on. If not, try one_order(); on a KafkaError close(timeout_ms=0) and, unless the order "
-        "was cancelled, begin again with another new producer.",
+        "is there. If it is, take the next order. If not, try one_order(); on a KafkaError close(timeout_ms=0) and, "
+        "unless the order was cancelled, begin again with another new producer.",
     ),
     points=10,
     questions=(24, 25),
     misses={
-        "late marker": "A marker was late, the coordinator sent it again, and your commit went well: no client is "
-        "told. Then the first copy met your next transaction, which has the same epoch. What gives each transaction "
-        "its own?",
-        "torn": "Two transactions of your shop have one epoch, and an EndTxn of the first came in the second. What "
+        "late marker": "A marker was late, the coordinator sent it again, and your commit succeeded: no client is "
+        "told. Then the first copy met your next transaction, which has the same epoch. What gives each transaction an "
+        "epoch of its own?",
+        "torn": "Two transactions of your shop have one epoch, and an EndTxn of the first arrived in the second. What "
         "gives the producer a new epoch, and when must that be?",
         "twice": "The commit that timed out had been decided. Look whether the order is there before you book it "
         "again, and look after init_transactions(): before it, the old transaction may still be under way.",
         "lost": "The commit that timed out was never decided, so init_transactions() has aborted it. Who books the "
         "order again?",
-        "cancelled": "A cancelled order was committed, whole. Which EndTxn has done that, and why could it?",
-        "another name": "Under another transactional.id your new producer is a stranger: it ends nothing, and the old "
-        "transaction stays open until its EndTxn arrives after all, or its time is up.",
+        "cancelled": "A cancelled order was committed, whole. Which EndTxn did that, and why was it accepted?",
+        "another name": "Under another transactional.id your new producer has nothing to do with the old transaction, "
+        "which stays open until its EndTxn arrives after all, or its time is up.",
         "abort or begin": "After a call that timed out, the client takes only that call again. To begin or abort "
         "anything you need a new producer.",
-        "not caught": "This is the moment of doubt: catch the error, and do not go on with this producer.",
+        "not caught": "Now the order is in doubt: catch the error, and do not use this producer again.",
         "stops": "Every KafkaError from an order means the same here: it is in doubt. Catch KafkaError around the "
         "whole order.",
         "does not end": "Leave the loop of an order when it is booked, and when it was cancelled.",
@@ -212,7 +212,7 @@ EXERCISE = Exercise(
     afterwards=(
         "Why: init_transactions() raises the epoch, and with it every frame of the old producer is too old to end "
         "anything: its EndTxn, and the coordinator's markers for it. It costs a request and a wait for each "
-        "transaction; version 2 does the same in the answer to EndTxn. Next: what a search that finds nothing has "
-        "shown."
+        "transaction; version 2 does the same in the answer to EndTxn. Next: what does a search that finds nothing "
+        "show?"
     ),
 )

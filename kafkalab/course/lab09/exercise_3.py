@@ -160,11 +160,12 @@ CLAIMS = (
         misses={SHOWN: "not looked for", OPEN: "a run is enough"},
     ),
     Claim(
-        says="version 2, one fault: whoever books an order again after a time-out, with a new producer, has it once",
+        says="version 2, one fault: a shop that books an order again after a time-out, with a new producer, has it "
+        "once",
         scenario=lambda: commit_in_doubt("book again", "4.x/TV2"),
         finds=TWICE,
         against=lambda: commit_in_doubt("book again", "4.x/TV2").with_faults(Drop("EndTxnResponse#1")),
-        look="What had become of the first transaction when its answer was lost?",
+        look="What had happened to the first transaction when its answer was lost?",
         misses={SHOWN: "not looked for", OPEN: "a run is enough"},
     ),
 )
@@ -226,15 +227,15 @@ EXERCISE = Exercise(
         "The search has one scenario (one program, one seed, version 2), one fault at a time of the kinds that it "
         "names, and looks for one anomaly. A claim about anything more is open.",
         "Two rows are shown: those about this shop, version 2, one fault, and the anomaly that was looked for. Four "
-        "ask for more than that. The other four have a run against them: two of them you have seen in this lab, "
-        "one in lab 5, and one is the doubt of this lab's beginning.",
+        "ask for more than that. A run contradicts each of the other four: two of these runs are in this lab, one is "
+        "in lab 5, and one is the commit that times out, above.",
     ),
     points=10,
     questions=(26,),
     misses=BELIEFS,
     afterwards=(
-        "Why: a search that finds nothing says so of its bound, and one run says more than any bound. Version 2 keeps "
-        "a transaction in one piece. It promises no snapshot, and it does not know that you book the same order again. "
-        "Next: a real client that lost half of an order."
+        "Why: a search that finds nothing proves a claim only for the cases that it tried, and one run is enough to "
+        "refute a claim. Version 2 keeps a transaction in one piece. It promises no snapshot, and it does not know "
+        "that you book the same order again. Next: a real client that lost half of an order."
     ),
 )

@@ -120,7 +120,7 @@ EXERCISE = Exercise(
         "Walk to pot's first record, and on to the marker after it. Which request made the coordinator write that "
         "marker, and for which order was that request sent?",
         "The client asked twice for the abort of jam. The first request was late. In bill the same happens: the client "
-        "repeats EndTxn by itself, and your `except` never hears of it.",
+        "repeats EndTxn by itself, and no error reaches your `except`.",
         "A call has to fail before the client sends the request again: max_block_ms must be below request_timeout_ms. "
         "Then your `except` makes a new producer. Or make a new producer for each order.",
     ),
@@ -144,7 +144,7 @@ EXERCISE = Exercise(
     },
     afterwards=(
         "Why: librdkafka repeats an EndTxn by itself after socket.timeout.ms, as Java does after request.timeout.ms. "
-        "Only a call that fails before that tells the program. Brokers of level 2 did not help: this client speaks "
-        "protocol 1. Next: which of your clients that concerns."
+        "The program notices it only if its call fails before that. Brokers of level 2 did not help: this client "
+        "speaks protocol 1. Next: which of your clients have this problem?"
     ),
 )

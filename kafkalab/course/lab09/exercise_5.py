@@ -173,7 +173,7 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[0][0],
     afterwards=(
-        "Why: the level is only an offer. In the runs behind this check it rises in the middle of a transaction, and "
+        "Why: brokers only offer the level. In the runs behind this check it rises in the middle of a transaction, and "
         "no call fails: a client of protocol 2 ends that transaction as it began it, and the next one has its own "
         "epoch. Next: lab 10 puts the reading of the order into the transaction, too."
     ),

@@ -234,7 +234,7 @@ async def careless(app: App, name: str, start_ms: int, stop_ms: int) -> None:
 def check(answer: object) -> str:
     """ "200 of 200 schedules" if each order has one parcel in all; WrongAnswer carries the shortest run that breaks."""
     if inspect.iscoroutinefunction(answer) and _is_untouched(answer):
-        raise BlankAnswer("The loop is as it came: the form is still blank. Which of its lines may a crash follow?")
+        raise BlankAnswer("The loop is unchanged: the form is still blank. After which of its lines may a crash come?")
     return over_schedules(answer, scenarios(seed()), (audit,), FORM)
 
 
@@ -254,8 +254,8 @@ EXERCISE = Exercise(
     (
         "Follow one order through the loop, and ask at each line: what has been written by now, by which request, and "
         "in which transaction? A crash or a rebalance may come after each of them.",
-        "One mistake is in what the consumer reads. Two are in the line that sends the offsets: where the group is to "
-        "read on, and who says so. The last one is something that is missing after the abort.",
+        "One mistake is in what the consumer reads. Two are in the line that sends the offsets: where the group "
+        "continues to read, and which member says so. The last one is a step that is missing after the abort.",
         "READS needs an isolation_level. The offset to send is the one after each order, and the second argument is "
         "consumer.group_metadata(). After the abort: seek every assigned partition to its committed offset, or to 0 "
         "where committed() says -1.",
@@ -263,25 +263,25 @@ EXERCISE = Exercise(
     points=8,
     questions=(27, 28, 30),
     misses={
-        "undecided": "The packers read orders that their shop had not decided yet. Which setting of the consumer says "
-        "what it is given?",
+        "undecided": "The packers read orders that their shop had not decided yet. Which setting of the consumer "
+        "decides which records it gets?",
         "outside": "An OffsetCommit has stored offsets outside the transaction. Who sends it: your program, or the "
         "consumer by itself?",
-        "at the last": "The group's offset is where it reads *on*. Which order is at the offset that you send, and is "
-        "it packed already?",
+        "at the last": "The group continues to read *at* its offset. Which order is at the offset that you send, and "
+        "is it packed already?",
         "nobody": "The offsets went into the transaction, but the request did not say which member sends them, so "
         "nobody could refuse a zombie's.",
-        "no rewind": "A transaction was aborted, and the consumer read on after its orders. What did it have to do "
+        "no rewind": "A transaction was aborted, and the consumer continued after its orders. What did it have to do "
         "after the abort?",
-        "twice": "Where did the next owner of the partition begin to read: after the last order that was packed, or "
-        "at it? And where does your loop go back to after an abort?",
+        "twice": "Where did the next owner of the partition begin to read: after the last packed order, or at it? And "
+        "where does your loop go back to after an abort?",
         "stops": "An error left your loop, in a call outside of `try`, or in the handling of another error. Which "
         "call raised it, and may it be made there?",
         "idle": "The packers were alive, and did not pack it. Does the loop poll again after every error?",
     },
     afterwards=(
-        "Why: the offset is one more output of the transaction. It must be written by the transaction, in the name of "
-        "the member that owns the partition, and given back to the consumer when the transaction is aborted. Next: "
-        "exercise 2 asks where a consumer stands after an abort."
+        "Why: the offset is one more output of the transaction. The transaction must write it, in the name of the "
+        "member that owns the partition. After an abort your program must bring the consumer back to it. Next: "
+        "exercise 2 asks where a consumer continues after an abort."
     ),
 )

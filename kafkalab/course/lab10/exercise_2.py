@@ -130,7 +130,7 @@ def facts(of_seed: int) -> tuple[Fact, ...]:
 BELIEFS = {
     "the abort rewinds": Belief(says="an abort moves the consumer", hint=0),
     "pending counts": Belief(
-        says="offsets that were sent to an aborted transaction still count",
+        says="offsets that were sent to an aborted transaction are still valid",
         hint="An aborted transaction leaves no offset behind. The committed offset is still that of the previous "
         "transaction.",
     ),
@@ -156,7 +156,7 @@ BELIEFS = {
     "commit_sync is in the transaction": Belief(
         says="commit_sync() belongs to the open transaction",
         hint="commit_sync() sends an OffsetCommit, a request of the consumer without any transaction. An abort does "
-        "not take it back.",
+        "not undo it.",
     ),
 }
 
@@ -178,7 +178,7 @@ EXERCISE = Exercise(
     misses=BELIEFS,
     afterwards=(
         "Why: the position is in the consumer, the transaction in the producer, and only your program knows both. So "
-        "after an abort seek to what is committed, or to the start where nothing is. Next: exercise 3 lets a zombie "
+        "after an abort seek to the committed offset, or to the start if there is none. Next: exercise 3 lets a zombie "
         "in."
     ),
 )

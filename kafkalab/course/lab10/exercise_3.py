@@ -72,8 +72,7 @@ GOAL = Goal(
         ),
         Miss(
             "pending",
-            "When anna fell asleep her offsets were sent already. ben had to wait until they "
-            "were decided.",
+            "When anna fell asleep her offsets were sent already. ben had to wait until they were decided.",
             _had_to_wait,
             hint=1,
         ),
@@ -81,8 +80,8 @@ GOAL = Goal(
             "never wakes",
             "anna never wakes up, so she commits nothing. The coordinator aborts her transaction.",
             lambda cluster: "anna" not in cluster.results,
-            hint="A zombie is one that comes back. Let it wake up, while its transaction is still open: it may be "
-            "open for a minute.",
+            hint="A zombie is an instance that comes back. Let it wake up, while its transaction is still open: it may "
+            "be open for a minute.",
         ),
         Miss(
             "still a member",
@@ -106,19 +105,19 @@ EXERCISE = Exercise(
     "L10.E3",
     lambda answer: judge_presses(answer, scenario(seed()), GOAL, most=PAR, par=PAR, allowed=ALLOWED),
     (
-        "anna must be silent for so long that the group gives her partition to ben, and then go on with her own "
+        "anna must be silent for so long that the group gives her partition to ben, and then continue her own "
         "transaction as if nothing had happened.",
-        "What must she have done by the time she falls asleep, and what not yet? Once her offsets are sent, ben waits "
-        "for them. And until her session of 45 seconds is over, she keeps her partition.",
+        "Which requests must she have sent when she falls asleep, and which not yet? Once her offsets are sent, ben "
+        "waits for them. And until her session of 45 seconds is over, she keeps her partition.",
         "Pause anna after ProduceResponse#1 and before TxnOffsetCommit#1, about four seconds after the start. Resume "
         "her when ben has committed, some 50 seconds later.",
     ),
     points=4,
-    misses={**GOAL.hints, "does not end": "Whoever sleeps must wake up again, or the run never ends. When?"},
+    misses={**GOAL.hints, "does not end": "An instance that sleeps must wake up again, or the run never ends. When?"},
     questions=(28,),
     afterwards=(
         "Why: the two have different transactional ids, so no epoch tells them apart. Only the group knows who owns "
-        "the partition, and here it does not look. The cell below runs your presses with the check on. Next: a real "
+        "the partition, and here it does not check. The cell below runs your presses with the check on. Next: a real "
         "client that packed an order twice."
     ),
 )

@@ -29,7 +29,7 @@ ASKS = "Which request of the client wrote offset 1 into the second transaction?"
 
 
 def schedules(random: Random) -> Iterator[tuple[str, int, tuple[Fault, ...]]]:
-    """How many orders the first packer packs, and what is late or lost, in words and as faults."""
+    """Yield the words for a schedule, the number of orders of the first packer, and the faults."""
     yield "nothing goes wrong", 2, ()
     for n in (1, 2, 1, 2, 1):
         ms = random.randint(32_300, 33_700)
@@ -168,9 +168,9 @@ EXERCISE = Exercise(
         "the marker": "The marker commits whatever is pending. Which request wrote 1 after 2?",
         "twice": "An old TxnOffsetCommit joined a later transaction, and its offset was the newest at the marker. Why "
         "was it accepted?",
-        "none": "An order has no parcel. Where does the next instance read on?",
+        "none": "An order has no parcel. Where does the next instance continue to read?",
         "stops": "An error left your program. Which call raised it?",
-        "does not end": "Leave the loop after the orders that there are.",
+        "does not end": "Leave the loop after the last order.",
     },
     afterwards=(
         "Why: before version 2 all transactions of a producer have one epoch, and a TxnOffsetCommit has no sequence "

@@ -16,7 +16,7 @@ FORM = (
     f"a dict with a list of six words for each of {', '.join(PATTERNS)}, like "
     '{"Kafka first": ["ok", "ok", "lost", ...], ...}; the words are ok, lost and dup'
 )
-LOOK = "What is written for good by now, in Kafka and in the database, and where will the next booker read on?"
+LOOK = "What is committed by now, in Kafka and in the database, and where will the next booker continue?"
 MISSES: dict[tuple[str, str], str] = {
     ("Kafka first", OK): "the offsets are committed",
     ("Kafka first", LOST): "not committed yet",
@@ -82,15 +82,15 @@ BELIEFS = {
     ),
     "not committed yet": Belief(
         says="a crash keeps what no side has committed",
-        hint="A crash takes back what neither side has committed. Is anything committed at this call, and on which "
+        hint="A crash undoes only what neither side has committed. Is anything committed at this call, and on which "
         "side?",
     ),
     "which comes twice": Belief(
         says="a payment can be booked twice if the offsets are committed first",
-        hint="To book a payment twice, a booker must read it again. Where does the next booker read on?",
+        hint="To book a payment twice, a booker must read it again. Where does the next booker continue?",
     ),
     "the booking is in the database": Belief(
-        says="the abort of Kafka's transaction takes the booking back, too",
+        says="the abort of Kafka's transaction undoes the booking, too",
         hint="The SQL transaction is over; Kafka's is not. What does the abort of Kafka's transaction do to the "
         "database?",
     ),
@@ -105,7 +105,7 @@ BELIEFS = {
     ),
     "sent and still in the outbox": Belief(
         says="a receipt that was sent has left the outbox",
-        hint="The receipt is in Kafka for good, and its row is still in the outbox. What does the next booker do with "
+        hint="The receipt is committed in Kafka, and its row is still in the outbox. What does the next booker do with "
         "that row?",
     ),
     "position and booking are one": Belief(
@@ -127,18 +127,20 @@ EXERCISE = Exercise(
     "L11.E1",
     rows(facts, WORDS, FORM, "cell", _by_cell, BELIEFS),
     (
-        "Take one pattern, and write beside each call whether it is taken back by a crash: what is inside an "
-        "open transaction is, on either side; what is committed is not.",
-        "Then ask where the next booker reads on: at the offset that Kafka's transaction has committed, or for the "
-        "outbox at the position in the database. What is before that is never read again; what is at it, or after, is.",
+        "Take one pattern, and write beside each call whether a crash undoes it. A crash undoes what is inside an open "
+        "transaction, on either side, and nothing that is committed.",
+        "Then ask where the next booker continues: at the offset that Kafka's transaction has committed, or for the "
+        "outbox at the position in the database. It never reads again what is before that, and reads everything from "
+        "there on.",
         "Lost: the position is committed, and the booking is not. Twice: a booking, or a receipt, is committed, and "
-        "what says that it is done is not. Each pattern has its two commits; look only at the gaps between them.",
+        "the note that it is done is not. Each pattern has its two commits; look only at the gaps between them.",
     ),
     points=12,
     questions=(31, 32),
     misses=BELIEFS,
     afterwards=(
-        "Why: there is a gap between two commits, whatever wraps them. Move the position into the database's "
-        "transaction, or let a unique key make the repetition harmless. Next: exercise 2 closes the outbox's gap."
+        "Why: there is a gap between two commits, even if one annotation covers both. Move the position into the "
+        "database's transaction, or let a unique key make the repetition harmless. Next: exercise 2 closes the "
+        "outbox's gap."
     ),
 )

@@ -170,7 +170,7 @@ EXERCISE = Exercise(
     questions=(31, 32),
     misses={
         "lost": "Your relay skipped a row. When does it count a row as done: before Kafka has committed it, "
-        "or after? And does it go on after an error?",
+        "or after? And does it continue after an error?",
         "not booked": "A receipt was sent for something that was rolled back. Read rows only, from the outbox.",
         "no transaction": "Without a transactional.id nothing fences a relay that has slept, or aborts its attempt.",
         "own names": "Relays with different transactional ids do not fence each other, so a zombie may still commit.",

@@ -9,8 +9,9 @@ from typing import Any
 
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash
-from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongAnswer, WrongType, describe, is_blank
+from kafkalab.grading.exercise import BlankAnswer, Exercise, WrongType, describe, is_blank
 from kafkalab.grading.mutants import called_each
+from kafkalab.grading.reviews import Reviewed, judge_review
 from kafkalab.grading.seeds import random_for, seed
 from kafkalab.programs.booking import PAYMENTS
 from kafkalab.programs.database import rows
@@ -133,20 +134,17 @@ def check(answer: object) -> str:
     given = called_each(answer, [(dict(config),) for config in drawn])
     if all(is_blank(value) for value in given):
         raise BlankAnswer(f"The function is still blank: it returns nothing. Give {FORM}.")
-    said = [_read(value) for value in given]
-    wrong = [n for n, config in enumerate(drawn) if said[n] != set(broken_runs(config))]
-    if not wrong:
-        return f"{COUNT} of {COUNT} configurations"
-    config, words = dict(drawn[wrong[0]]), said[wrong[0]]
-    truth = broken_runs(drawn[wrong[0]])
-    part = (COUNT - len(wrong)) / COUNT
-    told = f"{COUNT - len(wrong)} of {COUNT} configurations are right. One that is not: {config}."
-    if more := sorted(set(truth) - words):
-        text = f"{told} You do not say {more[0]!r}, and here it happens."
-        raise WrongAnswer(text, run=truth[more[0]], miss=_name_miss(config, more[0]), part=part)
-    extra = min(words - set(truth))
-    text = f"{told} You say {extra!r}, and it does not happen, whichever process crashes."
-    raise WrongAnswer(text, run=scenario(config), miss=_name_fear(config, extra), part=part)
+    return judge_review([_review(config) for config in drawn], [_read(value) for value in given], "configuration")
+
+
+def _review(drawn: tuple[tuple[str, Any], ...]) -> Reviewed:
+    config = dict(drawn)
+    return Reviewed(
+        shown=str(config),
+        breaks=broken_runs(drawn),
+        run=scenario(config),
+        miss=lambda said, word: _name_fear(config, word) if word in said else _name_miss(config, word),
+    )
 
 
 def _read(value: Any) -> set[str]:
@@ -179,9 +177,9 @@ EXERCISE = Exercise(
     check,
     (
         "Go along the pipeline: does the writer's data become committed, what does the sink's consumer get of it, and "
-        "what becomes of a record if the sink crashes between storing the position and storing the row?",
+        "what happens to a record if the sink crashes between storing the position and storing the row?",
         "lost: the position is stored before the row; or a transaction is open for longer than its timeout, so the "
-        "coordinator aborts what the job calls done. rolled back: the sink reads what was aborted.",
+        "coordinator aborts records that the job calls done. rolled back: the sink reads aborted records.",
         "doubled: the row is stored and the position is not, or a source without exactly-once support sends again, "
         "or a read_uncommitted sink gets an aborted attempt and its repetition. INSERT OR IGNORE on the payment's own "
         "id ends all three.",
@@ -195,10 +193,10 @@ EXERCISE = Exercise(
         "the broker hides it": "What does a consumer with this isolation.level get of an aborted transaction?",
         "the source sends once": "The connector crashes before its position is stored. Where does the next one begin?",
         "the offset saves me": "The sink crashes between the row and the offset. Where does the next one begin?",
-        "a key does not help": "What does INSERT OR IGNORE do with a payment that is there?",
+        "a key does not help": "What does INSERT OR IGNORE do with a payment that is there already?",
         "position and row are one": "Can the row be there without the position?",
         "a short checkpoint is lost": "Compare the interval with the timeout. Who aborts this transaction?",
-        "the reader filters": "A read_committed consumer leaves out what was aborted. And without transactions?",
+        "the reader filters": "A read_committed consumer leaves out aborted records. And without transactions?",
     },
     question=lambda of_seed: [dict(config) for config in draw(of_seed)],
     afterwards=(

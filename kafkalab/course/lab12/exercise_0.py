@@ -110,18 +110,17 @@ EXERCISE = Exercise(
     ),
     points=20,
     misses={
-        "inner join": "Where are the inputs of which a reader got no copy? An inner join drops them, and they are what "
-        "was asked for.",
+        "inner join": "Where are the inputs of which a reader got no copy? An inner join drops them, but the question "
+        "is about them.",
         "no read is a row": "count(*) counts the row that a LEFT JOIN keeps for an input without a copy. Count a "
         "column of reads: it is null there.",
-        "never unfinished": "The run may have ended before anybody came to the input. It is lost only if the group "
-        "has committed an offset after it: nobody will ever copy it.",
-        "one too far": "A committed offset is where the group reads on. What lies at that offset has not been copied "
-        "yet.",
+        "never unfinished": "The run may have ended before any member came to the input. It is lost only if the group "
+        "has committed an offset after it: no member will ever copy it.",
+        "one too far": "The group continues at its committed offset. The input at that offset has not been copied yet.",
         "both levels": "You have added up what both readers got. Each isolation level has its own reader, and its own "
         "answer.",
-        "all runs": "The same values occur in every run. The run belongs into the join.",
-        "all configurations": "The same runs occur in every configuration. The configuration belongs into the join.",
+        "all runs": "The same values occur in every run. Join on the run, too.",
+        "all configurations": "The same runs occur in every configuration. Join on the configuration, too.",
     },
     afterwards=(
         "Why: a guarantee is about effects, so you count them for each input. A LEFT JOIN keeps the inputs without a "

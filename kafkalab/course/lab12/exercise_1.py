@@ -144,28 +144,27 @@ EXERCISE = Exercise(
     (
         "Say each anomaly as a sentence with two tables in it. duplicate: records and records. G1a: reads and records. "
         "lost-write: acknowledged, polls and reads. poll-skip: polls and the polls before them, then records.",
-        "A key is a topic-partition, and every statement is about one key: key belongs into every GROUP BY, PARTITION "
-        "BY and ON. Only read_committed promises that nothing aborted is read.",
+        "A key is a topic-partition, and every statement is about one key: put key into every GROUP BY, PARTITION BY "
+        "and ON. Only read_committed promises that nothing aborted is read.",
         "lost-write: EXISTS a poll of the key with from_offset <= offset < to_offset, and NOT EXISTS a read of it. "
         "poll-skip: lag(to_offset) OVER (PARTITION BY consumer, key ORDER BY poll) is where the next poll should "
-        "begin; what lies between that and from_offset counts only if it is committed or plain.",
+        "begin; a record between that and from_offset counts only if it is committed or plain.",
     ),
     points=20,
     questions=(5,),
     misses={
         "duplicate: once for each": "All places of the value belong to the finding, the first one, too.",
-        "G1a: any level": "read_uncommitted promises nothing: what it returns from an aborted transaction is no G1a.",
+        "G1a: any level": "read_uncommitted promises nothing: an aborted record that it returns is no G1a.",
         "G1a: not committed": "Outside transactions there is nothing to commit: plain records may be read.",
-        "lost-write: unseen": "What nobody has polled yet may only be late. It is lost when a poll of its key has gone "
-        "past it.",
+        "lost-write: unseen": "A record that no consumer has polled yet may only be late. It is lost when a poll of "
+        "its key has passed it.",
         "poll-skip: a gap is a loss": "Gaps in offsets are legal: markers and aborted records take offsets, too. "
         "Which committed records lie in the gap?",
         "poll-skip: no positions": "A poll that begins further on has skipped something only if a committed record "
         "lies in between.",
     },
     afterwards=(
-        "Why: each query joins what was promised (acknowledged, committed) with what happened (reads, polls), one "
-        "key at a time; a count over offsets could show none of it. Next: one torn transaction among a million "
-        "records."
+        "Why: each query compares the promises (acknowledged, committed) with the events (reads, polls), one key at a "
+        "time. A count of offsets could show none of this. Next: one torn transaction among a million records."
     ),
 )

@@ -69,20 +69,20 @@ EXERCISE = Exercise(
     (
         "A transaction is torn if it took effect on one partition and not on another. What is written into every "
         "partition of a transaction when it ends?",
-        "Only the markers matter: rows whose control is not empty. Group them by what names a transaction here, and "
-        "count the different words that each group has.",
+        "Only the markers matter: rows whose control is not empty. Group them by the columns that name a transaction "
+        "here, and count the different words that each group has.",
         "In version 2 a producer id and an epoch name one transaction. Keep the groups that have both COMMIT and "
         "ABORT, and of those the two columns.",
     ),
     points=10,
     misses={
-        "every transaction of a producer": "A producer commits some transactions and aborts others: that is no tear. "
+        "every transaction of a producer": "A producer commits some transactions and aborts others: that is not torn. "
         "What names one transaction, besides the producer id?",
         "nothing": 1,
     },
     afterwards=(
         "Why: under version 2 a producer id and an epoch name one transaction, so two different words in one "
-        "group are a tear. Under version 1 several transactions share an epoch, and this query would not do. "
+        "group are a tear. Under version 1 several transactions share an epoch, and this query would be wrong. "
         "Next: what Spark itself promises."
     ),
 )

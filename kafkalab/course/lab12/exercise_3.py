@@ -26,7 +26,7 @@ def count_sent(rows: Sequence[int], fails: Mapping[int, int]) -> int:
 MUTANTS = (
     Mutant(
         "rolled back",
-        "what a failed attempt had sent were taken back, or the next attempt continued after it",
+        "the rows of a failed attempt were removed, or the next attempt continued after them",
         lambda rows, fails: sum(rows),
         hint=0,
     ),
@@ -149,11 +149,11 @@ EXERCISE = Exercise(
     "L12.E3",
     check,
     (
-        "A failed attempt has sent what it has sent. The next attempt of that task knows nothing of it and begins at "
-        "its first row. Other tasks are not touched.",
-        "A task fails only if it comes to the row after which it fails; one with fewer rows ends before. For once: "
+        "The rows that a failed attempt has sent stay in the topic. The next attempt of that task knows nothing of "
+        "them and begins at its first row. Other tasks are not touched.",
+        "A task fails only if it reaches the row after which it fails; one with fewer rows ends before. For once: "
         "which columns of the topic name a row, whatever attempt sent it?",
-        "Two rows may have the same value by right. The same task and the same place, sent by two attempts, are one "
+        "Two different rows may have the same value. The same task and the same place, sent by two attempts, are one "
         "row: keep one of each.",
     ),
     points=10,

@@ -66,10 +66,10 @@ ROWS: tuple[tuple[str, str, HistoryBuilder, str], ...] = (
      HistoryBuilder().send("p1", A, "x", n=1).send("p1", B, "y", n=1).marker(A, "COMMIT")
      .poll("c", B, start=0, end=0).poll("c", A, (0, "x"), start=0, end=1).marker(B, "COMMIT"),
      "Each partition gets its marker by a request of its own. Who waits for all of them?"),
-    ("poll-skip", "a consumer with assign() goes on one committed record too far",
+    ("poll-skip", "a consumer with assign() skips one committed record",
      _poll_one_of_three().poll("c", A, (2, "z"), start=2, end=3),
      "Who but this consumer could have read what lies in between?"),
-    ("poll-skip", "a consumer with subscribe() goes on further, after a rebalance",
+    ("poll-skip", "a consumer with subscribe() skips records, after a rebalance",
      _poll_one_of_three().poll("c", A, (2, "z"), start=2, end=3, moved="rebalance"),
      "Who but this consumer could have read what lies in between?"),
     ("nonmonotonic-poll", "a consumer is given a record for the second time, after a seek",
@@ -85,7 +85,7 @@ ROWS: tuple[tuple[str, str, HistoryBuilder, str], ...] = (
      HistoryBuilder().send("p1", A, "x", n=1).marker(A, "ABORT").poll("c", A, (0, "x"), start=0, end=1),
      "What is isolation.level for?"),
     ("unseen", "the newest committed records have not been polled by the end of the history",
-     _poll_one_of_three(), "What would a history say that is one minute longer?"),
+     _poll_one_of_three(), "What would a history show that is one minute longer?"),
 )  # fmt: skip
 
 MISSES = {"forbidden": "every finding is a bug", "allowed": "nothing is promised", "reported": "nobody can tell"}
@@ -109,7 +109,7 @@ BELIEFS = {
     "nothing is promised": Belief(says="Kafka promises nothing here", hint=1),
     "nobody can tell": Belief(
         says="more time would settle it",
-        hint="`reported` is for what time alone may settle. Could a longer history make this row right?",
+        hint="`reported` is for a finding that may disappear with time. Could a longer history make this row right?",
     ),
 }
 
@@ -118,12 +118,12 @@ EXERCISE = Exercise(
     "L12.E4",
     rows(lambda _: facts(), WORDS, FORM, beliefs=BELIEFS),
     (
-        "Ask of each row: who promised the contrary? A finding without a promise is no bug.",
+        "Ask of each row: which promise does it break? A finding that breaks no promise is no bug.",
         "Kafka promises: no duplicates inside one producer's session, nothing aborted for read_committed, an order "
         "inside a partition, an atomic outcome. It does not promise a snapshot, one order over several partitions, or "
         "that transactions do not interleave.",
-        "What an application does itself (a second send, a seek) and what a rebalance does are not Kafka's. One row is "
-        "neither broken nor fine: it only waits.",
+        "What an application does itself (a second send, a seek) and what a rebalance does are not Kafka's. One row "
+        "breaks no promise yet: it may disappear later.",
     ),
     points=10,
     questions=(34,),

@@ -31,12 +31,12 @@ STATES = {
     ABORTED: "the transaction has an ABORT marker",
     MOVED_ON: "the group has a newer generation",
 }
-"""What the receiver of a frame had at that moment, by the word for it."""
+"""The states of a frame's receiver, by the word that a chain uses for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """What is true of a rule in any run: the frames at which it acts, the state, what is broken, and what to look for.
+    """Describe a rule in any run: the frames at which it acts, the state, the broken promise, and what to look for.
 
     `by` says before what the deciding frame arrived: the first step that differs, a finding's steps, or its reads.
     """

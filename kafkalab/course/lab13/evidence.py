@@ -1,4 +1,4 @@
-"""What an on-call engineer has of an incident: the clients' logs, the frames on the wire, and a dump of all logs."""
+"""Collect an on-call engineer's data of an incident: clients' logs, frames on the wire, and a dump of all logs."""
 
 from __future__ import annotations
 

@@ -103,22 +103,22 @@ EXERCISE = Exercise(
     check,
     (
         "What a transaction takes has two parts: one that grows with each record, and one that does not.",
-        "Take two rows of `measured`. What the larger one takes more, divided by the records that it has more, is the "
-        "time of one record. What is left of a row without its records is the fixed cost.",
+        "Take two rows of `measured`. Divide the difference of their times by the difference of their records: that is "
+        "the time of one record. Take one row, and subtract the time of its records: that is the fixed cost.",
         "With `fixed` and `each`, a transaction of n records takes `fixed + each * n` ms. Go through n from 1 upwards, "
         "and return the first n for which that is at most `longest_ms` and 1000 * n divided by it at least "
         "`least_per_second`.",
     ),
     points=6,
     misses={
-        "no fixed cost": "You have left out what a transaction costs however many records it has: the round trips and "
-        "the markers. Two rows of `measured` show it.",
+        "no fixed cost": "You have left out the fixed cost of a transaction: the round trips and the markers. Two rows "
+        "of `measured` show it.",
         "too large": "A larger transaction writes more records a second, but its first record waits for the commit "
         "after the last one. Which of the two targets limits the size upwards?",
         "too small": "A small transaction commits soon, but pays the fixed cost for few records. Which of the two "
         "targets limits the size downwards?",
-        "no size will do": "Both targets at once can be too much: there the least size for one is larger than the "
-        "largest for the other. Return None.",
+        "no size will do": "Sometimes no size meets both targets: the smallest size for one is larger than the largest "
+        "for the other. Then return None.",
         "gave up": 0,
         "out of range": 0,
     },

@@ -116,7 +116,7 @@ EXERCISE = Exercise(
         "Begin at the end: which record is twice in a log, was read too early, or has no marker? Then go back through "
         "the frames to the one that put it there.",
         "For that frame ask what its receiver knew. A broker knows its logs (the dump), a coordinator the last entry "
-        "of __transaction_state or of the group, a consumer what it was given.",
+        "of __transaction_state or of the group, a consumer the records that it got.",
         "Which of the rules looks at exactly this request in exactly this state? If two rules break the same promise, "
         "compare what each of them would have let through: the newest batch or an older one, a record before its "
         "marker or after it, an offset of an old member or an undecided one.",

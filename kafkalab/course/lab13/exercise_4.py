@@ -216,13 +216,13 @@ EXERCISE = Exercise(
         "the level alone": "The level says what brokers can do. What does this client say in its requests?",
         "the client alone": "A client of protocol 2 speaks 1 on a cluster below level 2.",
         "not all": "Which service is left with a client of protocol 1 and a late EndTxn?",
-        "too dear": "Leave out each step in turn. Is anybody less protected?",
+        "too dear": "Leave out each step in turn. Is any service less protected?",
         "no step": 'The steps are "brokers", "level 1", "level 2", "client NAME" and "port NAME".',
     },
     question=question,
     afterwards=(
         "Why: verification protects all clients and came with the brokers. The epoch for each transaction needs the "
-        "cluster level and the client, so an old client stays unprotected on new brokers, and nobody is told. Next: "
+        "cluster level and the client, so an old client stays unprotected on new brokers, without any error. Next: "
         "lab 14 compares Kafka's commit with three other ways."
     ),
 )

@@ -14,16 +14,16 @@ from kafkalab.grading.predictions import Fact, rows
 
 FORM = 'a dict with a dict for each machine, like {"Kafka": {"decided by": "one log", "blocks": ...}, ...}'
 ASKED = {
-    "decided by": "what must have happened for the transaction to commit, whoever crashes then",
-    "blocks": "who waits when the coordinator is lost with all prepared, and stays down",
-    "survivors finish": "whether those who are left finish when coordinator and the participant that knows are lost",
-    "undo": "what is done to what was written, when the transaction is not to count",
+    "decided by": "what must have happened so that the transaction commits despite any later crash",
+    "blocks": "who waits when the coordinator crashes after all have prepared, and stays down",
+    "survivors finish": "whether the others finish when the coordinator and the informed participant crash",
+    "undo": "what happens to the written data when the transaction is aborted",
 }
 LOOK = {
     "decided by": "Which logs have the entry, and does the decision wait for one that is down?",
     "blocks": "Press coordinator, go to the end, and read the line below each machine.",
     "survivors finish": "Press coordinator and participant, go to the end, and look at those who are up.",
-    "undo": "Press abort and look for an entry that takes something back. A broadcast has no vote of no: let its "
+    "undo": "Press abort and look for an entry that undoes something. In a broadcast no server votes no: let its "
     "leader crash alone with a proposal, and come back.",
 }
 MISSES: dict[tuple[str, str], dict[str, str]] = {
@@ -53,7 +53,7 @@ def flat(answer: object) -> dict[str, object]:
     found: dict[str, Any] = {}
     for model, row in answer.items():
         if not isinstance(row, Mapping):
-            raise WrongType(f"For {model} stands {describe(row)}. Give {FORM}.")
+            raise WrongType(f"For {model} you give {describe(row)}. Give {FORM}.")
         found |= {f"{model}, {column}": word for column, word in row.items()}
     return found
 
@@ -118,7 +118,8 @@ BELIEFS = {
     ),
     "all stand still": Belief(
         says="if one process is lost, everybody waits",
-        hint="Who holds a lock, and who may still be of use to others? Look at who is up at the end.",
+        hint="Which processes hold a lock, and which can still serve others? Look at the processes that are up at the "
+        "end.",
     ),
     "who has voted may decide": Belief(
         says="a participant that has voted may decide alone",
@@ -137,7 +138,7 @@ BELIEFS = {
         hint="Let s3 crash when all is written. How long does the decision take?",
     ),
     "one of three is enough": Belief(
-        says="one server of a broadcast can go on alone",
+        says="one server of a broadcast can continue alone",
         hint="s3 is up, and has the proposal. How many servers must follow a leader?",
     ),
 }
@@ -150,10 +151,10 @@ EXERCISE = Exercise(
         "Take one column at a time, and one press: for “blocks” coordinator, for “survivors finish” coordinator "
         "and participant, for “undo” abort. The line below each machine at the end says most of it.",
         "Decided by: count the logs that have the entry at the moment “decided”. Where there is more than one, press "
-        "a crash of a copy and compare how long the decision takes: `run(\"Kafka\", [(\"other\", \"written\")])`.",
+        'a crash of a copy and compare how long the decision takes: `run("Kafka", [("other", "written")])`.',
         "A participant that has voted yes may not decide alone. A Kafka partition has no vote, and its coordinator's "
-        "log has copies of which any that is in sync may lead. A broadcast needs two of its three servers. And one "
-        "server is one server.",
+        "log has copies of which any that is in sync may lead. A broadcast needs two of its three servers. A single "
+        "server has no other to replace it.",
     ),
     points=16,
     misses=BELIEFS,

@@ -60,16 +60,16 @@ MUTANTS = (
     Mutant("later counts", "transactions that began after the snapshot counted",
            partial(is_visible, later=False), hint=0),
     Mutant("aborted counts", "aborted transactions counted", partial(is_visible, undone=False),
-           hint="An abort takes nothing back: the version is there. Which word must `status` say of its maker?"),
+           hint="An abort removes nothing: the version is still there. Which status must its maker have?"),
     Mutant("not aborted is committed", "a transaction without a status were committed",
            partial(is_visible, crashed=False),
-           hint="A server crashed and left no word about that transaction. It runs no more. Did it commit?"),
+           hint="The server crashed, and no log says how that transaction ended. It no longer runs. Did it commit?"),
     Mutant("not its own", "a transaction did not see its own changes", partial(is_visible, own=False),
-           hint="`own` is the id of the transaction that looks. It must see what it has done itself, though no log "
-           "says yet that it committed."),
-    Mutant("a replacer at any time", "whoever replaced a version counted at once, also after the snapshot",
+           hint="`own` is the id of the transaction that looks. It must see its own changes, although it has not "
+           "committed yet."),
+    Mutant("a replacer at any time", "the transaction that replaced a version counted at once, even after the snapshot",
            partial(is_visible, deleter=False),
-           hint="Ask of the replacer just what you ask of the maker: had it ended, committed, when the snapshot was "
+           hint="Ask the same of the replacer as of the maker: had it ended, committed, when the snapshot was "
            "taken?"),
 )  # fmt: skip
 
@@ -111,10 +111,10 @@ EXERCISE = Exercise(
     "L14.E3",
     lambda answer: against_mutants(answer, reference, MUTANTS, cases(seed()), FORM, rows_of=rows_of),
     (
-        "Write a small function first: does what transaction `xid` did count for this snapshot? It must have ended "
+        "Write a small function first: do the changes of transaction `xid` count for this snapshot? It must have ended "
         "before the snapshot, and committed.",
-        "A version is seen if its maker counts and its replacer does not. Replaced by nobody is xmax 0; and a replacer "
-        "that aborted, or does not count yet, has replaced nothing.",
+        "A version is seen if its maker counts and its replacer does not. If xmax is 0, no transaction replaced it; "
+        "and a replacer that aborted, or does not count yet, has replaced nothing.",
         "counts(xid): True if it is `own`; else False if xid >= snapshot xmax, or in running; else whether status says "
         "committed. No entry means: it crashed. visible: counts(xmin) and not (xmax and counts(xmax)).",
     ),
@@ -122,8 +122,8 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     question=lambda of_seed: cases(of_seed)[:3],
     afterwards=(
-        "Why: when a transaction ends, nothing is moved or taken back. One word in the commit log changes what all "
-        "versions with its id mean. Kafka's marker is that word, one for each partition. "
-        "Next: any lab that is left, with the same question: who decides, and where is it written?"
+        "Why: when a transaction ends, nothing is moved or removed. One word in the commit log decides about all "
+        "versions with its id. Kafka's marker is that word, one for each partition. Next: any lab that is left, with "
+        "the same question: who decides, and where is it written?"
     ),
 )

@@ -52,9 +52,9 @@ GOAL = Goal(
     misses=(
         Miss(
             "never arrives",
-            'The debit "a" is in no log: what never arrives leaves nothing open.',
+            'The debit "a" is in no log: a lost batch opens no transaction.',
             lambda cluster: "a" not in _list_written(cluster),
-            hint="A batch that is lost is harmless: the abort ends what there is. Which batch is not harmless?",
+            hint="A lost batch does no harm: the abort ends the rest of the transaction. Which batch does harm?",
         ),
         Miss(
             "in time",
@@ -127,7 +127,7 @@ EXERCISE = Exercise(
     check,
     (
         "A transaction hangs where a batch opens it and no marker follows. When has the coordinator sent its last "
-        "marker? What would have to come after that?",
+        "marker? What must arrive after that?",
         'The producer gives "a" up after a second and aborts; the marker is there a few milliseconds later. '
         "Let the batch arrive after it. Then ask transactions_of(...) what is open in accounts-0, and where it begins.",
         "Delay Produce#2 by some seconds. 16 minutes later `find-hanging --topic accounts` prints a row with all "
@@ -143,7 +143,8 @@ EXERCISE = Exercise(
         "another producer": "A leader appends a marker of a producer id that it does not know, and the marker ends "
         "nothing. `describe-producers --topic accounts --partition 0` shows the ids that it knows.",
         "another epoch": "`describe` shows the epoch that payments-0 has now. `find-hanging` and `describe-producers` "
-        "show the one under which the batch was written; a marker with a higher one fences whoever still has that.",
+        "show the one under which the batch was written; a marker with a higher epoch fences a producer that still has "
+        "that one.",
     },
     questions=(6, 38),
     afterwards=(

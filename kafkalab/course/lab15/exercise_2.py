@@ -80,7 +80,7 @@ def scenario(job: Job, action: str, of_seed: int) -> Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended: readers went on in time, and the record was committed."""
+    """Hold the end of a run: readers continued in time, and the record was committed."""
 
     in_time: bool
     committed: bool
@@ -162,23 +162,23 @@ def advise(
 MUTANTS = (
     Mutant(
         "terminate at once", "nothing could still be committed", partial(advise, patient=False),
-        hint="A job that resumes commits what it had prepared. When is it back?",
+        hint="A job that resumes commits its old transaction. When does it start again?",
     ),
     Mutant(
         "wait for ever", "readers could wait as long as it takes", partial(advise, limit=False),
-        hint="Readers must go on within 30 minutes. When does this transaction end by itself?",
+        hint="Readers must continue within 30 minutes. When does this transaction end by itself?",
     ),
     Mutant(
         "no timeout", "the coordinator never ended a transaction for time", partial(advise, times_out=False),
         hint="Compare timeout_min with after_min: which of the two comes first?",
     ),
     Mutant(
-        "a new instance commits", "a new instance committed what the old one left",
+        "a new instance commits", "a new instance committed the transaction of the old one",
         partial(advise, claim_commits=True),
-        hint="init_transactions() under the same name aborts what is open.",
+        hint="init_transactions() under the same name aborts the open transaction.",
     ),
     Mutant(
-        "terminate ends all", "the coordinator could end what it does not list",
+        "terminate ends all", "the coordinator could end a transaction that it does not list",
         partial(advise, abort_tool=TERMINATE), hint=1,
     ),
     Mutant(
@@ -210,8 +210,8 @@ EXERCISE = Exercise(
     (
         "First: will the coordinator end it? It does so when the job asks for it, when a new instance claims the "
         "name, or when the timeout is over. Which of these comes first, and is it in time?",
-        "What the coordinator does not list, it ends neither by itself nor when it is asked to. Only the command that "
-        "goes straight to the leader is left.",
+        "The coordinator does not end a transaction that it does not list, not even on request. Only the command that "
+        "goes straight to the leader can end it.",
         'Not listed: ("abort", "lost"). Else take the smaller of after_min (if the job starts again) and timeout_min: '
         'over 30, ("terminate", "lost"); else wait, and it is "committed" only if the job resumes before the timeout.',
     ),
@@ -220,7 +220,7 @@ EXERCISE = Exercise(
     misses=hints_of(MUTANTS),
     question=lambda of_seed: [job for (job,) in jobs(of_seed)[:3]],
     afterwards=(
-        "Why: the coordinator ends what it lists, at the latest after the timeout, and only the job itself can have it "
-        "committed. No tool commits. Next: the judgement of find-hanging."
+        "Why: the coordinator ends each transaction that it lists, at the latest after the timeout. Only the job "
+        "itself can commit it; no tool can. Next: the judgement of find-hanging."
     ),
 )

@@ -164,7 +164,7 @@ def judge(
 
 MUTANTS = (
     Mutant(
-        "every open one", "whatever is open hung; every transaction is, for a while",
+        "every open one", "every open transaction hung; each one is open for a while",
         partial(judge, age=False, coordinator=False), hint=0,
     ),
     Mutant(
@@ -174,21 +174,22 @@ MUTANTS = (
     Mutant(
         "no time limit", "a transaction could be called hanging at once; its coordinator may just be ending it",
         partial(judge, age=False),
-        hint="What is younger than 15 minutes is not reported yet, whatever the coordinator says: compare now_ms with "
-        "last_timestamp_ms.",
+        hint="A transaction younger than 15 minutes is not reported yet, whatever the coordinator says: compare now_ms "
+        "with last_timestamp_ms.",
     ),
     Mutant(
-        "Ongoing lives", "a name in state Ongoing could have nothing that hangs; that is another transaction",
+        "Ongoing lives", "a name in state Ongoing had no hanging transaction; the Ongoing one may be another",
         partial(judge, ongoing_lives=True),
         hint="A producer can have one transaction that hangs and a new one that is Ongoing, elsewhere. Which "
         "partitions does the description list?",
     ),
     Mutant(
-        "a name lives", "a producer whose name is known could have nothing that hangs",
+        "a name lives", "a producer with a known name could have no hanging transaction",
         partial(judge, named_lives=True), hint=1,
     ),
     Mutant(
-        "nobody's is nobody's", "a producer id without a name could have nothing that hangs; it waits for ever",
+        "nobody's is nobody's", "a producer id without a name could have no hanging transaction; its transaction stays "
+        "open for ever",
         partial(judge, nameless_hangs=False),
         hint="If no coordinator knows the producer id, who is left to send a marker?",
     ),

@@ -56,7 +56,7 @@ def wrong_patient(seed: int = 1) -> Scenario:
 
 
 def left_hanging(seed: int = 1) -> Scenario:
-    """What hangs in an account is left there, and the next transaction of its producer commits to the same account."""
+    """Leave a hanging transaction in an account, and let the next one of its producer commit to the same account."""
     scenario = late_batch(seed)
     app = Program("app", "late_debit", {"transactional_id": PAYMENTS, "next_partition": 0})
     return replace(scenario, title="What hangs is taken along", programs=(app,))

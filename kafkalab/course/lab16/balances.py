@@ -65,7 +65,7 @@ MUTANTS = (
         "largest value",
         "the largest balance were the newest",
         lambda made: _rows(made, lambda updates: max((u[2] for u in updates if u[2] is not None), default=None)),
-        "max takes the largest balance. max_by(value, offset) takes the value that stands at the largest offset.",
+        "max takes the largest balance. max_by(value, offset) takes the value at the largest offset.",
     ),
     Mutant(
         "tombstone skipped",

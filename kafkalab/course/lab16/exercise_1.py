@@ -29,7 +29,7 @@ EXERCISE = Exercise(
     check,
     (
         "Do what a leader does: keep for each key and producer the epoch and sequence that came last. In a new epoch "
-        "it expects 0, else the number after the last. Of a producer that it does not know it expects nothing.",
+        "it expects 0, else the number after the last. From a producer that it does not know it accepts any number.",
         "First drop markers and repeated batches (groupBy key, producer, epoch, sequence; keep the smallest offset). "
         "Then lag both producer_epoch and sequence over a window of key and producer, in the order of offsets.",
         "missing is pmod(sequence - expected, 2147483648); keep the rows where it is above 0. Then a left join with "
@@ -38,8 +38,8 @@ EXERCISE = Exercise(
     points=15,
     misses=hints_of(MUTANTS),
     afterwards=(
-        "Why: a leader accepts a batch only if its sequence follows the last one, so a gap in an accepted log is a "
-        "batch that was there and is gone. The window alone tells that something is missing; only the join tells that "
-        "somebody relied on it. Next: what such a window costs."
+        "Why: a leader accepts a batch only if its sequence follows the last one, so a gap shows that the log had a "
+        "batch and lost it. The window shows that records are missing; only the join shows whether they were "
+        "acknowledged. Next: what such a window costs."
     ),
 )

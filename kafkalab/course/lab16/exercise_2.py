@@ -64,7 +64,7 @@ EXERCISE = Exercise(
     check,
     (
         "Which operator in your plan needs all rows of an account in one task? An Exchange below a Window moves every "
-        "row; below a HashAggregate that has a partial one on its other side it moves one row for each account.",
+        "row. An Exchange between two HashAggregates moves one row for each account.",
         "Aggregate in two steps. Spark does so by itself if you ask for one value for each account with groupBy and "
         "an aggregate function: max, count, max_by.",
         "groupBy account and max_by(value, offset). Then drop what is null, and join the few rows that are left with "
@@ -73,15 +73,15 @@ EXERCISE = Exercise(
     points=10,
     misses=hints_of(MUTANTS)
     | {
-        "skew": "A window over account moves all rows of the hot account to one task. What result for each account can "
-        "be made in part before the rows are moved?",
+        "skew": "A window over account moves all rows of the hot account to one task. Which part of the result for an "
+        "account can a task compute before the rows are moved?",
         "driver": "Your function collects the rows and works on them in the driver: with a thousand times as many it "
         "runs out of memory. Return a DataFrame that Spark has still to compute.",
         "one task": "Everything is in one task now: no account is hotter than another, and nothing runs beside it.",
     },
     afterwards=(
-        "Why: what can be combined is combined before the Exchange, so an account sends at most one row from each "
-        "task, however hot it is. What cannot be combined (a lag, a median) needs a salt: split the key, solve the "
-        "parts, join them. Next: a stream, and a process that is killed."
+        "Why: Spark combines values before the Exchange, so each task sends at most one row for an account, however "
+        "hot the account is. A function whose parts cannot be combined (a lag, a median) needs a salt: split the key, "
+        "solve the parts, join them. Next: a stream, and a process that is killed."
     ),
 )

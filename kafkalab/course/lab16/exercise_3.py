@@ -89,9 +89,9 @@ def is_by_minute(sent: Counter[Row], held: Counter[Row], batches: Batches) -> bo
 MUTANTS = (
     Mutant(
         "append",
-        "a batch that comes again were a new one",
+        "a repeated batch were a new one",
         is_append,
-        "What you write lies beside what the first run of the same batch has written. Which argument is the same in "
+        "Your files lie beside the files of the first run of the same batch. Which argument is the same in "
         "both runs, and could name the place?",
     ),
     Mutant(
@@ -102,7 +102,7 @@ MUTANTS = (
     ),
     Mutant(
         "skip",
-        "what the first run had begun were complete",
+        "the files of the first run were complete",
         is_skip,
         "The process can be killed in the middle of a write: a folder that is there may hold half of its files. Do not "
         "ask whether the batch is there; write it again in its place.",
@@ -111,7 +111,7 @@ MUTANTS = (
         "distinct",
         "two equal rows were always one row",
         is_distinct,
-        "Two rows may be equal by right, in one batch or in two. Equal rows are no sign of a batch that came again.",
+        "Two different records may be equal, in one batch or in two. Equal rows do not show that a batch was repeated.",
     ),
     Mutant(
         "by minute",
@@ -136,15 +136,15 @@ EXERCISE = Exercise(
     (
         "Spark notes in the checkpoint which rows belong to a batch before it runs it, and only afterwards that it is "
         "done. A process killed in between runs the same batch again: same rows, same batch_id.",
-        "So the write has to be idempotent: to run it twice, or one time and a half, must leave what one run leaves. "
-        "Let batch_id name the place, and replace whatever is there.",
+        "So the write has to be idempotent: two runs of it, or one and a half, must leave the same as one run. Let "
+        "batch_id name the place, and replace everything there.",
         'A folder for each batch, f"{folder}/batch={batch_id}", written with mode("overwrite").',
     ),
     points=10,
     misses=hints_of(MUTANTS),
     afterwards=(
-        "Why: the checkpoint repeats a batch under the same id, and a write that replaces what this id has written "
-        "makes the repetition harmless. That is exactly-once by idempotence, as a producer's sequence is. "
-        "Next: the same logs once more, in SQL."
+        "Why: a restart repeats a batch under the same id, and a write that replaces the files of this id makes the "
+        "repetition harmless. That is exactly-once by idempotence, as with a producer's sequences. Next: the same logs "
+        "once more, in SQL."
     ),
 )

@@ -88,8 +88,8 @@ EXERCISE = Exercise(
     "L16.E4",
     check,
     (
-        "Which row of the log decides what becomes of a record? Say how to find it from the record: same key, same "
-        "producer, and then?",
+        "Which row of the log decides whether a record is committed? How do you find it from the record: same key, "
+        "same producer, and then?",
         "A window of key and producer_id in descending order of offsets: the rows before a record in this order are "
         "those after it in the log, and the last marker among them is the nearest.",
         "last_value(nullif(control, ''), true) skips nulls. Over ORDER BY offset DESC, from UNBOUNDED PRECEDING to "

@@ -98,24 +98,24 @@ def _mutant(name: str, says: str, hint: int | str, **rules: Any) -> Mutant:
 
 
 MUTANTS = (
-    _mutant("no epoch", "a new epoch went on with the sequences of the one before", 0, epoch="ignored"),
+    _mutant("no epoch", "a new epoch continued the sequences of the one before", 0, epoch="ignored"),
     _mutant(
         "jumps forward",
-        "a gap were a larger number than the one before asks for",
-        "A batch that comes again brings old numbers, and then the right number looks too large. First keep each "
-        "sequence of a key, producer and epoch once. Then think of 0, which follows 2147483647 and begins an epoch.",
+        "every number that is too large showed a gap",
+        "A repeated batch brings old numbers, and after it the right number looks too large. First keep each sequence "
+        "of a key, producer and epoch once. Then think of 0: it follows 2147483647, and each epoch begins with it.",
         epoch="ignored", wraps=False, repeats=False,
     ),
     _mutant(
         "first of an epoch",
         "the first record of an epoch said nothing",
-        "Your window begins anew with each epoch, so the first record of an epoch has no record before it. What must "
+        "Your window starts again with each epoch, so the first record of an epoch has no record before it. What must "
         "its sequence be, if the leader knows the producer already?",
         epoch="unknown",
     ),
     _mutant(
         "all from zero",
-        "every producer that a log holds had begun there at 0",
+        "every producer began at 0 in each log",
         "Nothing is known of a producer before its first record in a key: older records may be deleted. Only a new "
         "epoch of a producer that is known has to begin at 0.",
         epoch="zero",
@@ -130,8 +130,8 @@ MUTANTS = (
     _mutant(
         "retry is a gap",
         "a batch that is in the log twice were a gap",
-        "A retried batch brings sequences that were there before. Keep of each key, producer, epoch and sequence the "
-        "first offset, then look at what follows what.",
+        "A retried batch brings sequences that were there before. For each key, producer, epoch and sequence keep the "
+        "first offset; then compare each sequence with the one before.",
         repeats=False,
     ),
     _mutant(
@@ -163,7 +163,7 @@ MUTANTS = (
     _mutant(
         "no key",
         "a producer had one sequence for all keys",
-        "A producer counts for each key (topic-partition) on its own. What belongs into PARTITION BY?",
+        "A producer counts for each key (topic-partition) on its own. Which columns does PARTITION BY need?",
         key=False,
     ),
 )  # fmt: skip

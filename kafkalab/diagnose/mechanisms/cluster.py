@@ -1,4 +1,4 @@
-"""What a cluster refuses or is not ready for: too few replicas, too long a timeout, a coordinator that loads."""
+"""Find what a cluster refuses or is not ready for: too few replicas, too long a timeout, a coordinator that loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lists of transactions show: random transactional ids, and transactions of a job that has stopped."""
+"""Find in lists of transactions: random transactional ids, and transactions of a job that has stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafkalab.limits import list_names
 from kafkalab.protocol import rules
 
 RANDOM = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8,32}(?:-[0-9a-f]{4,12})*(?![0-9A-Za-z])", re.IGNORECASE)
-"""What UUIDs, parts of them, hexadecimal numbers and times in milliseconds have in common."""
+"""A part of a name that a UUID, a hexadecimal number or a time in milliseconds matches."""
 COUNTED = re.compile(r"(.*)-(\d{1,18})")
 """A transactional id that ends with a number, as Flink's do with that of the checkpoint."""
 MANY = 10

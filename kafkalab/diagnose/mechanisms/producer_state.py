@@ -1,4 +1,4 @@
-"""What leaders say of a producer's sequences: records that are gone, state that is gone, repeated batches."""
+"""Read what leaders say of a producer's sequences: records that are gone, state that is gone, repeated batches."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ _PYTHON = {
     for error in WATCHED
     if error.name.startswith(("PRODUCER_", "INVALID_", "CONCURRENT_", "OUT_OF", "UNKNOWN_PR", "TRANSACTIONAL_ID"))
 }
-"""What the exceptions of aiokafka and kafka-python begin with."""
+"""The beginnings of the names of exceptions of aiokafka and kafka-python."""
 READ = 2_000
 """Characters of a line that are searched."""
 

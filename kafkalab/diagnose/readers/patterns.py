@@ -19,7 +19,7 @@ GROUPS = {
     "partition": r"(?P<partition>[\w.-]+-\d+)",
     "rest": r"(?P<detail>.*)",
 }
-"""What `<producer>` and the like stand for in an expression."""
+"""The expression that replaces `<producer>` and the like in a pattern."""
 _SHORT = re.compile(r"(?<!\(\?P)<(\w+)>")
 
 

@@ -1,4 +1,4 @@
-"""What readers share: where they are in a file, and what the lines before said."""
+"""Share between readers the place in a file, and what the lines before it said."""
 
 from __future__ import annotations
 

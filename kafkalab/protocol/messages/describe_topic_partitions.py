@@ -14,7 +14,7 @@ class TopicRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where the next page begins."""
+    """Name the topic and partition with which the next page begins."""
 
     topic_name: str
     partition_index: int

@@ -90,7 +90,7 @@ def as_html(text: str) -> Markup:
 
 
 AS_HTML = {**dict.fromkeys(("says", "more", "refutes", "look"), as_html), "sentence": _inline}
-"""How each text that a form says is written; the rest stays as it is."""
+"""The function that formats each text of a form; other texts stay as they are."""
 
 
 def seal(texts: Mapping[str, str], salt: str) -> dict[str, str]:

@@ -105,7 +105,7 @@ def passages_of(walk: Walk, reads: Reads) -> Passages:
 def lost_writes(
     log: Log, sends: Sends, both: SendsAndReads, passages: Passages, committed: Callable[[], pa.Table]
 ) -> Suspected:
-    """Suspect what was acknowledged and committed, and nobody was given though a poll came past it.
+    """Suspect what was acknowledged and committed, and nobody was given though a poll passed it.
 
     Where the log does not show that a write of a transaction is committed, its client's commit decides.
     """

@@ -27,7 +27,7 @@ LOGGED = ("entry", "decision", "marker")
 
 
 class Seen(TypedDict):
-    """What is known of a producer id; `at_ms` is when it was seen last."""
+    """Hold the rows of a producer id; `at_ms` is when it was seen last."""
 
     rows: list[list[Any]]
     judged: int

@@ -35,7 +35,7 @@ LEAST_WORDS = 4
 
 
 class Sealed(NamedTuple):
-    """What a seal holds: the answer, the reason, and the criteria of a sentence."""
+    """Hold the content of a seal: the answer, the reason, and the criteria of a sentence."""
 
     answer: Answer
     because: str = ""
@@ -220,7 +220,7 @@ class Predict(Picture):
 
     @property
     def title(self) -> str:
-        """What the card asks for, in a word or three."""
+        """Return what the card asks for, in one to three words."""
         return "In one sentence" if self.kind == "sentence" else "Predict"
 
     def text(self) -> str:

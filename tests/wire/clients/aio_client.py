@@ -25,7 +25,9 @@ class Aio:
     def producer(self, transactional_id: str) -> AioProducer:
         async def make() -> Any:
             return aiokafka.AIOKafkaProducer(
-                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True,
+                bootstrap_servers=self.servers,
+                transactional_id=transactional_id or None,
+                enable_idempotence=True,
                 **shorten("request_timeout_ms", "transaction_timeout_ms", "metadata_max_age_ms"),
             )
 

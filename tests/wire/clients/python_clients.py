@@ -152,7 +152,9 @@ class KafkaPython:
     def producer(self, transactional_id: str) -> KafkaPythonProducer:
         return KafkaPythonProducer(
             kafka.KafkaProducer(
-                bootstrap_servers=self.servers, transactional_id=transactional_id or None, enable_idempotence=True,
+                bootstrap_servers=self.servers,
+                transactional_id=transactional_id or None,
+                enable_idempotence=True,
                 **shorten("request_timeout_ms", "delivery_timeout_ms", "transaction_timeout_ms", "max_block_ms", AGE),
             )
         )

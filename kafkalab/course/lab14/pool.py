@@ -6,10 +6,9 @@ Each has its own choices and a run; a wrong choice has the belief that leads to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
-from random import Random
 
 from kafkalab.checks.all import check_all
 from kafkalab.course.lab00.scenario import lab00
@@ -20,30 +19,11 @@ from kafkalab.course.lab15.scenario import late_batch
 from kafkalab.faults.frame import Drop, Hold, Release
 from kafkalab.grading.beliefs import belief_of
 from kafkalab.grading.exercise import EXERCISES, Belief
+from kafkalab.grading.mixed import Question
 from kafkalab.grading.predictions import Fact
-from kafkalab.grading.tables import Table
 from kafkalab.history.export import history_of
-from kafkalab.sim.cluster import Cluster, ran
+from kafkalab.sim.cluster import ran
 from kafkalab.sim.scenario import Program, Scenario
-
-LETTERS = ("a", "b", "c", "d", "e")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question: its lab and text, the choices, the right one, and what each wrong one shows and needs to hear."""
-
-    source: str
-    asks: str
-    choices: tuple[str, ...]
-    right: str
-    fact: Fact
-    beliefs: Mapping[str, Belief]
-
-    def shuffle(self, random: Random) -> Question:
-        """Return the same question with its choices in another order."""
-        return replace(self, choices=tuple(random.sample(self.choices, len(self.choices))))
-
 
 CONTEXTS: dict[str, tuple[str, Mapping[str, str]]] = {
     "L3.E1": (
@@ -86,14 +66,14 @@ def _borrow(exercise: str, of_seed: int) -> Iterator[Question]:
         known = {word: belief for word in words if (belief := belief_of(fact.misses or {}, word))}
         if not known:
             continue
-        beliefs = {word: _belief_in(module.EXERCISE, name) for word, name in known.items()}
         says = f"{fact.name.split(', ')[0]} {fact.says}" if exercise == "L14.E1" else fact.says
-        yield Question(
-            source=exercise, asks=context.format(says), choices=tuple(texts.get(w, w) for w in words),
-            right=texts.get(fact.truth, fact.truth),
-            fact=fact if fact.tried is None else replace(fact, tried=partial(_try_text, fact.tried, texts)),
-            beliefs={texts.get(word, word): belief for word, belief in beliefs.items()},
+        asked = replace(
+            fact, says=context.format(says), truth=texts.get(fact.truth, fact.truth),
+            words=tuple(texts.get(word, word) for word in words),
+            misses={texts.get(word, word): _belief_in(module.EXERCISE, name).says for word, name in known.items()},
+            tried=fact.tried and partial(_try_text, fact.tried, texts),
         )  # fmt: skip
+        yield Question(exercise, asked)
 
 
 def _try_text(tried: Callable[[str], Scenario], texts: Mapping[str, str], text: str) -> Scenario:
@@ -130,19 +110,16 @@ OWN = {
 
 
 def list_beliefs() -> dict[str, Belief]:
-    """Return every belief by its source and its sentence; no run is made."""
-    found = {f"only here: {says}": belief for says, belief in OWN.items()}
-    for exercise in CONTEXTS:
-        made = import_module(EXERCISES[exercise]).EXERCISE
-        for belief in (_belief_in(made, name) for name in made.misses):
-            found[f"{exercise}: {belief.says}"] = belief
-    return found
+    """Return every belief by its sentence; no run is made."""
+    exercises = [import_module(EXERCISES[exercise]).EXERCISE for exercise in CONTEXTS]
+    borrowed = [_belief_in(exercise, name) for exercise in exercises for name in exercise.misses]
+    return OWN | {belief.says: belief for belief in borrowed}
 
 
 def _own(source: str, asks: str, run: Callable[[], Scenario], truth: str, wrong: Mapping[str, Belief]) -> Question:
     """Return a question that is only here; the run says what is true."""
-    fact = Fact(name=source, says=asks, truth=truth, run=run)
-    return Question(source=source, asks=asks, choices=(truth, *wrong), right=truth, fact=fact, beliefs=wrong)
+    misses = {word: belief.says for word, belief in wrong.items()}
+    return Question(source, Fact(name=source, says=asks, truth=truth, run=run, misses=misses, words=(truth, *wrong)))
 
 
 def writes(count: int, commits: bool) -> Scenario:
@@ -180,7 +157,7 @@ def waits(level: str) -> Scenario:
         Program("other", "next_receipt", {"at_ms": 1_000}),
         Program("reader", "waiting_reader", {"isolation_level": level, "until_ms": 10_000}),
     )
-    return Scenario(title="Behind an open transaction", brokers=1, topics={"receipts": 1}, programs=programs)
+    return Scenario(title="After an open transaction", brokers=1, topics={"receipts": 1}, programs=programs)
 
 
 def _readers(of_seed: int) -> Iterator[Question]:
@@ -208,7 +185,7 @@ def _late_ends(of_seed: int) -> Iterator[Question]:
         ends, refused = "it ends the next transaction", "it is refused"
         text = (
             f"On brokers with transaction.version 2 an EndTxn of a {client} client is so late that it arrives in the "
-            "next transaction. What becomes of it?"
+            "next transaction. What happens to it?"
         )
         wrong = {
             refused if torn else ends: OWN["the brokers protect every client" if torn else "no client is protected"],
@@ -298,13 +275,3 @@ def pool(of_seed: int) -> tuple[Question, ...]:
     for kind in KINDS:
         made += kind(of_seed)
     return tuple(made)
-
-
-def evidence_of(question: Question, choice: str) -> tuple[Scenario | Cluster | Table, int]:
-    """Return the run or the table behind a question, and the step that decides, or -1."""
-    fact = question.fact
-    run = fact.tried(choice) if fact.tried is not None else fact.run() if fact.run is not None else None
-    assert run is not None, "each question has a run"
-    if fact.step is None or isinstance(run, Table):
-        return run, -1
-    return run, fact.step(run if isinstance(run, Cluster) else ran(run))
