@@ -58,6 +58,14 @@ from kafkalab.course.lab15.scenario import (
     left_hanging as left_hanging,
     wrong_patient as wrong_patient,
 )
+from kafkalab.course.lab17.scenario import (
+    fate as fate,
+    judged_history as judged_history,
+    lab17 as lab17,
+    positions_of as positions_of,
+    restarted_task as restarted_task,
+    stopped_job as stopped_job,
+)
 from kafkalab.course.outline import progress as progress
 from kafkalab.explore.shrink import shrink as shrink
 from kafkalab.explore.what_if import what_if as what_if

@@ -280,6 +280,13 @@ WRONG = {
         says="That is as if producer id and epoch named one transaction",
         opens=False, table=True,
     ),
+    "L17.E1": Wrong(
+        answer='def fate_of(offset, position, outputs):\n    return "lost"',
+        says="cases are right. One that is not",
+        opens=False,
+    ),
+    "L17.E2": Wrong(answer=rows("e2", 9, "once"), says="to commit what a job left open is always right"),
+    "L17.E3": Wrong(answer=rows("e3", 8, "once"), says="with the same name nothing is lost"),
 }
 LABS = {f"L{x.number}": x.name for x in COURSE if any(e.startswith(f"L{x.number}.") for e in EXERCISES)}
 

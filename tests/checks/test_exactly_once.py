@@ -218,6 +218,15 @@ def a_group_commits_beside_it(m: HistoryBuilder, *positions: str) -> None:
     m.log(OFFSETS, "3", record_key=f"monitoring/{IN}")
 
 
+def another_partition_not_read(m: HistoryBuilder, *positions: str) -> None:
+    """A group commits its offsets of one partition in Kafka, and has not come to the other one."""
+    once(m)
+    m.log("in-1", "10")
+    m.label(INPUT, "in")
+    for position in positions:
+        m.label(POSITION, position)
+
+
 def only_record_lost(m: HistoryBuilder, *positions: str) -> None:
     """The one output of the one input is aborted."""
     inputs(m, "10")
@@ -287,6 +296,8 @@ CASES: list[tuple[str, Build, tuple[str, list[str]]]] = [
     ("exactly-once", lambda m: a_group_commits_beside_it(m, "in"), ("unknown", ["unknown"])),
     ("exactly-once", lambda m: a_group_commits_beside_it(m, f"{IN}@1"), ("ok", ["allowed"])),
     ("exactly-once", lambda m: a_group_commits_beside_it(m, f"{IN}@3"), VIOLATED),
+    ("exactly-once", another_partition_not_read, ("ok", ["allowed"])),
+    ("exactly-once", lambda m: another_partition_not_read(m, "in-0@2"), ("unknown", ["unknown"])),
     ("exactly-once", only_record_lost, ("unknown", ["allowed"])),
     ("exactly-once", lambda m: only_record_lost(m, "in"), ("unknown", ["unknown"])),
     ("exactly-once", lambda m: only_record_lost(m, f"{IN}@1"), VIOLATED),

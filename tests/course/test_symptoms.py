@@ -17,7 +17,7 @@ from kafkalab.course.symptoms import PAGE, command, heading, page, shows
 from kafkalab.protocol.errors import Error
 from kafkalab.reference.error_atlas import FOLDER
 
-LABS_WITH_A_SYMPTOM = set(range(16))
+LABS_WITH_A_SYMPTOM = {*range(16), 17}
 INDEX_LINK = re.compile(r"\[([^\]]+)\]\(#[^)]+\)")
 PUBLIC: list[dict[str, Any]] = json.loads(Path(__file__).with_name("public_symptoms.json").read_text(encoding="utf-8"))
 """Public reports, quoted before the page was changed for them: their words, and what one searches for."""

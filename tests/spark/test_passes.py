@@ -17,6 +17,7 @@ from kafkalab.spark.synthetic.shape import Shape
 from tests.checks.test_exactly_once import (
     a_group_commits_beside_it,
     all_of_another_partition_lost,
+    another_partition_not_read,
     only_record_lost,
     positions_elsewhere,
 )
@@ -82,7 +83,10 @@ POSITIONS = ((), ("in",), ("in-0@0",), ("in-0@1",), ("in-0@3", "in-1@0"), ("in-1
 def test_positions_outside_kafka_are_judged_as_the_check_judges_them(splits: int, tmp_path: Path) -> None:
     """Inputs of one topic are in several splits; that the other ones took effect must be known in each."""
     made = []
-    for build in (positions_elsewhere, all_of_another_partition_lost, a_group_commits_beside_it, only_record_lost):
+    for build in (
+        positions_elsewhere, all_of_another_partition_lost, another_partition_not_read, a_group_commits_beside_it,
+        only_record_lost,
+    ):  # fmt: skip
         for positions in POSITIONS:
             history = HistoryBuilder()
             build(history, *positions)

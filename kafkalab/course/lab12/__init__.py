@@ -5,6 +5,6 @@ from kafkalab.course.lab import CourseLab
 LAB = CourseLab(
     name="12_auditing_with_spark",
     title="Auditing millions of records",
-    know="how often each configuration breaks, and how to find one broken transaction with Spark",
+    know="how often each configuration breaks",
     settles=(34,),
 )

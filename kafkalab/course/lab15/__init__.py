@@ -5,7 +5,7 @@ from kafkalab.course.lab import CourseLab
 LAB = CourseLab(
     name="15_hanging_transactions",
     title="Hanging transactions",
-    know="how to find a transaction that hangs, and how to end it without harm",
+    know="how to find a transaction that hangs, and end it",
     settles=(6, 38, 46, 51, 52),
     after=8,
 )

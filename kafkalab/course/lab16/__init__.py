@@ -5,6 +5,6 @@ from kafkalab.course.lab import CourseLab
 LAB = CourseLab(
     name="16_spark_at_work",
     title="Spark at work",
-    know="how to write Spark that survives sequences, skew and a killed JVM",
+    know="how to write Spark that survives skew and a killed JVM",
     after=12,
 )
