@@ -13,13 +13,14 @@ from typing import Any
 
 from tests.wire.clients.aio_client import Aio
 from tests.wire.clients.java_client import java
-from tests.wire.clients.native import go, javascript
+from tests.wire.clients.native import go, kafkajs, platformatic, rust, sarama
 from tests.wire.clients.python_clients import Confluent, KafkaPython
 from tests.wire.clients.script import CHAPTERS, Stage
 
 KINDS: dict[str, Any] = {
     "confluent-kafka": Confluent, "kafka-python": KafkaPython, "aiokafka": Aio,
-    "java": java, "franz-go": go, "kafkajs": javascript,
+    "java": java, "franz-go": go, "sarama": sarama, "kafkajs": kafkajs,
+    "platformatic": platformatic, "kacrab": rust,
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -19,11 +20,21 @@ from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordin
 from tests.kafka.running_kafka import RunningKafka
 from tests.wire.connection import Connection
 
-TOPICS = {"orders": 4, "bills": 4}
+TOPICS = {"orders": 4, "bills": 4, "tasks": 2, "results": 2}
 """Partitions of the program's topics; each of the others has one."""
 OTHERS = ("plain", "payments", "in", "out", "steady")
-"""The lab's brokers create them when a client names them."""
+"""The lab's brokers create them when a client names them, unless it forbids that as one of CREATES_NONE does."""
+CREATES_NONE = ("kacrab",)
 PATIENCE_S = 120
+
+
+class Cluster(Protocol):
+    """Brokers on which the program runs: `crash` ends the one that coordinates the id, `restart` starts it again."""
+
+    servers: str
+
+    def crash(self, transactional_id: str) -> None: ...
+    def restart(self) -> None: ...
 
 
 class Lab:
@@ -50,9 +61,10 @@ class Lab:
 
 
 @contextlib.contextmanager
-def lab(folder: Path, level: int, *faults: str) -> Iterator[Lab]:
-    """Serve with the program's topics; what the server logs is in `folder`/serve.log."""
-    topics = ",".join(f"{name}:{count}" for name, count in TOPICS.items())
+def lab(folder: Path, level: int, *faults: str, client: str = "") -> Iterator[Lab]:
+    """Serve with the topics that this client does not create; what the server logs is in `folder`/serve.log."""
+    counts = TOPICS | dict.fromkeys(OTHERS if client in CREATES_NONE else (), 1)
+    topics = ",".join(f"{name}:{count}" for name, count in counts.items())
     options = ["--port", "0", "--cluster-level", str(level), "--topics", topics]
     options += ["--config", "group.initial.rebalance.delay.ms=0"]
     options += [word for fault in faults for word in ("--fault", fault)]

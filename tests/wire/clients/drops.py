@@ -35,7 +35,7 @@ def result(client: str, level: int, api: str) -> str:
     lost = [f"Drop:{api}Response#{number}" for number in range(1, MOST, 2)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with lab(folder, level, *lost) as cluster:
+        with lab(folder, level, *lost, client=client) as cluster:
             found = run_client(cluster, client, folder / "errors", "", *CHAPTERS)
             if "error" in found:
                 found |= afterwards(cluster.servers, "pay", "payments")

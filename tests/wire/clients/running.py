@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import BrokenBarrierError
 from typing import Any
 
-from tests.wire.clients.clusters import Apache, Lab
+from tests.wire.clients.clusters import Cluster
 from tests.wire.clients.java_client import jars
-from tests.wire.clients.native import go_program, node_modules
+from tests.wire.clients.native import go_program, new_node, node_modules, rust_program, sarama_program
 from tests.wire.clients.python_clients import Confluent
 from tests.wire.clients.script import Stage
 
-CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", "java", "franz-go", "kafkajs")
-NEEDS = {"java": jars, "franz-go": go_program, "kafkajs": node_modules}
+NEEDS: dict[str, Callable[[], object]] = {
+    "java": jars, "franz-go": go_program, "sarama": sarama_program, "kafkajs": node_modules,
+    "platformatic": new_node, "kacrab": rust_program,
+}  # fmt: skip
 """The fixture that installs or builds a client once, or skips the test."""
+CLIENTS = ("confluent-kafka", "kafka-python", "aiokafka", *NEEDS)
 PATIENCE_S, TIMED_OUT = 180, 124
 
 
 def run_client(
-    cluster: Lab | Apache, client: str, errors: Path, prefix: str = "", *chapters: str, patience_s: int = PATIENCE_S
+    cluster: Cluster, client: str, errors: Path, prefix: str = "", *chapters: str, patience_s: int = PATIENCE_S
 ) -> dict[str, Any]:
     """Return by chapter what the client saw; what it printed besides goes into the file `errors`.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -203,6 +205,61 @@ def crash(stage: Stage) -> Any:
     return stage.read("steady", 3)
 
 
+TASKS = [f"{letter}{partition}{n}" for letter in "ab" for partition in range(2) for n in range(3)]
+
+
+def process(stage: Stage) -> Any:
+    """A processor handles each record of two batches once, whatever happens: after a fatal error by a new instance."""
+    client, group, topic = stage.client, stage.prefix + "processor", stage.prefix + "tasks"
+    processor = _Processor(client, (group, topic, stage.prefix + "results", stage.prefix + "processor"))
+    plain = _connect(client)
+    for letter in "ab":
+        for task in (one for one in TASKS if one[0] == letter):
+            plain.send(topic, int(task[1]), task)
+        processor.work(3 if letter == "a" else 6)
+    plain.close()
+    processor.close()
+    return [client.committed(group, topic, partition) for partition in range(2)]
+
+
+def _connect(client: Client) -> Producer:
+    """Return an idempotent producer; kafkajs connects at the second try if the answer to InitProducerId is lost."""
+    try:
+        return client.producer("")
+    except RuntimeError:
+        return client.producer("")
+
+
+class _Processor:
+    """An application that is started again, as its client's documentation asks for, whenever it has ended."""
+
+    def __init__(self, client: Client, names: tuple[str, str, str, str]) -> None:
+        self.client, self.names = client, names
+        self.instance: Instance | None = None
+
+    def work(self, offset: int) -> None:
+        """Go on until the group has committed this offset of both partitions."""
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            try:
+                self.instance = self.instance or self.client.instance(*self.names)
+                if not self.instance.step(True) and self._has_committed(offset):
+                    return
+            except Exception as error:
+                print(f"a new instance after {type(error).__name__}: {error}", file=sys.stderr)
+                self.close()
+
+    def _has_committed(self, offset: int) -> bool:
+        return all(self.client.committed(*self.names[:2], partition) == offset for partition in range(2))
+
+    def close(self) -> None:
+        """End the instance, in whatever state it is."""
+        ended, self.instance = self.instance, None
+        if ended is not None:
+            with contextlib.suppress(Exception):
+                ended.close()
+
+
 def _step(instances: Sequence[Instance], commit: bool = True) -> list[int]:
     return [len(instance.step(commit)) for instance in instances]
 
@@ -217,12 +274,13 @@ def _work(instances: Sequence[Instance], count: int, commit: bool = True) -> lis
 
 
 BILLS = [f"{letter}{partition}" for letter in "abc" for partition in range(4)]
-CHAPTERS = {chapter.__name__: chapter for chapter in (idempotent, outcomes, offsets, rebalance, crash)}
+CHAPTERS = {chapter.__name__: chapter for chapter in (idempotent, outcomes, offsets, rebalance, process, crash)}
 EXPECTED: dict[str, Any] = {
     "idempotent": [[0, 1, 2], ["0", "1", "2"], ["3"]],
     "outcomes": ["fenced", list("123456"), ["1", "2", "3", "no", "4", "5", "6"]],
     "offsets": [-1, 3, ["0", "1", "2"]],
     "rebalance": [[4], [2, 2], [4], BILLS],
+    "process": [6, 6],
     "crash": ["before", "after", "again"],
 }
 """The results that every client must see, under every profile, and on a running Kafka."""

@@ -21,9 +21,9 @@ LOST = [
     *("InitProducerIdResponse#2", "AddPartitionsToTxnResponse#1", "ProduceResponse#5", "EndTxnResponse#1"),
     *("EndTxnResponse#3", "TxnOffsetCommitResponse#1", "AddOffsetsToTxnResponse#1", "FindCoordinatorResponse#1"),
 ]
-HANGS = {"kafka-python": {"error": "time-out", "crash": ["next"]}}
-"""A client whose commit waits forever in the chapter `crash`, as README.md explains: the next producer of its id aborts
-what it has written."""
+HANGS = dict.fromkeys(("kafka-python", "kacrab"), {"error": "time-out", "crash": ["next"]})
+"""Clients that wait forever in the chapter `crash`, as README.md explains: the next producer of the id aborts what they
+have written."""
 HANGS_S = 20
 Run = Callable[[str, int], Future[dict[str, Any]]]
 
@@ -37,7 +37,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     runs: dict[tuple[str, int], Future[dict[str, Any]]] = {}
 
     def work(client: str, level: int, folder: Path) -> dict[str, Any]:
-        with lab(folder, level) as cluster:
+        with lab(folder, level, client=client) as cluster:
             if client not in HANGS:
                 return run_client(cluster, client, folder / "errors")
             found = run_client(cluster, client, folder / "errors", "", *(name for name in CHAPTERS if name != "crash"))

@@ -1,14 +1,11 @@
 // kafkajs, told what to do line by line: a name, a call, its arguments.
-const readline = require("node:readline");
 const { Kafka, logLevel, Partitioners } = require("kafkajs");
+const { POLL_MS, serve, sleep } = require("./lines.js");
 
-const things = new Map();
-const POLL_MS = 300;
 // Timeouts that the environment asks for.
 const REQUEST_MS = Number(process.env.CLIENT_REQUEST_MS ?? 0);
 const LONGEST_MS = Number(process.env.CLIENT_LONGEST_MS ?? 0);
 const age = LONGEST_MS ? { metadataMaxAge: LONGEST_MS } : {};
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function kafka(servers) {
 	const retry = { initialRetryTime: 100, maxRetryTime: 1000, retries: LONGEST_MS / 1000 || 40 };
@@ -209,27 +206,4 @@ async function committed(servers, groupId, topic, partition) {
 	return found.partitions.find((one) => one.partition === Number(partition))?.offset ?? -1;
 }
 
-const KINDS = { producer: Producer, consumer: Consumer, instance: Instance };
-
-async function run([name, call, ...words]) {
-	if (call === "committed") return committed(...words);
-	if (!KINDS[call]) return (await things.get(name)[call](...words)) ?? "";
-	const made = new KINDS[call](...words);
-	things.set(name, made);
-	if (made.start) await made.start();
-	else if (!words[1]) await made.init();
-	return "";
-}
-
-async function main() {
-	for await (const line of readline.createInterface({ input: process.stdin })) {
-		const told = (value) => process.stdout.write(`${value.replaceAll("\n", " ")}\n`);
-		await run(line.split("\t")).then(
-			(value) => told(`ok\t${value}`),
-			(error) => told(`error\t${error.type ?? error.name}\t${error.message}`),
-		);
-	}
-	process.exit(0);
-}
-
-main();
+serve({ producer: Producer, consumer: Consumer, instance: Instance }, committed);
