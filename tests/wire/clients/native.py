@@ -109,7 +109,7 @@ def new_node() -> str:
             said = subprocess.run((node, "-p", "typeof Promise.withResolvers"), capture_output=True, text=True)
             if said.stdout.strip() == "function":
                 return node
-    give_up("@platformatic/kafka needs Node 22 or newer")
+    give_up("@platformatic/kafka needs Node 22 or newer", "node 22")
 
 
 def _need(program: str, why: str) -> None:
