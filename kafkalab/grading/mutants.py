@@ -65,7 +65,7 @@ def against_mutants(
     wrong = [i for i, truth in enumerate(truths) if not same(given[i], truth)]
     if not wrong:
         return f"{len(cases)} of {len(cases)} cases"
-    mutant = _likeliest(mutants, cases, truths, given)
+    mutant = find_likeliest(mutants, cases, truths, given)
     fitting = [i for i in wrong if mutant and same(given[i], call_with_copy(mutant.function, cases[i]))]
     first = min(fitting or wrong, key=lambda i: len(repr(cases[i])))
     right = len(cases) - len(wrong)
@@ -186,7 +186,7 @@ def _plain(value: object) -> Any:
     return name if isinstance(name, str) and type(value).__mro__[1:2] and hasattr(type(value), "__members__") else value
 
 
-def _likeliest(
+def find_likeliest(
     mutants: Sequence[Mutant], cases: Sequence[Case], truths: Sequence[object], given: Sequence[object]
 ) -> Mutant | None:
     """The mutant that says what was given wherever the mutant or the learner leaves the truth; the most alike."""

@@ -10,7 +10,7 @@ from kafkalab.client.producer.producer import Producer
 from kafkalab.log.aborted_filter import ConsumerRecord
 from kafkalab.programs.booking import INPUT, RECEIPTS
 from kafkalab.programs.database import Database, database
-from kafkalab.protocol.arguments import Milliseconds, Name
+from kafkalab.protocol.arguments import Milliseconds, Name, Partition
 from kafkalab.protocol.source_header import made_from
 from kafkalab.sim.app import App
 from kafkalab.sim.scenario import program
@@ -51,12 +51,14 @@ async def job_with_checkpoints(
 
 
 @program
-async def connector_task(app: App, payments: int, transactional_id: Name, start_after_ms: Milliseconds = 0) -> str:
-    """Do the same with one producer for all; return the name of the error that ends the task, if one does."""
+async def connector_task(
+    app: App, payments: int, transactional_id: Name, start_after_ms: Milliseconds = 0, source: Partition = INPUT
+) -> str:
+    """Do the same with one producer for all of a partition; return the name of the error that ends it, if one does."""
     await app.sleep(start_after_ms)
     db = database(app)
     producer = await _open_producer(app, transactional_id)
-    for record in await _read(app, db, payments):
+    for record in await _read(app, db, payments, source):
         try:
             await _send(producer, record)
             await producer.flush()
@@ -77,13 +79,13 @@ async def _open_producer(app: App, transactional_id: str) -> Producer:
     return producer
 
 
-async def _read(app: App, db: Database, payments: int) -> list[ConsumerRecord]:
+async def _read(app: App, db: Database, payments: int, source: str = INPUT) -> list[ConsumerRecord]:
     """Return the payments from the stored position on."""
-    found = await db.execute("SELECT next FROM positions WHERE partition = ?", [INPUT])
+    found = await db.execute("SELECT next FROM positions WHERE partition = ?", [source])
     position = found[0][0] if found else 0
     consumer = app.consumer(fetch_max_wait_ms=POLL_MS)
-    consumer.assign([INPUT])
-    consumer.seek(INPUT, position)
+    consumer.assign([source])
+    consumer.seek(source, position)
     read: list[ConsumerRecord] = []
     while position + len(read) < payments:
         read += await consumer.poll(POLL_MS)
@@ -97,4 +99,4 @@ async def _send(producer: Producer, record: ConsumerRecord) -> None:
 
 
 async def _store(db: Database, record: ConsumerRecord) -> None:
-    await db.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", [INPUT, record.offset + 1])
+    await db.execute("INSERT OR REPLACE INTO positions VALUES (?, ?)", [record.partition, record.offset + 1])

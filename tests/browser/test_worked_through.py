@@ -285,8 +285,14 @@ WRONG = {
         says="cases are right. One that is not",
         opens=False,
     ),
-    "L17.E2": Wrong(answer=rows("e2", 9, "once"), says="to commit what a job left open is always right"),
-    "L17.E3": Wrong(answer=rows("e3", 8, "once"), says="with the same name nothing is lost"),
+    "L17.E2": Wrong(
+        answer='def decide(job):\n    return "commit"',
+        says="as if to commit what a stopped job left open were always right",
+    ),
+    "L17.E3": Wrong(
+        answer='def name_of(connector, task, attempt):\n    return f"{connector}-{task}-{attempt}"',
+        says="That is as if a new start needed a new name",
+    ),
 }
 LABS = {f"L{x.number}": x.name for x in COURSE if any(e.startswith(f"L{x.number}.") for e in EXERCISES)}
 

@@ -10,17 +10,27 @@ from kafkalab.checks.exactly_once import exactly_once
 from kafkalab.course.lab17 import exercise_1, exercise_2, exercise_3
 from kafkalab.course.lab17.scenario import ENDINGS, MOMENTS, fate, judged_history, lab17, positions_of, restarted_task
 from kafkalab.course.lab17.scenario import stopped_job as stopped
-from kafkalab.grading.check import check
+from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongType
 from kafkalab.grading.seeds import VARIABLE
 from kafkalab.history.export import history_of
 from kafkalab.programs.booking import INPUT
 from kafkalab.sim.cluster import Cluster, ran
-from tests.grading.told import as_learner, catch_wrong_answer, words_of
+from tests.grading.told import as_learner, catch_wrong_answer, open_counterexample
 
 pytestmark = pytest.mark.usefixtures("no_hints_given")
-RIGHT_2 = {1: "twice", 2: "once", 3: "once", 4: "once", 5: "lost", 6: "lost", 7: "once", 8: "once", 9: "once"}
-RIGHT_3 = {1: "once", 2: "lost", 3: "once", 4: "lost", 5: "once", 6: "lost", 7: "twice", 8: "twice"}
+SEEDS = ["1", "2026", "5"]
+
+
+def decide(job: dict[str, Any]) -> str:
+    if job["running"] or job["state"] != "Ongoing":
+        return "wait"
+    position = job["position"]
+    return "commit" if position is not None and position > job["offset"] else "abort"
+
+
+def name_of(connector: str, task: int, attempt: int) -> str:
+    return f"{task} of {connector}"
 
 
 def run_late(**given: Any) -> Cluster:
@@ -74,8 +84,8 @@ def test_a_moment_or_an_ending_that_there_is_not_is_refused() -> None:
 def test_the_right_answers_pass(monkeypatch: pytest.MonkeyPatch, seed: str) -> None:
     monkeypatch.setenv(VARIABLE, seed)
     assert check("L17.E1", as_learner(exercise_1.judge)) == "L17.E1 ✓ 48 of 48 cases"
-    assert check("L17.E2", RIGHT_2) == "L17.E2 ✓ 9 of 9 rows"
-    assert check("L17.E3", RIGHT_3) == "L17.E3 ✓ 8 of 8 rows"
+    assert check("L17.E2", decide) == "L17.E2 ✓ 20 of 20 runs"
+    assert check("L17.E3", name_of) == "L17.E3 ✓ 15 of 15 runs"
 
 
 @pytest.mark.parametrize("seed", ["1", "2026"])
@@ -87,22 +97,105 @@ def test_each_belief_about_a_position_is_found(monkeypatch: pytest.MonkeyPatch, 
     assert mutant.says in str(error)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
-    ("name", "module", "right"), [("L17.E2", exercise_2, RIGHT_2), ("L17.E3", exercise_3, RIGHT_3)]
+    ("name", "mutant"),
+    [("L17.E2", mutant) for mutant in exercise_2.MUTANTS] + [("L17.E3", mutant) for mutant in exercise_3.MUTANTS],
+    ids=lambda one: one if isinstance(one, str) else one.name,
 )
-def test_each_wrong_word_names_its_belief(name: str, module: Any, right: dict[int, str]) -> None:
-    told = words_of(name)
-    assert {row: word for (row, word), one in told.items() if not one.wrong} == right
-    assert {one.belief for one in told.values() if one.wrong} == set(module.BELIEFS)
-    assert "still blank" in str(catch_wrong_answer(name, dict.fromkeys(right, "")))
+def test_each_belief_is_found_by_runs(monkeypatch: pytest.MonkeyPatch, seed: str, name: str, mutant: Any) -> None:
+    monkeypatch.setenv(VARIABLE, seed)
+    error = catch_wrong_answer(name, mutant.function)
+    assert error.miss == mutant.name
+    assert f"That is as if {mutant.says}." in str(error)
+    assert hint(name).startswith("Hint")
 
 
-def test_all_once_is_answered_with_a_run() -> None:
-    for name, right in (("L17.E2", RIGHT_2), ("L17.E3", RIGHT_3)):
-        error = catch_wrong_answer(name, dict.fromkeys(right, "once"))
-        assert error.run is not None
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("module", [exercise_2, exercise_3], ids=["L17.E2", "L17.E3"])
+def test_every_fault_of_a_trial_strikes_at_its_moment(module: Any, seed: str) -> None:
+    right = decide if module is exercise_2 else name_of
+    for trial in module.trials(int(seed)):
+        cluster = ran(trial.scenario(*[right(*call) for call in trial.calls]))
+        assert (cluster.unused_faults, trial.find_ills(cluster)) == ((), "")
+        assert trial.find_step(cluster) > 0
+
+
+def test_what_an_operator_sees_is_what_the_run_shows() -> None:
+    seen = {(f["state"], f["running"], f["position"] is None or f["position"] - f["offset"])
+            for f in exercise_2.trials(1) for f in f.calls[0]}  # fmt: skip
+    assert seen == {
+        ("Ongoing", False, True), ("Ongoing", False, 0), ("Ongoing", False, 1), ("CompleteCommit", False, 1),
+        ("Ongoing", True, True), ("Ongoing", True, 0), ("Ongoing", True, 1),
+    }  # fmt: skip
+
+
+def test_a_committed_transaction_bears_any_decision() -> None:
+    def commit_again(job: dict[str, Any]) -> str:
+        return "commit" if job["state"] == "CompleteCommit" else decide(job)
+
+    def abort_too_late(job: dict[str, Any]) -> str:
+        return "abort" if job["state"] == "CompleteCommit" else decide(job)
+
+    assert check("L17.E2", commit_again).endswith("20 of 20 runs")
+    assert check("L17.E2", abort_too_late).endswith("20 of 20 runs")
+
+
+@pytest.mark.parametrize(
+    ("answer", "miss"),
+    [
+        (lambda job: "wait" if job["running"] else "commit", "commit is always safe"),
+        (lambda job: "wait" if job["running"] else "abort", "abort is always safe"),
+        (lambda job: "commit", "commit is always safe"),
+        (lambda job: "abort" if job["running"] else decide(job), "abort without a look"),
+    ],
+)
+def test_a_plausible_decision_gets_the_hint_that_fits_it(answer: Any, miss: str) -> None:
+    error = catch_wrong_answer("L17.E2", answer)
+    assert error.miss == miss
+    assert error.run is not None
+
+
+def test_what_was_learnt_by_heart_fails_under_the_graders_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {repr(job): decide(job) for (job,) in (trial.calls[0] for trial in exercise_2.trials(1))}
+
+    def typed_in(job: dict[str, Any]) -> str:
+        return known.get(repr(job), "wait")
+
+    assert check("L17.E2", typed_in)
+    monkeypatch.setenv(VARIABLE, "2026")
+    catch_wrong_answer("L17.E2", typed_in)
+
+
+def test_a_random_name_is_a_new_name_at_each_start() -> None:
+    numbers = iter(range(1_000))
+    error = catch_wrong_answer("L17.E3", lambda connector, task, attempt: f"copy-{next(numbers):04x}")
+    assert error.miss == "a new name at each start"
+
+
+@pytest.mark.parametrize(
+    ("connector", "ills"),
+    [("one", "a task that should go on ends with ProducerFencedError and a payment has no receipt"), ("another", "")],
+)
+def test_two_tasks_side_by_side_are_fenced_by_their_name_alone(connector: str, ills: str) -> None:
+    assert exercise_3.find_fenced(ran(exercise_3.side_by_side(7, "one", connector))) == ills
+
+
+def test_the_counterexample_is_the_run_that_is_told() -> None:
+    error = catch_wrong_answer("L17.E3", lambda connector, task, attempt: "connect")
+    assert open_counterexample() is error.run
+    cluster = ran(open_counterexample())
+    assert exercise_3.find_fenced(cluster) in str(error)
+    assert cluster.trace.events[error.step].frame == "InitProducerId#2"
 
 
 def test_the_form_of_an_answer_is_told() -> None:
     with pytest.raises(WrongType, match=r"a function fate_of\(offset, position, outputs\)"):
         check("L17.E1", "lost")
+    with pytest.raises(WrongType, match=r"Give a function decide\(job\) that returns one of 'commit', 'abort', 'wait'"):
+        check("L17.E2", {1: "once"})
+    with pytest.raises(WrongType, match="returns str 'rollback', and a decision is one of 'commit', 'abort', 'wait'"):
+        check("L17.E2", lambda job: "rollback")
+    with pytest.raises(WrongType, match="returns int 7, and a name is a text of 1 to"):
+        check("L17.E3", lambda connector, task, attempt: 7)
+    assert "still blank" in str(catch_wrong_answer("L17.E2", lambda job: ...))

@@ -9,6 +9,7 @@ from kafkalab.history.history import History
 from kafkalab.history.positions import with_positions
 from kafkalab.programs.booking import INPUT, OUTPUT, PAYMENTS, RECEIPTS
 from kafkalab.programs.database import rows
+from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import register_scenario
@@ -25,25 +26,28 @@ STRUCK = 1
 """The offset of the payment in whose transaction the first process stops: bob's."""
 
 
-def _scenario(title: str, seed: int, profile: str, *programs: Program) -> Scenario:
+def base_scenario(title: str, seed: int, profile: str, *programs: Program) -> Scenario:
+    """Return a cluster of one broker with three payments and no receipt."""
     return Scenario(
         title=title, seed=seed, profile=profile, brokers=1, topics={PAYMENTS: 1, RECEIPTS: 1}, records={INPUT: VALUES},
         programs=programs,
     )  # fmt: skip
 
 
-def _job(node: str = "job", **more: object) -> Program:
+def job_program(node: str = "job", **more: object) -> Program:
+    """Return the program of the job with checkpoints, for all payments unless `more` says how many."""
     return Program(node, "job_with_checkpoints", {"payments": len(VALUES), **more})
 
 
 @register_scenario
 def lab17(late: bool = True, flushes: bool = False, seed: int = 1, profile: str = PROFILE) -> Scenario:
     """A job looks whether a transaction has begun, and the answer that says so comes after the checkpoint if `late`."""
-    base = _scenario("A checkpoint that says there is nothing to commit", seed, profile, _job(flushes=flushes))
+    title = "A checkpoint that says there is nothing to commit"
+    base = base_scenario(title, seed, profile, job_program(flushes=flushes))
     return base.with_faults(Delay("AddPartitionsToTxnResponse#3", LATE_MS)) if late else base
 
 
-def _chapters(scenario: Scenario) -> dict[str, int]:
+def chapters_of(scenario: Scenario) -> dict[str, int]:
     """Return the step at which each chapter begins."""
     return {event.data["name"]: event.step for event in ran(scenario).trace.of("state", "chapter")}
 
@@ -58,23 +62,30 @@ def stopped_job(moment: str = CHECKPOINT, ending: str = WAIT, seed: int = 1, pro
     if moment not in MOMENTS or ending not in ENDINGS:
         raise ValueError(f"moment is one of {', '.join(MOMENTS)}, and ending one of {', '.join(ENDINGS)}")
     title = f"A job that stops after {moment!r}: {ending}"
-    calm = _scenario(title, seed, profile, _job())
+    calm = base_scenario(title, seed, profile, job_program())
     name = f"job-{STRUCK}"
-    programs: tuple[Program, ...] = ()
+    programs = end_by(ending, name, ran(calm).trace.frames[f"InitProducerIdResponse#{STRUCK + 1}"].body)
+    again = job_program("again", start_after_ms=AFTER_TIMEOUT_MS if ending == WAIT else AGAIN_MS)
+    base = base_scenario(title, seed, profile, job_program(), *programs, again)
+    return base.with_faults(Crash("job", at_step=chapters_of(calm)[f"{moment} {STRUCK}"]))
+
+
+def end_by(ending: str, name: str, init: InitProducerIdResponse) -> tuple[Program, ...]:
+    """Return the program that ends the transaction of this `transactional.id`; none for "wait".
+
+    `init` is the answer that gave the job its producer id and epoch: "commit" needs both.
+    """
     if ending == COMMIT:
-        init = ran(calm).trace.frames[f"InitProducerIdResponse#{STRUCK + 1}"].body
         end = {
             "transactional_id": name, "producer_id": init.producer_id, "producer_epoch": init.producer_epoch,
             "committed": True,
         }  # fmt: skip
         ask = {"ask": "EndTxn", "to": f"coordinator of {name}", "version": 4, "with": end}
-        programs = (Program("resume", "raw_requests", {"steps": [{"at": END_MS}, ask]}),)
-    elif ending == ABORT:
+        return (Program("resume", "raw_requests", {"steps": [{"at": END_MS}, ask]}),)
+    if ending == ABORT:
         arguments = {"at_ms": END_MS, "transactional_id": name}
-        programs = (Program("admin", "force_terminate_transaction", arguments),)
-    again = _job("again", start_after_ms=AFTER_TIMEOUT_MS if ending == WAIT else AGAIN_MS)
-    base = _scenario(title, seed, profile, _job(), *programs, again)
-    return base.with_faults(Crash("job", at_step=_chapters(calm)[f"{moment} {STRUCK}"]))
+        return (Program("admin", "force_terminate_transaction", arguments),)
+    return ()
 
 
 @register_scenario
@@ -92,8 +103,8 @@ def restarted_task(
     task = Program("task", "connector_task", {"payments": len(VALUES), "transactional_id": first})
     next_ = {"payments": len(VALUES), "transactional_id": second, "start_after_ms": AGAIN_MS}
     title = f"A task that {stop} after {moment!r}, and one with {'the same' if same_name else 'another'} name"
-    step = _chapters(_scenario(title, seed, profile, task))[f"{moment} {STRUCK}"]
-    base = _scenario(title, seed, profile, task, Program("task-2", "connector_task", next_))
+    step = chapters_of(base_scenario(title, seed, profile, task))[f"{moment} {STRUCK}"]
+    base = base_scenario(title, seed, profile, task, Program("task-2", "connector_task", next_))
     if stop == CRASHES:
         return base.with_faults(Crash("task", at_step=step))
     return base.with_faults(Pause("task", at_step=step), Resume("task", at_ms=WAKES_MS))
@@ -102,8 +113,20 @@ def restarted_task(
 def fate(cluster: Cluster) -> str:
     """Return "lost" if a payment has no committed receipt, "twice" if one has two, else "once"."""
     committed = cluster.outcome().committed[OUTPUT]
-    counts = [committed.count(f"receipt {value}") for value in VALUES]
+    payments = [value for values in cluster.scenario.records.values() for value in values]
+    counts = [committed.count(f"receipt {value}") for value in payments]
     return LOST if 0 in counts else TWICE if max(counts) > 1 else ONCE
+
+
+def find_ills(cluster: Cluster, may_wait: bool = False) -> str:
+    """Return what a run should not have, in a sentence without its end; "" if it has nothing of it.
+
+    That is a payment with no committed receipt or with two, and, unless it `may_wait`, a transaction that its timeout
+    ended.
+    """
+    of_fate = {LOST: "a payment has no receipt", TWICE: "a payment has two receipts", ONCE: ""}[fate(cluster)]
+    waited = not may_wait and cluster.trace.of("state", "timeout")
+    return " and ".join(filter(None, (of_fate, "a transaction stays open until its timeout" if waited else "")))
 
 
 def positions_of(cluster: Cluster) -> dict[str, int]:
