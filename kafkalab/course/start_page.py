@@ -20,8 +20,8 @@ HEAD = "| | lab | what you will know | minutes |\n|--:|:--|:--|:--|\n"
 TABLE = re.compile(rf"^({re.escape(HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
 START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | |"
 SHORT = (
-    "Each lab can be read alone; its first lines say what it needs from others, and how long it takes. The minutes are "
-    "those to walk its runs, and those for its exercises."
+    "Each lab can be read alone; its first lines say what it needs from others, and how long it takes. The two "
+    "columns of minutes are the time for its runs (*walk*) and for its exercises."
 )
 Labs = Mapping[str, Measures]
 """The labs that there are, by their notebooks' names, and what each asks of its reader."""
@@ -66,9 +66,9 @@ def begin(there: Labs) -> str:
         return "## The first lab is not there yet"
     return (
         f"## [Start here: {first.title} →]({first.name}.ipynb)\n\n"
-        f"It takes {there[first.name].walk_minutes} minutes to walk, and {there[first.name].exercise_minutes} for its "
-        "exercises. You need to know what a topic and an offset are, and nothing about transactions. In a notebook, "
-        "<kbd>Shift</kbd> + <kbd>Enter</kbd> runs a cell and goes on to the next."
+        f"Stepping through its runs takes {there[first.name].walk_minutes} minutes; the exercises take "
+        f"{there[first.name].exercise_minutes}. You need to know what a topic and an offset are, and nothing about "
+        "transactions. In a notebook, <kbd>Shift</kbd> + <kbd>Enter</kbd> runs a cell and goes on to the next."
     )
 
 

@@ -48,7 +48,7 @@ def test_labs_that_are_there_are_linked_and_others_are_planned() -> None:
     assert all("](" in row for row in rows)
     assert (empty, planned[:28], planned.count("(")) == ("", "Planned: The idempotent prod", len(COURSE) - len(there))
     assert begin(there).startswith("## [Start here: Meet the machine →](00_meet_the_machine.ipynb)")
-    assert "It takes 20 minutes to walk, and 25 for its exercises." in begin(there)
+    assert "Stepping through its runs takes 20 minutes; the exercises take 25." in begin(there)
     assert "not there yet" in begin({})
     ways = short_ways(there)
     links = "[L0](00_meet_the_machine.ipynb) → [L3](03_a_full_commit.ipynb)"
