@@ -57,7 +57,7 @@ def _calm(random: Random, job: str, payments: int) -> Scenario:
     return replace(base_scenario(title, random.randint(1, 10_000), PROFILE, program), records={INPUT: values})
 
 
-def _decided(calm: Scenario, why: str, moment: str, struck: int, ending: str) -> Scenario:
+def _make_run(calm: Scenario, why: str, moment: str, struck: int, ending: str) -> Scenario:
     """The run in which the job falls silent, somebody decides at END_MS, and the job starts again at 90 s."""
     (first,) = calm.programs
     name, step = f"{first.args['job']}-{struck}", chapters_of(calm)[f"{moment} {struck}"]
@@ -75,7 +75,7 @@ def _decided(calm: Scenario, why: str, moment: str, struck: int, ending: str) ->
 def _trial(random: Random, why: str, moment: str, struck: int) -> Trial:
     """The moment in the life of some job, as an operator sees it, and its run by what is decided."""
     job, payments = f"{random.choice(NAMES)}-{random.randrange(60)}", random.randint(struck + 1, len(PEOPLE))
-    decided = partial(_decided, _calm(random, job, payments), why, moment, struck)
+    decided = partial(_make_run, _calm(random, job, payments), why, moment, struck)
     seen = Cluster(decided(WAIT))
     seen.run_for(END_MS - 1)
     name = f"{job}-{struck}"

@@ -79,7 +79,7 @@ def _trial(one: Start, other: Start, scenario: Callable[[str, str], Scenario], i
     return Trial(calls=(one, other), scenario=scenario, find_ills=ills, find_step=_second_claims)
 
 
-def _restarted(random: Random, stop: str, connector: str) -> Trial:
+def _start_again(random: Random, stop: str, connector: str) -> Trial:
     task, attempt = random.randrange(12), random.randint(1, 5)
     run = partial(restart, stop, random.randint(1, 10_000))
     return _trial((connector, task, attempt), (connector, task, attempt + 1), run, find_ills)
@@ -95,7 +95,7 @@ def _beside(random: Random, one: tuple[str, int], other: tuple[str, int]) -> Tri
 def trials(of_seed: int) -> tuple[Trial, ...]:
     """Attempts of one task, and tasks side by side: of one connector, of two, and of two with names alike."""
     random = random_for("L17.E3", of_seed)
-    found = [_restarted(random, stop, random.choice(CONNECTORS)) for stop in STOPS * 3]
+    found = [_start_again(random, stop, random.choice(CONNECTORS)) for stop in STOPS * 3]
     for _ in range(3):
         one, other = random.sample(CONNECTORS, 2)
         low, high = sorted(random.sample(range(12), 2))
