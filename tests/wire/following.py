@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,14 @@ LONGEST_S = 120
 
 @contextlib.contextmanager
 def command(*words: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a command of kafkalab; what is left of it and of what it started is killed at the end."""
+    """Run a command of kafkalab; what is left of it and of what it started is killed at the end.
+
+    A shell's background processes ignore Control-C, and so do theirs: this one does not.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "kafkalab.cli.main", *words],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         yield process
