@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from kafkalab.log.cleaner import clean, cleanable_end
+from kafkalab.log.cleaner import clean, cleanable_end, is_dirty
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.batch_bytes import record_fields
 from kafkalab.protocol.profiles import SERVED, Rules
@@ -273,7 +273,8 @@ def clean_both(home: Path, ours: dict[str, PartitionLog], which: str, now: int) 
     found = []
     ends = {name: cleanable_end(log) for name, log in ours.items()}
     for log in ours.values():
-        clean(log, now, RETENTION_MS)
+        if is_dirty(log):
+            clean(log, now, RETENTION_MS)
     for _ in range(int(PATIENCE_S / PAUSE_S)):
         done = cleaned_to(home)
         if all(done.get(name, 0) >= end for name, end in ends.items()):
