@@ -8,7 +8,8 @@ import pytest
 
 from kafkalab.checks.exactly_once import exactly_once
 from kafkalab.course.lab17 import exercise_1, exercise_2, exercise_3
-from kafkalab.course.lab17.scenario import ENDINGS, MOMENTS, fate, judged_history, lab17, positions_of, restarted_task
+from kafkalab.course.lab17.parts import ENDINGS, MOMENTS
+from kafkalab.course.lab17.scenario import fate, judged_history, lab17, positions_of, restarted_task
 from kafkalab.course.lab17.scenario import stopped_job as stopped
 from kafkalab.grading.check import check, hint
 from kafkalab.grading.exercise import WrongType

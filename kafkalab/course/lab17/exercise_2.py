@@ -7,7 +7,8 @@ from functools import cache, partial
 from random import Random
 from typing import Any
 
-from kafkalab.course.lab17.scenario import (
+from kafkalab.course.lab17.ills import find_ills
+from kafkalab.course.lab17.parts import (
     ABORT,
     AFTER_TIMEOUT_MS,
     CHECKPOINT,
@@ -22,10 +23,9 @@ from kafkalab.course.lab17.scenario import (
     base_scenario,
     chapters_of,
     end_by,
-    find_ills,
     job_program,
-    positions_of,
 )
+from kafkalab.course.lab17.scenario import positions_of
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Mutant, hints_of

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 from random import Random
 
-from kafkalab.course.lab17.scenario import (
+from kafkalab.course.lab17.ills import find_ills
+from kafkalab.course.lab17.parts import (
     AGAIN_MS,
     CRASHES,
     PROFILE,
@@ -18,7 +19,6 @@ from kafkalab.course.lab17.scenario import (
     WAKES_MS,
     base_scenario,
     chapters_of,
-    find_ills,
 )
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import Exercise

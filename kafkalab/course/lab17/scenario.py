@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
+from kafkalab.course.lab17.parts import (
+    AFTER_TIMEOUT_MS,
+    AGAIN_MS,
+    CHECKPOINT,
+    CRASHES,
+    ENDINGS,
+    LATE_MS,
+    LOST,
+    MOMENTS,
+    ONCE,
+    PROFILE,
+    SENT,
+    SLEEPS,
+    STOPS,
+    STRUCK,
+    TWICE,
+    VALUES,
+    WAIT,
+    WAKES_MS,
+    base_scenario,
+    chapters_of,
+    end_by,
+    job_program,
+)
 from kafkalab.faults.frame import Delay
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.history.positions import with_positions
-from kafkalab.programs.booking import INPUT, OUTPUT, PAYMENTS, RECEIPTS
+from kafkalab.programs.booking import OUTPUT, PAYMENTS
 from kafkalab.programs.database import rows
-from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalab.sim.cluster import Cluster, ran
 from kafkalab.sim.scenario import Program, Scenario
 from kafkalab.sim.scenario_names import register_scenario
-
-VALUES = ("ann 10", "bob 5", "cyd 7")
-PROFILE = "4.x/TV1"
-"""Protocol 1, as in the reports: a producer knows of its transaction once AddPartitionsToTxn is answered."""
-LATE_MS, END_MS, AGAIN_MS, AFTER_TIMEOUT_MS, WAKES_MS = 2_000, 10_000, 15_000, 90_000, 40_000
-ONCE, LOST, TWICE = WORDS = ("once", "lost", "twice")
-SENT, CHECKPOINT, COMMITTED = MOMENTS = ("sent", "checkpoint", "committed")
-COMMIT, ABORT, WAIT = ENDINGS = ("commit", "abort", "wait")
-CRASHES, SLEEPS = STOPS = ("crashes", "sleeps")
-STRUCK = 1
-"""The offset of the payment in whose transaction the first process stops: bob's."""
-
-
-def base_scenario(title: str, seed: int, profile: str, *programs: Program) -> Scenario:
-    """Return a cluster of one broker with three payments and no receipt."""
-    return Scenario(
-        title=title, seed=seed, profile=profile, brokers=1, topics={PAYMENTS: 1, RECEIPTS: 1}, records={INPUT: VALUES},
-        programs=programs,
-    )  # fmt: skip
-
-
-def job_program(node: str = "job", **more: object) -> Program:
-    """Return the program of the job with checkpoints, for all payments unless `more` says how many."""
-    return Program(node, "job_with_checkpoints", {"payments": len(VALUES), **more})
 
 
 @register_scenario
@@ -45,11 +44,6 @@ def lab17(late: bool = True, flushes: bool = False, seed: int = 1, profile: str 
     title = "A checkpoint that says there is nothing to commit"
     base = base_scenario(title, seed, profile, job_program(flushes=flushes))
     return base.with_faults(Delay("AddPartitionsToTxnResponse#3", LATE_MS)) if late else base
-
-
-def chapters_of(scenario: Scenario) -> dict[str, int]:
-    """Return the step at which each chapter begins."""
-    return {event.data["name"]: event.step for event in ran(scenario).trace.of("state", "chapter")}
 
 
 @register_scenario
@@ -68,24 +62,6 @@ def stopped_job(moment: str = CHECKPOINT, ending: str = WAIT, seed: int = 1, pro
     again = job_program("again", start_after_ms=AFTER_TIMEOUT_MS if ending == WAIT else AGAIN_MS)
     base = base_scenario(title, seed, profile, job_program(), *programs, again)
     return base.with_faults(Crash("job", at_step=chapters_of(calm)[f"{moment} {STRUCK}"]))
-
-
-def end_by(ending: str, name: str, init: InitProducerIdResponse) -> tuple[Program, ...]:
-    """Return the program that ends the transaction of this `transactional.id`; none for "wait".
-
-    `init` is the answer that gave the job its producer id and epoch: "commit" needs both.
-    """
-    if ending == COMMIT:
-        end = {
-            "transactional_id": name, "producer_id": init.producer_id, "producer_epoch": init.producer_epoch,
-            "committed": True,
-        }  # fmt: skip
-        ask = {"ask": "EndTxn", "to": f"coordinator of {name}", "version": 4, "with": end}
-        return (Program("resume", "raw_requests", {"steps": [{"at": END_MS}, ask]}),)
-    if ending == ABORT:
-        arguments = {"at_ms": END_MS, "transactional_id": name}
-        return (Program("admin", "force_terminate_transaction", arguments),)
-    return ()
 
 
 @register_scenario
@@ -116,17 +92,6 @@ def fate(cluster: Cluster) -> str:
     payments = [value for values in cluster.scenario.records.values() for value in values]
     counts = [committed.count(f"receipt {value}") for value in payments]
     return LOST if 0 in counts else TWICE if max(counts) > 1 else ONCE
-
-
-def find_ills(cluster: Cluster, may_wait: bool = False) -> str:
-    """Return what a run should not have, in a sentence without its end; "" if it has nothing of it.
-
-    That is a payment with no committed receipt or with two, and, unless it `may_wait`, a transaction that its timeout
-    ended.
-    """
-    of_fate = {LOST: "a payment has no receipt", TWICE: "a payment has two receipts", ONCE: ""}[fate(cluster)]
-    waited = not may_wait and cluster.trace.of("state", "timeout")
-    return " and ".join(filter(None, (of_fate, "a transaction stays open until its timeout" if waited else "")))
 
 
 def positions_of(cluster: Cluster) -> dict[str, int]:
