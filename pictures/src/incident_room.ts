@@ -132,7 +132,7 @@ class IncidentRoom extends Panel<Values> {
 			<div class="findings">${none ? html`<p class="none">${none}</p>` : ""}
 			${findings.map((one) => this.finding(one))}</div>
 			${logs.map(
-				([name, svg]) => html`<figure class="strip" tabindex="0" role="group" aria-label=${name}>
+				([name, svg]) => html`<figure class="strip" tabindex="0" aria-label=${name}>
 				<figcaption>${name}, as far as the lines show it</figcaption>${unsafeHTML(svg)}</figure>`,
 			)}
 			${nearest ? this.nearest(nearest) : ""}${files.length ? this.read(files) : ""}`;

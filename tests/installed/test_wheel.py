@@ -21,7 +21,7 @@ from tests.wire.connection import Connection
 
 pytestmark = pytest.mark.index
 
-LAB, WHEEL_MAX = "03_a_full_commit", 3_000_000
+LAB, WHEEL_MAX = "03_a_full_commit", 3_200_000
 CHEATER = """import ctypes, os
 from pathlib import Path
 import kafkalab

@@ -29,7 +29,7 @@ from kafkalab.reference.known_runs import known_runs
 from kafkalab.sim.codec import code_of
 from kafkalab.site.book.build import make_pages
 from kafkalab.site.book.links import START
-from kafkalab.site.book.notebooks import SPARK_RUNS
+from kafkalab.site.book.notebooks import SPARK_RUNS, without_runs
 from kafkalab.site.book.runs import ABOUT, SHOWN_FIRST, lost_answer
 from kafkalab.site.notebooks import NEEDS_MORE
 from kafkalab.widgets.views.recorded_page import recorded_page
@@ -70,7 +70,8 @@ def said_in(cell: Cell, notebook: dict[str, Any]) -> Iterator[str]:
     """Yield what an article says of a cell: its text or its code, and its outputs in words that are always the same."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        yield letters(str(mistune.create_markdown(escape=False, plugins=["table", "strikethrough"])(source)))
+        text = without_runs(source)
+        yield letters(str(mistune.create_markdown(escape=False, plugins=["table", "strikethrough"])(text)))
         return
     if "nbgrader" in cell["metadata"]:
         return  # an exercise

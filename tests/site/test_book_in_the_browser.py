@@ -23,6 +23,8 @@ __all__ = ["console_errors"]
 pytestmark = [pytest.mark.browser, pytest.mark.site]
 
 LAB = "labs/03_a_full_commit.html"
+REASON = "no crash can take the decision back"
+"""Words of the reason that lab 3's first card gives with its answer."""
 PHONE = {"width": 390, "height": 844}
 PICTURE = re.compile(r"<kafka-run ")
 # Where the heading of the address is at each frame, once the page has gone there.
@@ -166,7 +168,7 @@ def test_a_card_keeps_the_guess_and_tells_where_it_is_shown_again(address: str, 
     told.get_by_role("button", name="What happened?").click()
     for card in (asked, told):
         expect(card.locator(".now")).to_have_text("Your answer, B, is wrong. It is C.")
-        expect(card.locator(".because")).to_contain_text("after it nothing can take the decision back")
+        expect(card.locator(".because")).to_contain_text(REASON)
         expect(card.locator(".where")).to_have_text("0 of 2 right, 1 still open")
     page.reload()
     expect(live(page, "predict").locator(".now")).to_have_text("Your answer, B, is wrong. It is C.")
@@ -184,7 +186,7 @@ def test_a_card_keeps_the_guess_and_tells_where_it_is_shown_again(address: str, 
 def test_no_answer_is_in_the_page(site: Path) -> None:
     found = [*site.glob("labs/*.html"), *site.glob("_static/runs/*/*.svg")]
     assert len(found) > 20
-    assert [path for path in found if "nothing can take the decision back" in path.read_text(encoding="utf-8")] == []
+    assert [path for path in found if REASON in path.read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.parametrize("place", ["EndTxn%231", "chapter:decision", "54"])

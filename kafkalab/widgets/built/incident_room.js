@@ -7,7 +7,7 @@ placeholder="Paste what Kafka's tools, brokers or clients printed, with the comm
 <span class="samples">samples: ${this.get("samples").map(([n,d])=>this.tool("sample",n,{target:n,title:d,current:n===this.report.sample}))}</span></div>
 <div class="findings">${i?a`<p class="none">${i}</p>`:""}
 ${e.map(n=>this.finding(n))}</div>
-${s.map(([n,d])=>a`<figure class="strip" tabindex="0" role="group" aria-label=${n}>
+${s.map(([n,d])=>a`<figure class="strip" tabindex="0" aria-label=${n}>
 <figcaption>${n}, as far as the lines show it</figcaption>${u(d)}</figure>`)}
 ${o?this.nearest(o):""}${t.length?this.read(t):""}`}finding(e){let t=e.harmless?`harmless, ${e.certainty}`:e.certainty,s=[e.lab,e.symptom&&`symptom “${e.symptom}”`].filter(Boolean).join("; ");return a`<article class="finding ${e.harmless?"harmless":e.certainty}">
 <h4 role="none"><b class="mark">${t}</b> ${e.where}${e.also.length?`, ${e.also.join(", ")}`:""}</h4>
