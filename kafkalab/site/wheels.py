@@ -35,7 +35,7 @@ PURE = {
 }
 """Name and version of each package that a kernel in a browser needs, beside kafkalab and the kernel's own."""
 BROWSER = {"sys_platform": "emscripten", "platform_machine": "wasm32", "python_version": "3.14", "extra": ""}
-SOURCES = {".css", ".js", ".json", ".md", ".properties", ".py", ".svg", ".txt", ".typed"}
+SOURCES = {".css", ".js", ".json", ".md", ".properties", ".py", ".svg", ".toml", ".txt", ".typed"}
 LEFT_OUT = {"DECISIONS.md"}
 ALWAYS = (1980, 1, 1, 0, 0, 0)
 """The time that every file of our wheel has, so that the same sources make the same bytes."""
