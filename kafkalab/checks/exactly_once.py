@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, UNKNOWN, Check, Examined, anomaly
-from kafkalab.checks.input_progress import InputProgress
+from kafkalab.checks.input_progress import InputProgress, commits_in_transactions
 from kafkalab.checks.view import ABORTED, COMMITTED, OPEN, PLAIN, View
 from kafkalab.history.history import History
+from kafkalab.history.positions import OutsidePositions
 from kafkalab.history.schema import LogRecord
 from kafkalab.protocol.partitions import topic_of
 from kafkalab.protocol.source_header import place_of, sources_of
@@ -230,12 +231,12 @@ def _effect(record: LogRecord, outputs: Outputs, told: int | None, done: InputPr
 def exactly_once(check: Check, view: View) -> Examined:
     """A finding for every input without exactly one effect; examined are those whose fate is certain."""
     rows = effects(view)
-    done = InputProgress(view, {})
+    is_promised = commits_in_transactions(view) or OutsidePositions(view.history)
     found = []
     for row in rows:
         if row.verdict != ONCE:
             why, policy = row.why, NOT_CERTAIN.get(row.verdict, FORBIDDEN)
-            if policy == FORBIDDEN and not done.is_promised and not done.outside:
+            if policy == FORBIDDEN and not is_promised:
                 policy = ALLOWED if row.verdict == DUPLICATED else UNKNOWN
                 why = "" if row.verdict == DUPLICATED else BESIDE
             text = (

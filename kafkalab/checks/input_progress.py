@@ -1,4 +1,4 @@
-"""How far the inputs of each key are done: by the offsets that groups have committed, or by positions outside Kafka."""
+"""Find up to where each key is done: by the offsets that groups have committed, or by positions outside Kafka."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ class InputProgress:
         self.outside = OutsidePositions(view.history)
         self._by_group: dict[tuple[str, str], int] = {}
         self._in_kafka: set[str] = set()
-        commits = view.offset_commits
-        for record in commits:
+        for record in view.offset_commits:
             group, _, key = (record.record_key or "").rpartition("/")
             self._in_kafka.add(topic_of(key))
             if view.outcomes.get((record.key, record.offset)) in (COMMITTED, PLAIN):
@@ -29,8 +28,6 @@ class InputProgress:
         for (group, key), offset in self._by_group.items():
             of = self._makers if (group, key) in of_makers else self._any
             of[key] = max(of.get(key, -1), offset)
-        self.is_promised = bool(commits) and all(record.transactional for record in commits)
-        """Whether Kafka promises that an input is lost or doubled by nobody: all offsets go through transactions."""
 
     def is_past(self, group: str, key: str, offset: int) -> bool:
         """Return True if the group, or without one any (first of all those that make outputs), is past this input."""
@@ -53,3 +50,8 @@ class InputProgress:
         if has_effects and topic not in self._in_kafka:
             return f"nobody has committed an offset of the topic {topic}: its positions may be outside Kafka"
         return ""
+
+
+def commits_in_transactions(view: View) -> bool:
+    """Return True if all offsets, and at least one, were committed in transactions: Kafka promises exactly-once."""
+    return bool(view.offset_commits) and all(record.transactional for record in view.offset_commits)
