@@ -35,7 +35,9 @@ PURE = {
 }
 """Name and version of each package that a kernel in a browser needs, beside kafkalab and the kernel's own."""
 BROWSER = {"sys_platform": "emscripten", "platform_machine": "wasm32", "python_version": "3.14", "extra": ""}
-SOURCES = {".css", ".js", ".json", ".md", ".properties", ".py", ".svg", ".toml", ".txt", ".typed"}
+READ = {".json", ".md", ".py", ".svg", ".toml", ".txt"}
+"""The ends of the names of files that kafkalab reads while it runs."""
+SOURCES = READ | {".css", ".js", ".properties", ".typed"}
 LEFT_OUT = {"DECISIONS.md"}
 ALWAYS = (1980, 1, 1, 0, 0, 0)
 """The time that every file of our wheel has, so that the same sources make the same bytes."""

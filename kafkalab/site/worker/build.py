@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import kafkalab
 from kafkalab.site.runtime import compile_by_node
+from kafkalab.site.wheels import READ
 
 HERE = Path(__file__).parent
 PACKAGE = Path(kafkalab.__file__).parent
@@ -32,8 +33,7 @@ NEEDED = tuple(
     f"reference/{name}.py"
     for name in ("__init__", "bug", "bug_list", "found_scenarios", "protocol_page", "rule_matrix")
 )
-"""Of what is left out by the beginning of its path, the parts that the incident room imports."""
-CODE = (".py", ".svg", ".json", ".md", ".toml", ".txt")
+"""Parts that the incident room imports: they are not left out, whatever their path begins with."""
 
 
 def write_python(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> None:
@@ -80,7 +80,7 @@ def _files() -> Iterator[tuple[str, Path]]:
     for path in PACKAGE.rglob("*"):
         name = path.relative_to(PACKAGE).as_posix()
         left_out = name not in NEEDED and name.startswith(LEFT_OUT)
-        if path.suffix in CODE and not left_out and not LEFT_OUT_NAMES.fullmatch(path.name):
+        if path.suffix in READ and not left_out and not LEFT_OUT_NAMES.fullmatch(path.name):
             yield f"kafkalab/{name}", path
     found = find_spec("traitlets")
     assert found is not None, "traitlets is installed with kafkalab"
