@@ -61,10 +61,15 @@ def find_decision(good: Scenario) -> Place:
     """Return what finds the step at which a promise is broken, or else the first that is not as in the run `good`."""
 
     def place(journey: Journey) -> int:
-        broken = [int(f["step"]) for f in forbidden(journey.report()["results"])]
-        return min(broken) if broken else agreement(ran(good).trace, journey.run.trace)
+        broken = find_break(journey)
+        return agreement(ran(good).trace, journey.run.trace) if broken is None else broken
 
     return place
+
+
+def find_break(journey: Journey) -> int | None:
+    """Return the step at which a promise is broken first, None if none is."""
+    return min((int(found["step"]) for found in forbidden(journey.report()["results"])), default=None)
 
 
 def find_sending(frame: str) -> Place:
@@ -75,6 +80,11 @@ def find_sending(frame: str) -> Place:
 def open_known(shown: KnownRun) -> Journey:
     """Return the run, at the first stop from its place on."""
     journey = Journey(shown.scenario)
-    place, stops = shown.place(journey), journey.stops()
-    journey.step = next((stop for stop in stops if stop >= place), stops[-1])
+    go_to(journey, shown.place(journey))
     return journey
+
+
+def go_to(journey: Journey, place: int) -> None:
+    """Move the cursor to the first stop from this step on, or to the last stop."""
+    stops = journey.stops()
+    journey.step = next((stop for stop in stops if stop >= place), stops[-1])

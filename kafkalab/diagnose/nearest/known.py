@@ -82,6 +82,7 @@ def _measure(root: Path) -> Iterator[Known]:
 
 def _labs() -> Iterator[Known]:
     from kafkalab.course.labs import BY_NUMBER, names
+    from kafkalab.reference.known_runs import find_break, go_to
 
     for name, make in sorted(names().items()):
         lab = make.__module__.rpartition(".")[0].rpartition(".")[2]
@@ -90,9 +91,9 @@ def _labs() -> Iterator[Known]:
         if isinstance(scenario, Scenario):
             notebook = BY_NUMBER[int(lab[3:])].name
             journey = Journey(scenario)
-            broken = [int(found["step"]) for found in forbidden(journey.report()["results"])]
-            if broken:
-                journey.step = next((stop for stop in journey.stops() if stop >= min(broken)), journey.step)
+            broken = find_break(journey)
+            if broken is not None:
+                go_to(journey, broken)
             page, call = f"labs/{notebook}.ipynb", f"from kafkalab import Sequence, {name}; Sequence({name}())"
             yield _describe("labs", name, scenario.title, page, call, journey, set())
 
