@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from kafkalab.course.lab09.scenario import librdkafka_session, lost_session
-from kafkalab.sim.cluster import ran
+from kafkalab.course.real_sessions import run_live_or_saved
 from kafkalab.sim.scenario import Scenario
 
 GIVEN_UP_MS, WAIT_S = 1_000, 30
 TOPICS = {"out": 2}
-SAVED = "{}: so this is the saved session of librdkafka 2.16, run again.\n"
 
 
 def torn(live: Any, producer: Any) -> None:
@@ -63,32 +60,20 @@ def librdkafka(cluster_level: int = 1) -> dict[str, tuple[str, ...]]:
     Where that cannot be had (confluent-kafka is not installed, or no socket may be opened), say so, and return what
     the saved session gives.
     """
-    return _live_or_saved(torn, cluster_level, librdkafka_session)
+    return _run(torn, cluster_level, librdkafka_session)
 
 
 def lose_half() -> dict[str, tuple[str, ...]]:
     """Return what read_committed gets of three orders of librdkafka, as `librdkafka()` does; the cluster level is 2."""
-    return _live_or_saved(lose, 2, lost_session)
+    return _run(lose, 2, lost_session)
 
 
-def _live_or_saved(
+def _run(
     program: Callable[[Any, Any], None], cluster_level: int, saved: Callable[[], Scenario]
 ) -> dict[str, tuple[str, ...]]:
-    try:
-        if sys.platform == "emscripten":
-            raise OSError("a browser opens no sockets")
-        from kafkalab.live.cluster import LiveCluster
-
-        with LiveCluster(cluster_level=cluster_level, topics=TOPICS) as live:
-            program(live, producer_of(live))
-            return dict(live.outcome().committed)
-    except ImportError as missing:
-        reason = f"{missing.name or missing} is not installed"
-    except (OSError, TimeoutError) as error:
-        reason = f"no brokers can listen here ({error})"
-    with suppress(OSError):
-        sys.stderr.write(SAVED.format(reason))
-    return dict(ran(saved()).outcome().committed)
+    return run_live_or_saved(
+        lambda live: program(live, producer_of(live)), cluster_level, TOPICS, saved, "librdkafka 2.16"
+    )
 
 
 def lose(live: Any, producer: Any) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import Any
 
+from kafkalab.course.real_sessions import load_session
 from kafkalab.faults.fault import Fault
 from kafkalab.programs.paid_orders import DELIVERIES, PAYMENTS
 from kafkalab.sim.scenario import Program, Scenario
@@ -48,12 +47,12 @@ def commit_in_doubt(then: str = "again", profile: str = "4.x/TV1", seed: int = 1
 
 def librdkafka_session() -> Scenario:
     """Return what librdkafka 2.16 sent, and when, while its first EndTxn was held (data/torn_for_real.klab)."""
-    return _load_saved("librdkafka")
+    return load_session(__package__, "librdkafka")
 
 
 def java_session() -> Scenario:
     """The same with Java's client of Kafka 4.3, which speaks version 2 (data/torn_for_real_java.klab)."""
-    return _load_saved("java")
+    return load_session(__package__, "java")
 
 
 def lost_session() -> Scenario:
@@ -61,9 +60,4 @@ def lost_session() -> Scenario:
 
     `live.save` wrote it after `for_real.lose` had run on a LiveCluster of level 2.
     """
-    return _load_saved("lost")
-
-
-def _load_saved(name: str) -> Scenario:
-    text = (files(__package__) / f"{name}.json").read_text(encoding="utf-8")
-    return Scenario.from_json(json.loads(text), name)
+    return load_session(__package__, "lost")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,11 +12,10 @@ from typing import Any
 
 from kafkalab.course.lab10.real_packers import CLIENT, PARCELS, TOPICS, WAITING, Aiokafka, Librdkafka, Packer, Start
 from kafkalab.course.lab10.scenario import aiokafka_session, late_offset_session
-from kafkalab.sim.cluster import ran
+from kafkalab.course.real_sessions import run_live_or_saved
 from kafkalab.sim.scenario import Scenario
 
 LATE, NEXT_END = f"{CLIENT}:TxnOffsetCommit#1", f"{CLIENT}:EndTxn#2"
-SAVED = "{}: so this is the saved session of {}, run again.\n"
 
 
 def pack_twice(brokers: Any, start: Start) -> None:
@@ -94,29 +92,18 @@ def aiokafka() -> tuple[str, ...]:
     Where that cannot be had (aiokafka is not installed, or no socket may be opened), say so, and return what the saved
     session gives.
     """
-    return _live_or_saved(pack_twice, Aiokafka, aiokafka_session, "aiokafka 0.14")
+    return _run(pack_twice, Aiokafka, aiokafka_session, "aiokafka 0.14")
 
 
 def librdkafka() -> tuple[str, ...]:
     """Return the parcels of librdkafka's packer, which aborts one transaction, as `aiokafka` does."""
-    return _live_or_saved(lose_one, Librdkafka, late_offset_session, "librdkafka 2.16")
+    return _run(lose_one, Librdkafka, late_offset_session, "librdkafka 2.16")
 
 
-def _live_or_saved(
+def _run(
     program: Callable[[Any, Start], None], client: Callable[[str], Packer], saved: Callable[[], Scenario], name: str
 ) -> tuple[str, ...]:
-    try:
-        if sys.platform == "emscripten":
-            raise OSError("a browser opens no sockets")
-        from kafkalab.live.cluster import LiveCluster
-
-        with LiveCluster(cluster_level=2, topics=TOPICS) as live:
-            program(live, lambda: client(live.bootstrap_servers))
-            return live.outcome().committed[f"{PARCELS}-0"]
-    except ImportError as missing:
-        reason = f"{missing.name or missing} is not installed"
-    except (OSError, TimeoutError) as error:
-        reason = f"no brokers can listen here ({error})"
-    with suppress(OSError):
-        sys.stderr.write(SAVED.format(reason, name))
-    return ran(saved()).outcome().committed[f"{PARCELS}-0"]
+    committed = run_live_or_saved(
+        lambda live: program(live, lambda: client(live.bootstrap_servers)), 2, TOPICS, saved, name
+    )
+    return committed[f"{PARCELS}-0"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import Any
 
+from kafkalab.course.real_sessions import load_session
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.packing import ORDERS, PARCELS, VALUES
@@ -73,7 +72,7 @@ def aiokafka_session() -> Scenario:
 
     `live.save` wrote it after `for_real.pack_twice` had run on a LiveCluster of level 2.
     """
-    return _session("aiokafka")
+    return load_session(__package__, "aiokafka")
 
 
 def late_offset_session() -> Scenario:
@@ -81,9 +80,4 @@ def late_offset_session() -> Scenario:
 
     `live.save` wrote it after `for_real.lose_one` had run on a LiveCluster of level 2.
     """
-    return _session("librdkafka")
-
-
-def _session(client: str) -> Scenario:
-    text = (files(__package__) / f"{client}.json").read_text(encoding="utf-8")
-    return Scenario.from_json(json.loads(text), client)
+    return load_session(__package__, "librdkafka")
