@@ -9,18 +9,16 @@ from random import Random
 
 from kafkalab.course.lab17.ills import find_ills
 from kafkalab.course.lab17.parts import (
-    AGAIN_MS,
-    CRASHES,
+    FIRST,
     PROFILE,
+    SECOND,
     SENT,
     STOPS,
-    STRUCK,
     VALUES,
-    WAKES_MS,
     base_scenario,
-    chapters_of,
+    restart_task,
+    task_program,
 )
-from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.grading.exercise import Exercise
 from kafkalab.grading.mutants import Mutant, hints_of
 from kafkalab.grading.seeds import random_for, seed
@@ -28,10 +26,9 @@ from kafkalab.grading.trials import Trial, against_trials
 from kafkalab.limits import NAME
 from kafkalab.programs.booking import INPUT, PAYMENTS, RECEIPTS
 from kafkalab.sim.cluster import Cluster
-from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario import Scenario
 
 FORM = "a function name_of(connector, task, attempt) that returns a name"
-FIRST, SECOND = "task", "task-2"
 SOON_MS = 500
 """When the second of two tasks starts that work side by side: the first has sent a receipt by then."""
 OTHERS, OTHER_INPUT = ("dee 3", "eve 8", "fay 6"), f"{PAYMENTS}-1"
@@ -40,24 +37,14 @@ Start = tuple[str, int, int]
 """A start of a task: the connector, the task's number, and how many times the task has been started."""
 
 
-def _program(node: str, name: str, **more: object) -> Program:
-    return Program(node, "connector_task", {"payments": len(VALUES), "transactional_id": name, **more})
-
-
 def restart(stop: str, of_seed: int, first: str, second: str) -> Scenario:
     """The first attempt crashes or sleeps after it has sent bob's receipt; the second one takes over at 15 s."""
-    task = _program(FIRST, first)
-    alone = base_scenario(f"An attempt that {stop}, and the next one", of_seed, PROFILE, task)
-    step = chapters_of(alone)[f"{SENT} {STRUCK}"]
-    both = replace(alone, programs=(task, _program(SECOND, second, start_after_ms=AGAIN_MS)))
-    if stop == CRASHES:
-        return both.with_faults(Crash(FIRST, at_step=step))
-    return both.with_faults(Pause(FIRST, at_step=step), Resume(FIRST, at_ms=WAKES_MS))
+    return restart_task(f"An attempt that {stop}, and the next one", of_seed, PROFILE, (first, second), stop, SENT)
 
 
 def side_by_side(of_seed: int, first: str, second: str) -> Scenario:
     """Two tasks work at the same time, each on a partition of its own."""
-    programs = _program(FIRST, first), _program(SECOND, second, start_after_ms=SOON_MS, source=OTHER_INPUT)
+    programs = task_program(FIRST, first), task_program(SECOND, second, start_after_ms=SOON_MS, source=OTHER_INPUT)
     base = base_scenario("Two tasks at work", of_seed, PROFILE, *programs)
     return replace(base, topics={PAYMENTS: 2, RECEIPTS: 1}, records={INPUT: VALUES, OTHER_INPUT: OTHERS})
 

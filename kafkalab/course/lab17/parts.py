@@ -1,7 +1,8 @@
-"""What the scenarios and the exercises of lab 17 are made of: moments and endings, the job, and who ends its work."""
+"""Make the parts of lab 17's scenarios and exercises: the job, the task, its stop, and the end of its transaction."""
 
 from __future__ import annotations
 
+from kafkalab.faults.node import Crash, Pause, Resume
 from kafkalab.programs.booking import INPUT, PAYMENTS, RECEIPTS
 from kafkalab.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalab.sim.cluster import ran
@@ -15,6 +16,8 @@ ONCE, LOST, TWICE = WORDS = ("once", "lost", "twice")
 SENT, CHECKPOINT, COMMITTED = MOMENTS = ("sent", "checkpoint", "committed")
 COMMIT, ABORT, WAIT = ENDINGS = ("commit", "abort", "wait")
 CRASHES, SLEEPS = STOPS = ("crashes", "sleeps")
+FIRST, SECOND = "task", "task-2"
+"""The nodes of two attempts of a task, or of two tasks."""
 STRUCK = 1
 """The offset of the payment in whose transaction the first process stops: bob's."""
 
@@ -30,6 +33,24 @@ def base_scenario(title: str, seed: int, profile: str, *programs: Program) -> Sc
 def job_program(node: str = "job", **more: object) -> Program:
     """Return the program of the job with checkpoints, for all payments unless `more` says how many."""
     return Program(node, "job_with_checkpoints", {"payments": len(VALUES), **more})
+
+
+def task_program(node: str, name: str, **more: object) -> Program:
+    """Return the program of a connector's task with this `transactional.id`, for all payments."""
+    return Program(node, "connector_task", {"payments": len(VALUES), "transactional_id": name, **more})
+
+
+def restart_task(title: str, seed: int, profile: str, names: tuple[str, str], stop: str, moment: str) -> Scenario:
+    """Return the scenario in which the first attempt crashes, or sleeps until 40 s, at a moment of bob's payment.
+
+    The second attempt takes over at 15 s. `names` are the `transactional.id` of each.
+    """
+    first, second = task_program(FIRST, names[0]), task_program(SECOND, names[1], start_after_ms=AGAIN_MS)
+    step = chapters_of(base_scenario(title, seed, profile, first))[f"{moment} {STRUCK}"]
+    both = base_scenario(title, seed, profile, first, second)
+    if stop == CRASHES:
+        return both.with_faults(Crash(FIRST, at_step=step))
+    return both.with_faults(Pause(FIRST, at_step=step), Resume(FIRST, at_ms=WAKES_MS))
 
 
 def chapters_of(scenario: Scenario) -> dict[str, int]:

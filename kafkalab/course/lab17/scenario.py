@@ -6,7 +6,6 @@ from kafkalab.course.lab17.parts import (
     AFTER_TIMEOUT_MS,
     AGAIN_MS,
     CHECKPOINT,
-    CRASHES,
     ENDINGS,
     LATE_MS,
     LOST,
@@ -18,23 +17,22 @@ from kafkalab.course.lab17.parts import (
     STOPS,
     STRUCK,
     TWICE,
-    VALUES,
     WAIT,
-    WAKES_MS,
     base_scenario,
     chapters_of,
     end_by,
     job_program,
+    restart_task,
 )
 from kafkalab.faults.frame import Delay
-from kafkalab.faults.node import Crash, Pause, Resume
+from kafkalab.faults.node import Crash
 from kafkalab.history.export import history_of
 from kafkalab.history.history import History
 from kafkalab.history.positions import with_positions
 from kafkalab.programs.booking import OUTPUT, PAYMENTS
 from kafkalab.programs.database import rows
 from kafkalab.sim.cluster import Cluster, ran
-from kafkalab.sim.scenario import Program, Scenario
+from kafkalab.sim.scenario import Scenario
 from kafkalab.sim.scenario_names import register_scenario
 
 
@@ -75,15 +73,9 @@ def restarted_task(
     """
     if stop not in STOPS or moment not in MOMENTS[:2]:
         raise ValueError(f"stop is {' or '.join(STOPS)}, and moment {' or '.join(MOMENTS[:2])}")
-    first, second = ("copy", "copy") if same_name else ("copy-7f3a", "copy-c01e")
-    task = Program("task", "connector_task", {"payments": len(VALUES), "transactional_id": first})
-    next_ = {"payments": len(VALUES), "transactional_id": second, "start_after_ms": AGAIN_MS}
+    names = ("copy", "copy") if same_name else ("copy-7f3a", "copy-c01e")
     title = f"A task that {stop} after {moment!r}, and one with {'the same' if same_name else 'another'} name"
-    step = chapters_of(base_scenario(title, seed, profile, task))[f"{moment} {STRUCK}"]
-    base = base_scenario(title, seed, profile, task, Program("task-2", "connector_task", next_))
-    if stop == CRASHES:
-        return base.with_faults(Crash("task", at_step=step))
-    return base.with_faults(Pause("task", at_step=step), Resume("task", at_ms=WAKES_MS))
+    return restart_task(title, seed, profile, names, stop, moment)
 
 
 def fate(cluster: Cluster) -> str:
