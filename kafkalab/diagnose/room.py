@@ -30,7 +30,7 @@ SAMPLES = {
 """The texts in the folder samples/, and what they are."""
 FOLDER = Path(__file__).with_name("samples")
 PASTED = Limit(5_000_000, "characters")
-"""What is read at once: a second in a browser. `kafkalab diagnose` reads a gigabyte."""
+"""The most that is read at once: a second in a browser. `kafkalab diagnose` reads a gigabyte."""
 PICTURES = 4
 """Logs that are drawn."""
 LINES = 26

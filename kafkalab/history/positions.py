@@ -55,7 +55,7 @@ def _labels(topic: str, positions: object) -> Iterator[Label]:
 
 
 class OutsidePositions:
-    """What a history's labels say of positions outside Kafka."""
+    """Hold the positions outside Kafka that a history's labels name."""
 
     def __init__(self, history: History) -> None:
         self._offsets: dict[str, int] = {}

@@ -158,7 +158,7 @@ WORKS: dict[str, str | int] = {
 
 
 def effects(number: int, seed: int = 1) -> dict[str, str]:
-    """What each line of a service breaks, or FITS."""
+    """Return what each line of a service breaks, or FITS."""
     return {line: lab07_e3.find_effect(line, services.service(number), seed) for line in services.LINES}
 
 

@@ -29,7 +29,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What one run showed. `ends` are the errors with which processes of the application ended by themselves.
+    """Hold what one run showed. `ends` are the errors with which processes of the application ended by themselves.
 
     `waits` says of each time that nothing went on what the application had asked for last. `undecided` are the inputs
     whose fate the brokers' history does not tell, `anomalies` the other forbidden ones that it shows.
@@ -66,7 +66,7 @@ class Row:
     """The client's version."""
     day: str = ""
     planned: dict[str, int] = field(default_factory=dict)
-    """Of a run without a fault: how many faults of each kind there are for its frames."""
+    """The number of faults of each kind that there are for the frames of a run; only a run without a fault has it."""
 
     @property
     def setting(self) -> Setting:

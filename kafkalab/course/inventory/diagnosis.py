@@ -21,7 +21,7 @@ LEAST_HITS, ALONE = 2, 3
 GAIN = 1.4
 """The least gain in log-likelihood (natural logarithm) of one belief."""
 FALSE_ALARM = 1 / 5_000
-"""Of learners who only guess, fewer than this share are told of a belief."""
+"""The largest share of learners who only guess that is told of a belief."""
 Answers = Mapping[str, str]
 Asked = Sequence[tuple[Collection[str], str]]
 """For each question that is answered what its options stand for, and what the chosen one does."""

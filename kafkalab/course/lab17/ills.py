@@ -1,4 +1,4 @@
-"""What is wrong with how a run of lab 17 ends."""
+"""Find the payments that a run of lab 17 loses or doubles, and the transaction that its timeout ends."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ANOMALY_OF = {
 TOO_COMMON = ("open_transaction",)
 """Conclusions that fit nearly every run that is cut in the middle."""
 TEXT, RUN, BOTH = "text", "run", "both"
-"""Who has a feature."""
+"""The owners of a feature: the pasted text, the run of the lab, or both."""
 FENCED = "INVALID_PRODUCER_EPOCH or PRODUCER_FENCED"
 """Both say that the epoch is old; which one a client prints depends on its version and on the request."""
 OFFSETS = "__consumer_offsets-"
