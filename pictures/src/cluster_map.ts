@@ -3,7 +3,7 @@
 import "./cluster_map.css";
 import { envelopePath, path } from "./basics";
 import { type Markup, breaks, html, nothing, render, repeat, svg } from "./lit";
-import { logOf } from "./log";
+import { isTable, logOf } from "./log";
 import { type Layout, type Point, type Way, angleOf, labelPlace, placesOf, pointOf, wayOf } from "./map_layout";
 import type { Frame, RunNode } from "./payload";
 import { isHeld } from "./presses";
@@ -196,13 +196,14 @@ function flightMarkup(view: ClusterMap, flight: Flight) {
 
 function tableMarkup(view: ClusterMap) {
 	const { run, brokers, state } = view,
-		homes = Object.entries({ ...run.homes.ids, ...run.homes.groups });
+		homes = Object.entries({ ...run.homes.ids, ...run.homes.groups }),
+		replicated = run.partitions.filter((partition) => !isTable(partition));
 	const cell = (partition: string, node: string) => {
 		const word = replicaWord(view, partition, node),
 			end = word === "–" ? "" : html` <small>end ${endOf(view, partition, node)}</small>`;
 		return html`<td class=${word.replaceAll(" ", "-")}>${REPLICA[word] ?? ""}${word}${end}</td>`;
 	};
-	const rows = run.partitions.map((p) => {
+	const rows = replicated.map((p) => {
 		const home = homes.filter(([, at]) => at === p).map(([name]) => name);
 		return html`<tr data-partition=${p} data-words=${partitionWords(view, p)}><th scope="row">${breaks(p)}${
 			home.length ? html` <small>${home.join(", ")}</small>` : ""
