@@ -28,8 +28,9 @@ SITTING_MINUTES = 120
 """The most minutes of one sitting of the path through all labs; a longer lab has a sitting of its own."""
 START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | |"
 SHORT = (
-    "Each lab can be read alone; its first lines say what it needs from others, and how long it takes. The two "
-    "columns of minutes are the time for its runs (*walk*) and for its exercises."
+    "You need not read all labs: the first lines of each say which others it builds on, and how long it takes. A path "
+    "leaves out labs that its readers often know already. The two columns of minutes are the time for its runs "
+    "(*walk*) and for its exercises."
 )
 Labs = Mapping[str, Measures]
 """The labs that there are, by their notebooks' names, and what each asks of its reader."""
