@@ -43,7 +43,7 @@ def node_words(payload: Payload, shown: ViewState, node: dict[str, str]) -> str:
     return "; ".join(parts)
 
 
-def replicated(payload: Payload) -> list[str]:
+def list_replicated(payload: Payload) -> list[str]:
     """Return the partitions that brokers have; a table of a database is not one."""
     return [p for p in payload["partitions"] if not p.startswith(TABLE)]
 
@@ -98,7 +98,7 @@ def cluster_text(payload: Payload, step: int, flying: list[dict[str, Any]], node
     """The map in lines: nodes (">" before the chosen one), partitions, walls, frames in flight."""
     shown = replay(payload, step)
     lines = [f"{'> ' if n['id'] == node else '  '}{node_words(payload, shown, n)}" for n in payload["nodes"]]
-    lines += [f"  {partition_words(payload, shown, p)}" for p in replicated(payload)]
+    lines += [f"  {partition_words(payload, shown, p)}" for p in list_replicated(payload)]
     lines += [f"  cut: {wall}" for wall in walls(payload, shown)]
     return lines + [f"  in flight: {flight_words(payload, shown, f)}" for f in flying]
 
