@@ -108,7 +108,19 @@ def map_of_labs(there: Labs) -> str:
     ready = [f"| {lab.number} | {_link_lab(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
     planned = [f"{lab.title} ({lab.number})" for lab in COURSE if lab.name not in there]
     more = f"Planned: {', '.join(planned)}." if planned else ""
-    return "\n".join(["## The labs", "", "| | lab | what you will know |", "|--:|:--|:--|", *ready, "", more]).rstrip()
+    return "\n".join(
+        [
+            "## The labs",
+            "",
+            "The labs are in the order of reading, so their numbers jump.",
+            "",
+            "| | lab | what you will know |",
+            "|--:|:--|:--|",
+            *ready,
+            "",
+            more,
+        ]
+    ).rstrip()
 
 
 def _rows(there: Labs, folder: str = "") -> list[str]:
