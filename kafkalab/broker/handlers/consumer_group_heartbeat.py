@@ -45,7 +45,7 @@ def handle(
             return ConsumerGroupHeartbeatResponse(error=error)
         changes = _replace_classic_group(broker, request.group_id)
         group = ConsumerGroup(request.group_id)
-    return (yield from _stay(broker, group, _named(broker, request, header), header, changes))
+    return (yield from _stay(broker, group, _give_member_id(broker, request, header), header, changes))
 
 
 def _cannot_create(broker: BrokerState, request: ConsumerGroupHeartbeat) -> Error:
@@ -61,7 +61,7 @@ def _replace_classic_group(broker: BrokerState, group_id: str) -> list[Record]:
     return [Record(group_key(group_id), None)] if broker.groups.pop(group_id, None) is not None else []
 
 
-def _named(broker: BrokerState, request: ConsumerGroupHeartbeat, header: Header) -> ConsumerGroupHeartbeat:
+def _give_member_id(broker: BrokerState, request: ConsumerGroupHeartbeat, header: Header) -> ConsumerGroupHeartbeat:
     """Return the request with a member id: up to version 0 the coordinator gives one to a member that has none."""
     if request.member_id != "":
         return request

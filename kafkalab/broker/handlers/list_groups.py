@@ -42,8 +42,6 @@ def handle(broker: BrokerState, request: ListGroups, header: Header) -> ListGrou
 
 def _describe(group: ClassicGroup | ConsumerGroup) -> ListedGroup:
     if isinstance(group, ConsumerGroup):
-        return ListedGroup(
-            group_id=group.group, protocol_type=CONSUMER, group_state=group.state, group_type=CONSUMER
-        )
+        return ListedGroup(group_id=group.group, protocol_type=CONSUMER, group_state=group.state, group_type=CONSUMER)
     same = {"group_id": group.group, "protocol_type": group.protocol_type}
     return ListedGroup(**same, group_state=group.state.value, group_type=CLASSIC)

@@ -82,7 +82,7 @@ def learn_topics(partitions: Iterable[str]) -> None:
         TOPICS.topic_id(topic)
 
 
-def _assigned(theirs: str, ours: str) -> Custom:
+def _rule_of_epochs(theirs: str, ours: str) -> Custom:
     """Return the rule of a member's partitions with their epochs, which have their own field of the row."""
 
     def read(rows: Any, values: Values, source: Source) -> None:
@@ -111,8 +111,8 @@ _RULES: dict[str, tuple[Any, ...]] = {
     TargetAssignment.kind: (Partitions("topic_partitions", "partitions"),),
     CurrentAssignment.kind: (
         Is("state", "state", Kind(lambda number, _: MemberState(number), lambda state, _: state.value)),
-        _assigned("assigned_partitions", "assigned"),
-        _assigned("partitions_pending_revocation", "pending_revocation"),
+        _rule_of_epochs("assigned_partitions", "assigned"),
+        _rule_of_epochs("partitions_pending_revocation", "pending_revocation"),
     ),
 }
 VALUES: dict[str, tuple[type, tuple[Any, ...]]] = {

@@ -300,11 +300,9 @@ class DataFolder:
 def _image(stored: dict[str, Any]) -> ClusterMetadata:
     infos = {
         partition: PartitionInfo(
-            leader=row["leader"],
-            leader_epoch=row["leader_epoch"],
-            replicas=tuple(row["replicas"]),
-            isr=tuple(row["isr"]),
-        )
+            leader=row["leader"], leader_epoch=row["leader_epoch"],
+            replicas=tuple(row["replicas"]), isr=tuple(row["isr"]),
+        )  # fmt: skip
         for partition, row in stored["partitions"].items()
     }
     return ClusterMetadata(stored["metadata_version"], (), infos)

@@ -74,7 +74,7 @@ def begin(broker: BrokerState, group: ConsumerGroup, request: ConsumerGroupHeart
     error = check_epoch(known, request)
     if error is not Error.NONE:
         return error
-    step = Step(broker, group, known, _updated(known, request, client_id))
+    step = Step(broker, group, known, _apply_request(known, request, client_id))
     regex = step.after.subscribed_topic_regex
     if regex not in ("", known.subscribed_topic_regex) and compile_pattern(regex) is None:
         return Error.INVALID_REGULAR_EXPRESSION
@@ -83,7 +83,7 @@ def begin(broker: BrokerState, group: ConsumerGroup, request: ConsumerGroupHeart
     return step
 
 
-def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeat, client_id: str) -> ConsumerMember:
+def _apply_request(member: ConsumerMember, request: ConsumerGroupHeartbeat, client_id: str) -> ConsumerMember:
     """Return the member with what the request says; what it leaves out stays."""
     topics, regex, timeout_ms = (
         request.subscribed_topic_names,
@@ -117,7 +117,7 @@ def advance(step: Step, request: ConsumerGroupHeartbeat) -> None:
     name, before, after = step.group.group, step.before, step.after
     if after != before:
         step.changes.append(records.subscription(name, after))
-    wants_others = _wanted(after) != _wanted(before)
+    wants_others = _subscription_of(after) != _subscription_of(before)
     epoch = _next_epoch(step, wants_others)
     target_epoch, partitions = _next_target(step, epoch)
     if not wants_others and after.is_reconciled_to(target_epoch):
@@ -129,7 +129,7 @@ def advance(step: Step, request: ConsumerGroupHeartbeat) -> None:
         step.changes.append(records.current(name, step.after))
 
 
-def _wanted(member: ConsumerMember) -> tuple[tuple[str, ...], str]:
+def _subscription_of(member: ConsumerMember) -> tuple[tuple[str, ...], str]:
     return member.subscribed_topic_names, member.subscribed_topic_regex
 
 
