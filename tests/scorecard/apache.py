@@ -123,7 +123,7 @@ class TappedKafka:
                 self.found[str(message.topic())][message.offset() or 0] = None if value is None else value.decode()
         return list(self.found[topic].values())
 
-    def committed(self) -> int:
+    def find_committed(self) -> int:
         """Return the group's committed offset, 0 if it has none."""
         place = TopicPartition(self.prefix + SOURCE, 0)
         return max(0, int(self.reader.committed([place], BEGIN_S)[0].offset))
@@ -165,7 +165,7 @@ def run_on_kafka(kafka: Kafka, client: str, fault: str, prefix: str) -> Observed
         run = Run(brokers, processor_of(client), Path(folder) / "application.log", prefix=prefix)
         finished = run.follow(FULL)
         time.sleep(SETTLE_S)
-        count, offset = Counter(brokers.values(prefix + TARGET)), brokers.committed()
+        count, offset = Counter(brokers.values(prefix + TARGET)), brokers.find_committed()
         lost = tuple(value for value in run.inputs[:offset] if not count[value])
         duplicated = tuple(value for value in run.inputs if count[value] > 1)
         seen = seen_by(run, finished, brokers.tap.unused_faults)

@@ -22,6 +22,7 @@ CAUSES = Path(__file__).with_name("causes.toml")
 BEGIN, END = "<!-- what was run -->", "<!-- until here -->"
 """Between these stands what `--write` puts into the page."""
 ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+:\d+")
+HUNG_ONCE = re.compile(r"; hung in \d of \d runs$")
 SHOWN = 6
 
 
@@ -214,7 +215,8 @@ def _deaths(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     yield (
         "A new process goes on, and each input has one output, unless the message says otherwise. By message, with the "
-        "number of cells, and what a running Apache Kafka did in them:"
+        "number of cells, and what a running Apache Kafka did in them. OffsetForLeaderEpoch is an API that the lab's "
+        "brokers do not offer; Apache Kafka's do:"
     )
     yield ""
     messages = dict.fromkeys((row.client, _message(row)) for row in dead)
@@ -225,7 +227,7 @@ def _deaths(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _message(row: Row) -> str:
-    return ADDRESS.sub("HOST:PORT", row.note)
+    return HUNG_ONCE.sub("", ADDRESS.sub("HOST:PORT", row.note))
 
 
 def _unknown(rows: Sequence[Row]) -> Iterator[str]:
