@@ -25,7 +25,7 @@ def consume(servers: str, count: int) -> Any:
     settings = {"bootstrap.servers": servers, "group.id": "g", "group.protocol": "consumer", "log_level": 0}
     consumer = kafka.Consumer({**settings, "auto.offset.reset": "earliest", "enable.auto.commit": False})
     consumer.subscribe(["read"])
-    values = set()
+    values: set[bytes] = set()
     while len(values) < count:
         message = consumer.poll(20)
         assert message is not None
