@@ -82,6 +82,18 @@ BUGS: tuple[Bug, ...] = (
         bad="PRODUCER_FENCED, CONCURRENT_TRANSACTIONS; 0 of 1; PrepareCommit",
     ),
     Bug(
+        number="KAFKA-9807",
+        title="A Fetch that reads the high watermark twice",
+        broke="Isolation: the read ended at a high watermark that had risen since the comparison, above the last "
+        "stable offset. A reader with read_committed was given a record that was aborted later.",
+        cure="Since 2.5.0 a Fetch reads the high watermark once.",
+        rule=rules.WATERMARK_ONCE,
+        sign=result("reader"),
+        good="[]",
+        bad="[['out-0', 0, 'a']]",
+        anomaly="G1a",
+    ),
+    Bug(
         number="KAFKA-14402",
         title="The hanging transaction",
         broke="Liveness: readers with read_committed stand still, and compaction too, until someone intervenes.",
