@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kafkalab.broker.effects import Effects, Note, Sleep
+from kafkalab.broker.group_coordinator.consumer.timers import forget_members, watch_members
 from kafkalab.broker.group_coordinator.group import loaded_group
 from kafkalab.broker.group_coordinator.offset_expiration import expire_offsets
 from kafkalab.broker.group_coordinator.rebalance import renew_session, resign
@@ -122,6 +123,7 @@ class Leadership:
         if topic_of(partition) == OFFSETS_TOPIC:
             groups = [state.groups.pop(g) for g in list(state.groups) if offsets_partition(g) == partition]
             self.broker.run(resign(state, groups), context)
+            forget_members(state, partition)
         state.transactions.pop(partition, None)
         state.marker_queues.drop(partition)
         state.offsets.pop(partition, None)
@@ -181,6 +183,8 @@ def load_offsets(broker: BrokerState, partition: str, epoch: int) -> Effects[Non
             group = broker.groups[name] = loaded_group(entry, epoch)
             for member in group.members.values():
                 yield from renew_session(broker, group, member)
+    for consumer_group in list(broker.newest_offsets[partition].consumer_groups.values()):
+        yield from watch_members(broker, consumer_group)
 
 
 def expire_producer_ids(broker: BrokerState) -> Effects[None]:

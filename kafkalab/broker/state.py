@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from kafkalab.broker.effects import Effects, Suspension
 from kafkalab.broker.group_coordinator.group import ClassicGroup
@@ -48,6 +48,10 @@ class BrokerConfig:
     group_max_session_timeout_ms: int = 1_800_000
     group_max_size: int = 2**31 - 1
     group_new_member_join_timeout_ms: int = 300_000
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_size: int = 2**31 - 1
+    group_consumer_assignment_interval_ms: int = 1_000
     request_timeout_ms: int = 30_000
     replica_lag_time_max_ms: int = 30_000
     coordinator_load_ms: int = 5
@@ -168,6 +172,10 @@ class CoordinatorLink:
     queued: dict[str, tuple[Any, Suspension]] = field(default_factory=dict)
 
 
+ConsumerTimer: TypeAlias = tuple[str, str, str]
+"""What a member of a consumer group must do in time, the group, and the member."""
+
+
 @dataclass(slots=True)
 class BrokerState:
     """One broker. `logs` survive a crash; all other mutable fields are volatile.
@@ -188,6 +196,7 @@ class BrokerState:
     newest_offsets: dict[str, GroupOffsets] = field(default_factory=dict)  # as far as they are appended
     offsets_loading: list[str] = field(default_factory=list)
     groups: dict[str, ClassicGroup] = field(default_factory=dict)
+    consumer_deadlines: dict[ConsumerTimer, int] = field(default_factory=dict)
     held: dict[str, Suspension] = field(default_factory=dict)  # where requests wait for a group
     sessions: dict[str, FetchSession] = field(default_factory=dict)
     waiters: dict[str, list[Waiter]] = field(default_factory=dict)
@@ -286,6 +295,6 @@ class BrokerState:
         self.logs = {p: log.reload() for p, log in self.logs.items()}
         self.transactions, self.marker_queues, self.coordinator_links = {}, MarkerQueues(), {}
         self.offsets, self.newest_offsets, self.offsets_loading = {}, {}, []
-        self.groups, self.held = {}, {}
+        self.groups, self.consumer_deadlines, self.held = {}, {}, {}
         self.sessions, self.waiters, self.parked_fetches = {}, {}, {}
         self.producer_ids, self.next_producer_ids, self.allocating, self.epoch_start = [], [], False, {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
+from kafkalab.checks.from_a_log import CAPTURED
 from kafkalab.checks.view import LACKS, View, view_of
 from kafkalab.history.history import History
 
@@ -52,8 +53,9 @@ class Check:
     """An anomaly and how to find it; `check(history)` gives its `Result`. `meaning` is one sentence.
 
     Without one of the tables of the history that it `needs` its verdict is "unknown" (docs/checks-and-tables.md).
-    `from_a_log` finds what is certain without operations; it never proves that nothing is wrong. With `counts_certain`
-    it examines only what is certain, and its allowed findings may be about the rest: alone they prove nothing.
+    `from_a_log` finds what logs alone show, of a capture or where only operations are missing; it never proves that
+    nothing is wrong. With `counts_certain` it examines only what is certain, and its allowed findings may be about the
+    rest: alone they prove nothing.
     """
 
     name: str
@@ -67,12 +69,14 @@ class Check:
     def __call__(self, source: History | View) -> Result:
         """Examine a history, or a view of it that is there already."""
         view = source if isinstance(source, View) else view_of(source)
-        if missing := self.missing_tables(view.history.label(LACKS)):
-            examined, found = 0, self.from_a_log(self, view) if self.from_a_log and missing == ("operations",) else ()
+        missing = self.missing_tables(view.history.label(LACKS))
+        by_log = self.from_a_log if view.history.label(CAPTURED) or missing == ("operations",) else None
+        if by_log is not None or missing:
+            examined, found = 0, by_log(self, view) if by_log is not None else ()
         else:
             examined, found = self.examine(self, view)
         findings = tuple(found)
-        verdict = self.verdict_of(examined, [f.policy for f in findings])
+        verdict = self.verdict_of(examined, [*(f.policy for f in findings), *([UNKNOWN] if by_log else [])])
         return Result(
             name=self.name, policy=self.policy, verdict=verdict, findings=findings, examined=examined, missing=missing
         )

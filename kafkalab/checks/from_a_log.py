@@ -7,6 +7,8 @@ POLLS = "what consumers were given (their `reads` and `polls`)"
 BOTH = f"{SENDS}, and {POLLS}"
 TRANSACTION_LOG = "the entries of __transaction_state, and permission to read them"
 
+CAPTURED = "transaction log"
+"""The name of the label of a capture: its value says what of the transaction log it has (COMPLETE, …)."""
 LACKING = ("operations", "reads", "polls", "frames")
 """The tables that no log fills."""
 BY_DECISIONS = ("marker without decision", "decision without marker")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kafkalab.checks.check import ALLOWED, FORBIDDEN, Check, Examined, Finding, anomaly
 from kafkalab.checks.dependencies import end_of
+from kafkalab.checks.offset_commits import find_regressions
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import COMMITTED, OPEN, PLAIN, View
 from kafkalab.history.schema import LogRecord, Read
@@ -32,6 +33,7 @@ class _Input:
 @anomaly(
     "offset/output split",
     "Committed input offset and committed output disagree: an input's effect is lost or doubled.",
+    from_a_log=find_regressions,
     needs=("operations", "log", "reads", "polls"),
 )
 def offset_output_split(check: Check, view: View) -> Examined:

@@ -6,9 +6,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from kafkalab.checks.check import Check, Examined, Finding, anomaly
+from kafkalab.checks.offset_commits import find_overwritten
 from kafkalab.checks.transactions import ClientTxn
 from kafkalab.checks.view import OPEN, PREPARED, View
 from kafkalab.history.schema import LogRecord, TxnEntry
+
+
+def _from_a_log(check: Check, view: View) -> Iterator[Finding]:
+    yield from _against_decisions(check, view)
+    yield from find_overwritten(check, view)
 
 
 def _against_decisions(check: Check, view: View) -> Iterator[Finding]:
@@ -57,7 +63,7 @@ def _decision_hit(entries: list[TxnEntry], first: LogRecord, marker: LogRecord) 
 @anomaly(
     "torn transaction",
     "Of one transaction some records took effect and others did not, or joined another transaction.",
-    from_a_log=_against_decisions,
+    from_a_log=_from_a_log,
     needs=("operations", "log", "transactions"),
 )
 def torn_transaction(check: Check, view: View) -> Examined:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkalab.checks.all import BY_NAME
-from kafkalab.checks.check import FORBIDDEN
+from kafkalab.checks.check import FORBIDDEN, UNKNOWN
 from kafkalab.cli.audit_page import page_of
 from kafkalab.cli.captured import lacking_of, list_unanswered, said_by_brokers, with_unknown
 from kafkalab.cli.command_line import CommandLineError, stoppable
@@ -71,7 +71,7 @@ def act(options: argparse.Namespace, root: Path) -> int:
     if isinstance(scratch, Path) and not scratch.is_dir():
         raise CommandLineError(f"cannot use --scratch {scratch}: there is no such folder")
     lacking = lacking_of(path)
-    asked = [name for name in only or BY_NAME if name not in lacking]
+    asked = [name for name in only or BY_NAME if name not in lacking or BY_NAME[name].from_a_log]
     if not asked:
         print("\n".join(list_unanswered(lacking, only)))
         return HELD
@@ -85,10 +85,12 @@ def act(options: argparse.Namespace, root: Path) -> int:
         summary = with_unknown(summary, lacking, only)
         first = _first(summary, LISTED if page is None else ON_A_PAGE)
         print(summary)
-        for found in [row for row in first if row["policy"] == FORBIDDEN][:LISTED]:
-            print(f"  run {found['run']}, {found['anomaly']}: {found['text']}")
+        told = (FORBIDDEN, UNKNOWN) if lacking else (FORBIDDEN,)
+        for found in [row for row in first if row["policy"] in told][:LISTED]:
+            word = ", unknown" if found["policy"] == UNKNOWN else ""
+            print(f"  run {found['run']}, {found['anomaly']}{word}: {found['text']}")
         if lacking:
-            print("\n".join(["", *list_unanswered(lacking, only), *said_by_brokers(path)]))
+            print("\n".join(["", *list_unanswered(lacking, only, summary.violated), *said_by_brokers(path)]))
         if page is not None:
             page.write_text(page_of(summary, str(path), first), encoding="utf-8")
             print(f"{page} shows it, too")
@@ -110,8 +112,9 @@ def _damage_named(path: Path | Place) -> Iterator[None]:
 
 
 def _first(summary: Summary, number: int) -> list[Any]:
-    """The first findings, the forbidden ones before the others."""
-    ordered = summary.findings.orderBy(summary.findings.policy != FORBIDDEN, "run", "anomaly", "keys", "offsets")
+    """The first findings, the forbidden ones before the others, and after them the unknown ones."""
+    policy = summary.findings.policy
+    ordered = summary.findings.orderBy(policy != FORBIDDEN, policy != UNKNOWN, "run", "anomaly", "keys", "offsets")
     rows: list[Any] = ordered.limit(number).collect()
     return rows
 

@@ -34,6 +34,10 @@ ENTRY = ["producer_id", "producer_epoch", "state", "partitions", "step"]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options: where the Kafka is, which topics, from where on, into which folder."""
+    parser.description = (
+        "Copy topics of a running Kafka, its transaction log, and the offsets that groups have committed of these "
+        "topics into a history for `kafkalab audit`. Reads only: it joins no group and commits no offset."
+    )
     parser.add_argument("address", metavar="HOST:PORT", help="a broker of the running Kafka, without TLS")
     parser.add_argument("--topics", required=True, metavar="NAMES", help="with commas between")
     parser.add_argument("--out", required=True, metavar="PATH", help="a new folder, or one that was not finished")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.check import UNKNOWN
 from kafkalab.checks.from_a_log import needs
 from kafkalab.cli.command_line import CommandLineError
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 from kafkalab.saved_data import CAPTURE, CAPTURED, json_file
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def _is_sound(found: object) -> bool:
     if not isinstance(partitions, dict) or not isinstance(producers, dict):
         return False
     rows = [row for rows in producers.values() for row in (rows if isinstance(rows, list) else [rows] if rows else [])]
-    return all(_has_numbers(row, "listed", "unlisted") for row in partitions.values()) and all(
+    counts = [{"skipped": 0, **row} if isinstance(row, dict) else row for row in partitions.values()]
+    return all(_has_numbers(row, "listed", "unlisted", "skipped") for row in counts) and all(
         _has_numbers(row, "producer_id", "producer_epoch", "current_txn_start_offset") for row in rows
     )
 
@@ -57,30 +59,31 @@ def lacking_of(path: Path | Place) -> dict[str, str]:
 
 
 def with_unknown(summary: Summary, lacking: dict[str, str], only: list[str] | None) -> Summary:
-    """Return the summary with a row for each audit that was asked for and could not be answered."""
+    """Return the summary with a row for each audit that was asked for and was not run."""
     if not lacking:
         return summary
     from kafkalab.spark.audits.summary import AuditRow
 
     rows = {row.anomaly: row for row in summary.rows}
     for name in lacking:
-        if only is None or name in only:
+        if name not in rows and (only is None or name in only):
             check = BY_NAME[name]
             rows[name] = AuditRow(anomaly=name, policy=check.policy, verdict=UNKNOWN, examined=0, findings=())
     return replace(summary, rows=[rows[name] for name in BY_NAME if name in rows])
 
 
-def list_unanswered(lacking: dict[str, str], only: list[str] | None) -> list[str]:
-    """Return a line for each kind of thing that is lacking, with the audits that need it."""
+def list_unanswered(lacking: dict[str, str], only: list[str] | None, violated: Collection[str] = ()) -> list[str]:
+    """Return a line for each kind of thing that is lacking, with the audits that need it and found nothing without."""
     by_need: dict[str, list[str]] = {}
     for name, need in lacking.items():
-        if only is None or name in only:
+        if (only is None or name in only) and name not in violated:
             by_need.setdefault(need, []).append(name)
     return [f"unknown: {', '.join(names)}; the audit needs {need}" for need, names in by_need.items()]
 
 
 def said_by_brokers(path: Path | Place) -> Iterator[str]:
-    """Yield what the capture's brokers said: open transactions, and how their aborted lists and the markers agree."""
+    """Yield what the capture's brokers said: open transactions, committed offsets, and how their aborted lists and the
+    markers agree."""
     found = _read_capture(path)
     partitions = found["partitions"]
     producers = [(key, row) for key, rows in found["producers"].items() for row in rows or ()]
@@ -93,5 +96,8 @@ def said_by_brokers(path: Path | Place) -> Iterator[str]:
     if silent:
         yield f"  not told of {', '.join(silent[:LISTED])}: DescribeProducers needs READ on the topic (Kafka 2.8)"
     listed, unlisted = (sum(p[name] for p in partitions.values()) for name in ("listed", "unlisted"))
+    commits = {key: one for key, one in partitions.items() if topic_of(key) == OFFSETS_TOPIC}
+    told = f"{sum(one.get('skipped', 0) for one in commits.values()):,} entries that are no offset of these topics"
+    yield f"{OFFSETS_TOPIC}: {f'read, without {told}' if commits else found.get('offsets') or 'not read'}"
     agree = "each with its ABORT marker" if not unlisted else f"but {unlisted:,} ABORT markers end what was in none"
     yield f"aborted lists of Fetch: {listed:,} transactions, {agree}"

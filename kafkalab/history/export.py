@@ -20,6 +20,7 @@ from kafkalab.history.schema import (
 )
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.log.partition_log import PartitionLog
+from kafkalab.protocol.consumer_group_records import GroupRecord, describe_record, parse_record_key
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.protocol.records import Batch, sequence_after
@@ -185,7 +186,9 @@ class _Tables:
         elif isinstance(value, GroupEntry):
             members = ", ".join(m.member_id for m in value.members)
             record_key, value = None, f"group {value.group}, generation {value.generation}: {members or 'nobody'}"
-        elif topic_of(event.name) == OFFSETS_TOPIC and record_key and record_key.endswith("/"):
+        elif isinstance(value, GroupRecord):
+            record_key, value = None, describe_record(value)
+        elif topic_of(event.name) == OFFSETS_TOPIC and record_key and not _is_of_offset(record_key):
             record_key = None  # a group is forgotten
         caused = self.trace.events[event.cause] if event.cause >= 0 else None
         return LogRecord(
@@ -245,3 +248,8 @@ def _labels(run: Run) -> tuple[Label, ...]:
 def text_of(value: Any) -> str | None:
     """Return a record's value as the tables have it."""
     return value if value is None or isinstance(value, str) else str(value)
+
+
+def _is_of_offset(record_key: str) -> bool:
+    """Return True for the key of an offset; the others are of groups."""
+    return not record_key.endswith("/") and parse_record_key(record_key) is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafkalab.log.consumer_groups import ConsumerGroup
+from kafkalab.protocol.consumer_group_records import GroupEpoch, GroupRecord, parse_record_key
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.records import Batch, ControlType, Record
 
@@ -54,7 +56,9 @@ class GroupOffsets:
         self.newest_wins = newest_wins
         self.committed: dict[tuple[str, str], StoredOffset] = {}
         self.pending: dict[int, dict[tuple[str, str], StoredOffset]] = {}
-        self.groups: dict[str, GroupEntry | None] = {}  # None: a simple group, of which only offsets are known
+        self.groups: dict[str, GroupEntry | None] = {}
+        """Every group by its id; None for a simple one, of which only offsets are known, and for a consumer group."""
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
 
     def apply(self, batch: Batch) -> None:
         """Replay one batch: plain commits count at once, transactional ones when their COMMIT marker comes."""
@@ -72,6 +76,9 @@ class GroupOffsets:
         if isinstance(entry, GroupEntry):
             self.groups[entry.group] = entry
             return
+        if not isinstance(entry, OffsetCommit):
+            self._replay_consumer_group(entry)
+            return
         self.groups.setdefault(entry.group, None)
         stored = StoredOffset(
             entry.offset,
@@ -84,8 +91,28 @@ class GroupOffsets:
         place = self.pending.setdefault(batch.producer_id, {}) if batch.transactional else self.committed
         place[entry.group, entry.partition] = stored
 
+    def _replay_consumer_group(self, record: GroupRecord) -> None:
+        """Take a record of a consumer group into account; a classic group of that id is no more."""
+        group = self.consumer_groups.get(record.group)
+        if group is None:
+            group = self.consumer_groups[record.group] = ConsumerGroup(record.group)
+            self.groups[record.group] = None
+        group.replay(record)
+
+    def _forget_consumer_group(self, kind: str, name: str, member_id: str) -> None:
+        group = self.consumer_groups.get(name)
+        if group is not None and kind == GroupEpoch.kind:
+            del self.consumer_groups[name]
+            self.groups.pop(name, None)
+        elif group is not None:
+            group.forget(kind, member_id)
+
     def _remove(self, key: str) -> None:
         """A tombstone: of a group, or of an offset, the pending ones included."""
+        of_consumer_group = parse_record_key(key)
+        if of_consumer_group is not None:
+            self._forget_consumer_group(*of_consumer_group)
+            return
         group, _, partition = key.rpartition("/")
         if partition == "":
             self.groups.pop(group, None)

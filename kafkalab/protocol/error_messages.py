@@ -121,6 +121,13 @@ MESSAGES: dict[str, str] = {
     "THROTTLING_QUOTA_EXCEEDED": "The throttling quota has been exceeded.",
     "PRODUCER_FENCED": "There is a newer producer with the same transactionalId which fences the current one.",
     "TRANSACTIONAL_ID_NOT_FOUND": "The transactionalId could not be found.",
+    "FENCED_MEMBER_EPOCH": (
+        "The member epoch is fenced by the group coordinator. The member must abandon all its partitions and rejoin."
+    ),
+    "UNRELEASED_INSTANCE_ID": (
+        "The instance ID is still used by another member in the consumer group. That member must leave first."
+    ),
+    "UNSUPPORTED_ASSIGNOR": "The assignor or its version range is not supported by the consumer group.",
     "STALE_MEMBER_EPOCH": (
         "The member epoch is stale. The member must retry after receiving its updated member epoch via the "
         "ConsumerGroupHeartbeat API."

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafkalab.broker.handlers.create_topics import is_legal
-from kafkalab.broker.handlers.list_transactions import import_re2
+from kafkalab.broker.patterns import import_re2
+from kafkalab.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeat
 from kafkalab.protocol.messages.create_topics import CreateTopics
 from kafkalab.protocol.messages.list_transactions import ListTransactions
 from kafkalab.protocol.messages.metadata import Metadata
@@ -310,6 +311,8 @@ def missing_library(asked: ReadRequest) -> str:
             for batch in body.batches.values():
                 import_codec(batch.codec)
         elif isinstance(body, ListTransactions) and body.transactional_id_pattern:
+            import_re2()
+        if isinstance(body, ConsumerGroupHeartbeat) and body.subscribed_topic_regex:
             import_re2()
     except ModuleNotFoundError as error:
         return str(error)

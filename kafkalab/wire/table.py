@@ -8,9 +8,11 @@ from kafkalab.protocol.errors import Error
 from kafkalab.wire import special
 from kafkalab.wire.rules import Custom, Is, Keyed, Only, Partitions, Rows
 from kafkalab.wire.values import (
+    ASSIGNED,
     ASSIGNMENT,
     BATCH,
     BATCHES,
+    CLIENT_HOST,
     EPOCH_END,
     ERROR,
     EXPECTED_NODE,
@@ -21,6 +23,7 @@ from kafkalab.wire.values import (
     NODE,
     NODES,
     ONE_MEMBER,
+    OR_NO_EPOCH,
     OR_NULL,
     PARTITION_MAX_BYTES,
     PORT,
@@ -141,7 +144,7 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "OffsetCommitResponse": (PARTITION_ERRORS,),
     "TxnOffsetCommit": (OF_GENERATION, OFFSETS),
     "TxnOffsetCommitResponse": (PARTITION_ERRORS,),
-    "OffsetFetch": (NAMED, Only("groups", (NAMED,))),
+    "OffsetFetch": (NAMED, Only("groups", (NAMED, Is("member_epoch", "member_epoch", OR_NO_EPOCH)))),
     "OffsetFetchResponse": (FETCHED, Only("groups", (as_asked("group_id"), FETCHED))),
     "OffsetDelete": (NAMED,),
     "OffsetDeleteResponse": (PARTITION_ERRORS,),
@@ -152,6 +155,16 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "SyncGroupResponse": (*PROTOCOL, Is("assignment", "assignment", ASSIGNMENT)),
     "LeaveGroup": (Is("member_id", "members", ONE_MEMBER), Rows("members", "members")),
     "LeaveGroupResponse": (Custom("members", special.leaving, special.list_left_members),),
+    "ConsumerGroupHeartbeat": (Partitions("topic_partitions", "topic_partitions"),),
+    "ConsumerGroupHeartbeatResponse": (
+        Is("error_message", "error", MESSAGE),
+        Is("assignment", "assignment", ASSIGNED),
+    ),
+    "DescribedConsumerGroup": (Is("error_message", "error", MESSAGE),),
+    "DescribedConsumer": (
+        Is("client_host", "client_id", write_only(lambda *_: CLIENT_HOST)),
+        *(Is(name, name, ASSIGNED) for name in ("assignment", "target_assignment")),
+    ),
     "DescribeGroupsResponse": (Keyed("groups", "groups", "group_id"),),
     "DescribedGroup": (Is("group_state", "state"), Is("protocol_data", "protocol")),
     "MemberEntry": (

@@ -92,6 +92,21 @@ def partitions_in(rows: Iterable[dict[str, Any]], name: str = "topic", numbers: 
     return [f"{row[name]}-{number}" for row in rows for number in row[numbers]]
 
 
+def _read_assigned(found: Any, source: Source) -> tuple[str, ...] | None:
+    """Return the partitions of a structure with topics by their ids; None where there is none."""
+    if found is None:
+        return None
+    topic = source.names.topic
+    return tuple(f"{topic(row['topic_id'])}-{n}" for row in found["topic_partitions"] for n in row["partitions"])
+
+
+def _assigned_rows(partitions: tuple[str, ...] | None, sink: Sink) -> dict[str, object] | None:
+    if partitions is None:
+        return None
+    rows = by_topic(partitions, "topic_name")
+    return {"topic_partitions": [{**row, "topic_id": sink.names.topic_id(str(row["topic_name"]))} for row in rows]}
+
+
 def by_topic(
     partitions: Iterable[str], name: str = "topic", numbers: str = "partitions", row: Callable[[str], Any] = index_of
 ) -> list[dict[str, object]]:
@@ -128,6 +143,9 @@ EXPECTED_NODE = Kind(
     lambda node, sink: sink.names.node_id(node),
 )
 """A node that need not be of this cluster; "" is none."""
+ASSIGNED = Kind(_read_assigned, _assigned_rows)
+"""The partitions of a member of a consumer group, None if they are the same as before."""
+OR_NO_EPOCH = _kind(lambda epoch: None if epoch < 0 else epoch, lambda epoch: -1 if epoch is None else epoch)
 NODE = Kind(lambda node_id, source: source.names.node(node_id), lambda node, sink: sink.names.node_id(node))
 
 NODES = Kind(
@@ -140,6 +158,8 @@ def write_only(write: Callable[[Any, Sink], Any]) -> Kind:
     return Kind(None, write, False)
 
 
+CLIENT_HOST = "/127.0.0.1"
+"""The text that is written for a member's host, which the lab does not keep."""
 HOST = write_only(lambda node, sink: sink.names.address(node)[0])
 PORT = write_only(lambda node, sink: sink.names.address(node)[1])
 MESSAGE = write_only(lambda error, _: None if error is Error.NONE else error.message)

@@ -20,11 +20,11 @@ from kafkalab.sim.cluster import Cluster
 from kafkalab.trace import Event
 from tests.test_every_cell import unreachable
 
-REFUSED = ("ConsumerGroupHeartbeat",)
-"""APIs that brokers offer to refuse them; no client of the simulator asks."""
-OF_TOOLS = ("DescribeTopicPartitions", "DescribeConfigs", "ListGroups")
-"""APIs that only Kafka's command line tools ask; no client of the simulator does."""
-FRAMES = tuple(name + kind for name in BY_NAME if name not in (*REFUSED, *OF_TOOLS) for kind in ("", "Response"))
+OF_OTHERS = (
+    "ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "DescribeTopicPartitions", "DescribeConfigs", "ListGroups",
+)  # fmt: skip
+"""APIs that only real clients and Kafka's command line tools ask; no client of the simulator does."""
+FRAMES = tuple(name + kind for name in BY_NAME if name not in OF_OTHERS for kind in ("", "Response"))
 IN_A_FRAME = ("Drop", "Duplicate", "Delay", "Hold", "Reorder")
 INSIDE = (*MOMENTS[:3],)
 """An open transaction, a decided one, a rebalance: where faults should strike."""

@@ -23,6 +23,14 @@ REWRITTEN = ("ShareFetch", "ShareAcknowledge")
 INSIDE = (
     "ConsumerProtocolSubscription", "ConsumerProtocolAssignment", "TransactionLogKey", "TransactionLogValue",
     "OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue",
+    *(
+        f"ConsumerGroup{kind}{part}"
+        for kind in (
+            "Metadata", "MemberMetadata", "TargetAssignmentMetadata", "TargetAssignmentMember",
+            "CurrentMemberAssignment",
+        )
+        for part in ("Key", "Value")
+    ),
 )  # fmt: skip
 """Messages inside records, and inside the bytes that members of a group send each other."""
 KEPT = ("name", "type", "versions", "nullableVersions", "taggedVersions", "tag", "default")

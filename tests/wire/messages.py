@@ -50,6 +50,7 @@ BY_NAME_OF_FIELD: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("replica_nodes", "isr_nodes", "offline_replicas"), st.just(("b3", "b1"))),
     "leader_id": NODES | st.just(""),
     "brokers": st.just(("b1", "b3")), "assignment": SOME_PARTITIONS, "partitions": SOME_PARTITIONS,
+    **dict.fromkeys(("topic_partitions", "target_assignment"), SOME_PARTITIONS), "member_type": st.integers(-128, 127),
 }  # fmt: skip
 
 
@@ -131,6 +132,8 @@ def carry(api: str, version: int, made: Any) -> Any:
     if isinstance(found, LeaveGroup) and version < 3 and len(found.members) != 1:
         return None
     if isinstance(found, OffsetFetch) and version < 2 and found.partitions is None:
+        return None
+    if isinstance(found, OffsetFetch) and found.member_epoch is not None and found.member_epoch < 0:
         return None
     if isinstance(found, ListOffsets):
         epochs = {p: epoch for p, epoch in found.current_leader_epochs.items() if p in found.partitions}

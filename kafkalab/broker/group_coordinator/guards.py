@@ -36,7 +36,7 @@ Why the guards are in this order
 from __future__ import annotations
 
 from kafkalab.broker.group_coordinator.group import ClassicGroup
-from kafkalab.broker.group_coordinator.log import find_group
+from kafkalab.broker.group_coordinator.log import find_consumer_group, find_group
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import GROUP, READ
 from kafkalab.protocol.api import Header
@@ -77,6 +77,9 @@ def check_join_request(broker: BrokerState, request: JoinGroup, header: Header) 
         return error
     if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
         return Error.INVALID_SESSION_TIMEOUT
+    consumers = find_consumer_group(broker, request.group_id)
+    if consumers is not None and consumers.members:
+        return Error.INCONSISTENT_GROUP_PROTOCOL  # as with group.consumer.migration.policy=disabled
     group = find_group(broker, request.group_id)
     return Error.UNKNOWN_MEMBER_ID if group is None and request.member_id != "" else group
 

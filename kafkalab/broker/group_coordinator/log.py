@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafkalab.broker.effects import Append, AppendResult, Effects, Note
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.state import BrokerState
+from kafkalab.log.consumer_groups import ConsumerGroup
 from kafkalab.log.group_offsets import GroupOffsets, group_key, offset_key
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.group_record import GroupEntry
@@ -24,12 +25,22 @@ def newest_offsets_of(broker: BrokerState, group: str) -> GroupOffsets:
     return broker.newest_offsets.get(offsets_partition(group)) or GroupOffsets()
 
 
+def find_consumer_group(broker: BrokerState, group_id: str) -> ConsumerGroup | None:
+    """Return the group if it is one of the consumer protocol (KIP-848)."""
+    return newest_offsets_of(broker, group_id).consumer_groups.get(group_id)
+
+
 def find_group(broker: BrokerState, group_id: str) -> ClassicGroup | None:
-    """The group, if it exists: somebody joined it, or (a simple group) somebody committed an offset for it."""
-    group = broker.groups.get(group_id)
-    if group is None and group_id in newest_offsets_of(broker, group_id).groups:
+    """The classic group, if it exists: somebody joined it, or (a simple group) somebody committed an offset for it."""
+    group, known = broker.groups.get(group_id), newest_offsets_of(broker, group_id)
+    if group is None and group_id in known.groups and group_id not in known.consumer_groups:
         group = broker.groups[group_id] = new_group(broker, group_id)
     return group
+
+
+def find_any_group(broker: BrokerState, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+    """Return the group of either protocol."""
+    return find_consumer_group(broker, group_id) or find_group(broker, group_id)
 
 
 def new_group(broker: BrokerState, group_id: str) -> ClassicGroup:
@@ -59,6 +70,11 @@ def append_group(broker: BrokerState, group_id: str, entry: GroupEntry) -> Effec
 def write_group(broker: BrokerState, group_id: str, entry: GroupEntry) -> Effects[None]:
     """The same, to be spawned: if the record is lost, only the next coordinator knows less."""
     yield from append_group(broker, group_id, entry)
+
+
+def write_records(broker: BrokerState, group_id: str, records: list[Record]) -> Effects[None]:
+    """Append records, to be spawned."""
+    yield from append_records(broker, group_id, *records)
 
 
 def append_tombstones(

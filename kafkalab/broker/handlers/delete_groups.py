@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from kafkalab.broker.effects import Effects, all_of
+from kafkalab.broker.group_coordinator.consumer.changes import delete_group
 from kafkalab.broker.group_coordinator.group import ClassicGroup
 from kafkalab.broker.group_coordinator.guards import group_error
-from kafkalab.broker.group_coordinator.log import append_tombstones, declare_dead, find_group, newest_offsets_of
+from kafkalab.broker.group_coordinator.log import (
+    append_tombstones,
+    declare_dead,
+    find_consumer_group,
+    find_group,
+    newest_offsets_of,
+)
 from kafkalab.broker.state import BrokerState
 from kafkalab.protocol.acls import DELETE, GROUP
 from kafkalab.protocol.api import Header
@@ -25,6 +32,9 @@ def _delete(broker: BrokerState, name: str, header: Header) -> Effects[Error]:
     if broker.denies(header.sender, DELETE, GROUP, name):
         return Error.GROUP_AUTHORIZATION_FAILED
     error = group_error(broker, name, may_be_empty=True)
+    consumers = find_consumer_group(broker, name) if error is Error.NONE else None
+    if consumers is not None:
+        return Error.NON_EMPTY_GROUP if consumers.members else (yield from delete_group(broker, consumers))
     group = find_group(broker, name) if error is Error.NONE else None
     if error is Error.NONE:
         error = _cannot_delete(group)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from kafkalab.broker.effects import Effects, Respond, Spawn
+from kafkalab.broker.group_coordinator.consumer.records import tombstones
 from kafkalab.broker.group_coordinator.group import ClassicGroup, Member
 from kafkalab.broker.group_coordinator.guards import check_join, check_join_request
-from kafkalab.broker.group_coordinator.log import append_group, group_note, new_group, write_group
+from kafkalab.broker.group_coordinator.log import (
+    append_group,
+    find_consumer_group,
+    group_note,
+    new_group,
+    write_group,
+    write_records,
+)
 from kafkalab.broker.group_coordinator.rebalance import (
     JOIN,
     answer,
@@ -34,6 +42,9 @@ def handle(broker: BrokerState, request: JoinGroup, header: Header) -> Effects[J
         return _refusal(request, group)
     created = None
     if group is None:
+        consumers = find_consumer_group(broker, request.group_id)
+        if consumers is not None:
+            yield Spawn(write_records(broker, request.group_id, tombstones(consumers)))
         group = broker.groups[request.group_id] = new_group(broker, request.group_id)
         created = group.entry()
     error = check_join(broker, group, request)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from kafkalab.broker.patterns import compile_pattern
 from kafkalab.broker.state import BrokerState
-from kafkalab.extras import import_from_extra
 from kafkalab.protocol.acls import DESCRIBE, TRANSACTIONAL_ID
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
@@ -18,7 +15,7 @@ def handle(broker: BrokerState, request: ListTransactions, header: Header) -> Li
     """The ids of this broker by name, without those that the sender may not describe; an error is for all."""
     if any(owned.loading for owned in broker.transactions.values()):
         return ListTransactionsResponse(error=Error.COORDINATOR_LOAD_IN_PROGRESS)
-    matches = _matcher(request.transactional_id_pattern) if request.transactional_id_pattern else bool
+    matches = compile_pattern(request.transactional_id_pattern) if request.transactional_id_pattern else bool
     if matches is None:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     known = [s.label for s in TxnState]
@@ -38,23 +35,6 @@ def handle(broker: BrokerState, request: ListTransactions, header: Header) -> Li
         ),
     )
     return response
-
-
-def _matcher(pattern: str) -> Callable[[str], Any] | None:
-    """Return what says whether the expression matches a whole id; None if RE2 refuses it, as Kafka's RE2/J does."""
-    re2 = import_re2()
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        found: Callable[[str], Any] = re2.compile(pattern, options).fullmatch
-    except re2.error:
-        return None
-    return found
-
-
-def import_re2() -> Any:
-    """Return the module of the regular expressions that Kafka knows; ModuleNotFoundError says how to get it."""
-    return import_from_extra("re2", "wire", "to list transactions by a pattern needs google-re2")
 
 
 def _passes(txn: Txn, request: ListTransactions, now: int) -> bool:

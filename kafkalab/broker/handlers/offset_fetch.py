@@ -30,6 +30,9 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
     error = group_error(broker, request.group_id, may_be_empty=True)
     if error is not Error.NONE:
         return _refuse(request, error, header)
+    error = _member_error(broker, request)
+    if error is not Error.NONE:
+        return _refuse(request, error, header)
     if not (request.require_stable and broker.rules.on(STABLE_OFFSETS)):
         return _response(broker, request, header, offsets_of(broker, request.group_id), stable=False)
     response = _response(broker, request, header, newest_offsets_of(broker, request.group_id), stable=True)
@@ -40,6 +43,18 @@ def handle(broker: BrokerState, request: OffsetFetch, header: Header) -> Effects
         if appended.error is not Error.NONE:
             return _refuse(request, Error.NOT_COORDINATOR, header)
     return response
+
+
+def _member_error(broker: BrokerState, request: OffsetFetch) -> Error:
+    """NONE unless the request names a member that its consumer group does not have, or has in another epoch
+    (`ConsumerGroup.validateOffsetFetch`)."""
+    group = offsets_of(broker, request.group_id).consumer_groups.get(request.group_id)
+    if group is None or (request.member_id is None and request.member_epoch is None):
+        return Error.NONE
+    member = group.members.get(request.member_id or "")
+    if member is None:
+        return Error.UNKNOWN_MEMBER_ID
+    return Error.NONE if member.member_epoch == request.member_epoch else Error.STALE_MEMBER_EPOCH
 
 
 def _response(

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from kafkalab.broker.authorization import unreadable
 from kafkalab.broker.effects import Effects
+from kafkalab.broker.group_coordinator.consumer.guards import check_commit
 from kafkalab.broker.group_coordinator.guards import commit_error, group_error
-from kafkalab.broker.group_coordinator.log import append_batch, find_group, translate_write_error
+from kafkalab.broker.group_coordinator.log import append_batch, find_consumer_group, find_group, translate_write_error
 from kafkalab.broker.group_coordinator.offset_records import offsets_batch, too_large, unknown_partitions
 from kafkalab.broker.state import BrokerState
 from kafkalab.broker.verification import ADD, OLD_VERIFY, VERIFY, ask_coordinator, guards_for
@@ -87,6 +88,9 @@ def _member_error(broker: BrokerState, request: TxnOffsetCommit, version: int) -
     """KIP-447: whoever names a member must be it; who names none is taken at its word, as all were before."""
     if not broker.rules.on(GENERATION_CHECK):
         return Error.NONE
+    consumers = find_consumer_group(broker, request.group_id)
+    if consumers is not None:
+        return check_commit(consumers, request, too_large(broker, request), version, transactional=True)
     generation, member_id, instance = request.generation_id, request.member_id, request.group_instance_id
     group = find_group(broker, request.group_id)
     return commit_error(group, member_id, instance, generation, transactional=True, old=version < BY_TOPIC_ID)

@@ -15,12 +15,14 @@ from kafkalab.protocol.lazy_dataclass import dataclass
 class OffsetFetch:
     """With `require_stable` a partition with a pending commit answers UNSTABLE_OFFSET_COMMIT (KIP-447).
 
-    `partitions` None asks for all that the group has.
+    `partitions` None asks for all that the group has. A member of a consumer group names itself and its epoch.
     """
 
     group_id: str
     partitions: tuple[str, ...] | None
     require_stable: bool = since(7, False)
+    member_id: str | None = since(9, None, unless_empty=True)
+    member_epoch: int | None = since(9, None, unless_empty=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

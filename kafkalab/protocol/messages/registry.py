@@ -10,8 +10,8 @@ MODULES = (
     "find_coordinator", "init_producer_id", "add_partitions_to_txn", "produce", "add_offsets_to_txn",
     "txn_offset_commit", "end_txn", "write_txn_markers", "fetch", "list_offsets", "delete_records", "offset_commit",
     "offset_fetch", "join_group", "sync_group", "heartbeat", "leave_group", "consumer_group_heartbeat",
-    "describe_groups", "delete_groups", "offset_delete", "replica_fetch", "api_versions", "metadata",
-    "describe_cluster", "describe_topic_partitions", "describe_configs", "list_groups", "create_topics",
+    "consumer_group_describe", "describe_groups", "delete_groups", "offset_delete", "replica_fetch", "api_versions",
+    "metadata", "describe_cluster", "describe_topic_partitions", "describe_configs", "list_groups", "create_topics",
     "describe_transactions", "list_transactions", "describe_producers", "update_metadata", "alter_partition",
     "allocate_producer_ids", "broker_registration",
 )  # fmt: skip

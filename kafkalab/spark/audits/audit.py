@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from kafkalab.checks.all import BY_NAME
 from kafkalab.checks.all import CHECKS as ALL_CHECKS
 from kafkalab.checks.check import UNKNOWN, Check
+from kafkalab.checks.from_a_log import CAPTURED
 from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.view import LACKS
 from kafkalab.spark.audits.check_tasks import check_runs
@@ -79,11 +80,15 @@ def audit(
     layout = layout_in(store, histories, files)
     way = way or (CHECKS if layout.records <= SMALL else KEY_PASS)
     with use_settings(spark, SIMPLE_PLANS):
-        every = (_check if way == CHECKS else _by_passes)(chosen, store, layout)
+        by_log = {one.name for one in chosen if one.from_a_log} if labels_by_run(layout.files, (CAPTURED,)) else set()
+        if way == CHECKS:
+            every = _check(chosen, store, layout)
+        else:
+            every = _by_passes([one for one in chosen if one.name not in by_log], store, layout)
         lacks = labels_by_run(layout.files, (LACKS,))
         if lacks:
             every = _without_unknown(every, lacks)
-        rows = _rows(chosen, every, {label.value for of_run in lacks.values() for label in of_run})
+        rows = _rows(chosen, every, {label.value for of_run in lacks.values() for label in of_run}, by_log)
     seconds = time.monotonic() - began
     store.say(f"{len(chosen)} audit{'s' * (len(chosen) > 1)} in {seconds:.1f} s, {WAYS[way]}", end="\n")
     findings = every.where(F.col("examined").isNull()).select(*FIELDS)
@@ -165,8 +170,11 @@ def _without_unknown(every: DataFrame, lacks: Labels) -> DataFrame:
     return every.join(F.broadcast(frame), ["run", "anomaly"], "left_anti").select(every.columns)
 
 
-def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[AuditRow]:
-    """One row for each audit, in their order. Where a history lacks a table that an audit needs, it is unknown."""
+def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str], by_log: Collection[str]) -> list[AuditRow]:
+    """One row for each audit, in their order.
+
+    It is unknown where a history lacks a table that the audit needs, and if what logs show is all that it has.
+    """
     of = every.groupBy("anomaly", "policy").agg(F.count(F.lit(1)).alias("rows"), F.sum("examined").alias("examined"))
     examined: dict[str, int] = {}
     found: dict[str, dict[str, int]] = {check.name: {} for check in checks}
@@ -176,11 +184,12 @@ def _rows(checks: Sequence[Check], every: DataFrame, lacks: set[str]) -> list[Au
         else:
             found[anomaly][policy] = rows
     missing = {check.name: check.missing_tables(lacks) for check in checks}
+    unknown = {name: [UNKNOWN] if missing[name] or name in by_log else [] for name in missing}
     return [
         AuditRow(
             anomaly=name,
             policy=check.policy,
-            verdict=check.verdict_of(examined.get(name, 0), [*found[name], *([UNKNOWN] if missing[name] else [])]),
+            verdict=check.verdict_of(examined.get(name, 0), [*found[name], *unknown[name]]),
             examined=examined.get(name, 0),
             findings=tuple(sorted(found[name].items())),
             missing=missing[name],

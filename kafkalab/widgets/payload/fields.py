@@ -10,6 +10,7 @@ from typing import Any
 from kafkalab.log.group_offsets import OffsetCommit
 from kafkalab.protocol.aborted_transaction import AbortedTxn
 from kafkalab.protocol.cluster_metadata import ClusterMetadata
+from kafkalab.protocol.consumer_group_records import GroupRecord, describe_record
 from kafkalab.protocol.field_versions import VERSIONS
 from kafkalab.protocol.group_record import GroupEntry
 from kafkalab.protocol.messages.registry import BY_NAME
@@ -147,7 +148,7 @@ def _value(value: Any) -> str:
         return f"offset {value.offset} of {value.partition} for {value.group}"
     if isinstance(value, GroupEntry):
         return group_text(value)
-    return str(value)
+    return describe_record(value) if isinstance(value, GroupRecord) else str(value)
 
 
 @text_of.register

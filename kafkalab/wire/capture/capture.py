@@ -1,8 +1,9 @@
-"""The steps of a capture: transaction log, data, what is still open, and what brokers say of producers.
+"""The steps of a capture: transaction log, data, committed offsets, what is still open, what brokers say of producers.
 
 The order makes the tables fit each other. The ends of the data are fixed first and the transaction log is read after
 that, so it has the decision of every marker. A transaction that is open at the end of the data, and that its
-coordinator had ended by then, has its marker behind that end: it is read, too.
+coordinator had ended by then, has its marker after that end: it is read, too. The partitions of `__consumer_offsets`
+are read as data: their records are the offsets that groups committed of the captured topics.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 
-from kafkalab.checks.from_a_log import COMPACTED, COMPLETE, DESCRIBED, UNREAD
+from kafkalab.checks.from_a_log import CAPTURED, COMPACTED, COMPLETE, DESCRIBED, UNREAD
 from kafkalab.history.schema import Label, Leader, LogRecord, TxnEntry, Watermark
 from kafkalab.protocol.messages.fetch import READ_COMMITTED
 from kafkalab.protocol.messages.list_offsets import EARLIEST
-from kafkalab.protocol.partitions import TRANSACTION_TOPIC, topic_of
+from kafkalab.protocol.partitions import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
 from kafkalab.wire.capture.reading import ABSENT, READ, Chunk, LogKnowledge, read_all
 from kafkalab.wire.capture.rows import (
     AT_REST,
@@ -39,30 +41,39 @@ def begin(source: Source, topics: list[str], start: str) -> CaptureState:
     `start` is "earliest", an offset, or milliseconds since 1970 as "@1700000000000".
     """
     state = CaptureState(topics, start, began_ms=_now_ms())
-    leaders = source.look_up((*topics, TRANSACTION_TOPIC))
+    leaders = source.look_up((*topics, *INTERNAL_TOPICS))
     for topic in topics:
         names = [name for name in leaders if topic_of(name) == topic]
         if not names:
             raise CaptureError(f"there is no topic {topic}, or it has no leader, or it may not be read")
         for name in sorted(names, key=_number):
             state.partitions[name] = _ends(source, name, leaders[name], start)
-    _begin_transaction_log(source, state, leaders)
+    _begin_internal_topics(source, state, leaders)
     return state
 
 
-def _begin_transaction_log(source: Source, state: CaptureState, leaders: dict[str, str]) -> None:
-    """Add the partitions of the transaction log, if there are any and they may be read; else note why not."""
-    found = [name for name in leaders if is_transaction_log(name) and topic_of(name) not in state.topics]
-    state.transaction_log = READ if found else ABSENT
+def _begin_internal_topics(source: Source, state: CaptureState, leaders: dict[str, str]) -> None:
+    """Add the partitions of the internal topics that are not among those of the capture yet."""
+    if state.transaction_log != READ:
+        state.transaction_log = _begin_internal(source, state, leaders, TRANSACTION_TOPIC, "earliest")
+    if state.offsets != READ and OFFSETS_TOPIC not in state.topics:
+        start = state.start if state.start.startswith("@") else "earliest"
+        state.offsets = _begin_internal(source, state, leaders, OFFSETS_TOPIC, start)
+
+
+def _begin_internal(source: Source, state: CaptureState, leaders: dict[str, str], topic: str, start: str) -> str:
+    """Add the partitions of an internal topic and return READ; else return why it cannot be read."""
+    found = [name for name in leaders if topic_of(name) == topic and topic not in state.topics]
     try:
         for name in sorted(found, key=_number):
-            state.partitions[name] = _ends(source, name, leaders[name], "earliest")
+            state.partitions[name] = _ends(source, name, leaders[name], start)
             if state.partitions[name].next < state.partitions[name].end:
                 source.fetch(name, leaders[name], state.partitions[name].next, False)
     except CaptureError as error:
-        state.transaction_log = str(error).rpartition(": ")[2]
         for name in found:
             state.partitions.pop(name, None)
+        return str(error).rpartition(": ")[2]
+    return READ if found else ABSENT
 
 
 def _number(name: str) -> int:
@@ -89,7 +100,7 @@ def capture(source: Source, state: CaptureState, known: LogKnowledge) -> Iterato
 
     The caller adds each chunk's entries of the transaction log to `known` before it asks for the next chunk.
     """
-    leaders = source.look_up((*state.topics, TRANSACTION_TOPIC))
+    leaders = source.look_up((*state.topics, *INTERNAL_TOPICS))
     yield from read_all(source, state, leaders, _logs(state), known)
     if state.transactions is None:
         found = source.transactions()
@@ -108,14 +119,14 @@ def read_round(source: Source, state: CaptureState, known: LogKnowledge) -> Iter
     The order is that of a whole capture: the ends of the data, then the transaction log, then the data up to these
     ends. So a round has the decisions of all its markers, and one that was broken off is taken up by the next.
     """
-    leaders = source.look_up((*state.topics, TRANSACTION_TOPIC))
+    leaders = source.look_up((*state.topics, *INTERNAL_TOPICS))
     _extend(source, state, leaders)
     yield from read_all(source, state, leaders, _logs(state), known)
     state.known = _known_of(state)
     before = {name: state.partitions[name].next for name in _data(state)}
     yield from read_all(source, state, leaders, list(before), known)
     marks = empty(Watermark)
-    rows = sum(_mark(source, state, name, read, marks) for name, read in before.items())
+    rows = sum(_mark(source, state, name, read, marks) for name, read in before.items() if _has_rows(state, name))
     if rows:
         yield Chunk({"watermarks": marks}, rows)
     known.forget()
@@ -123,7 +134,8 @@ def read_round(source: Source, state: CaptureState, known: LogKnowledge) -> Iter
 
 def _extend(source: Source, state: CaptureState, leaders: dict[str, str]) -> None:
     """Move the ends to where they are now: first those of the data, then those of the transaction log."""
-    data = {name: leader for name, leader in leaders.items() if topic_of(name) in state.topics}
+    known = [name for name in _data(state) if topic_of(name) == OFFSETS_TOPIC]
+    data = {name: leader for name, leader in leaders.items() if topic_of(name) in state.topics or name in known}
     ends, stable = source.ends(data), source.ends(data, READ_COMMITTED)
     for name in sorted(data, key=lambda name: (topic_of(name), _number(name))):
         if name not in state.partitions:
@@ -131,8 +143,7 @@ def _extend(source: Source, state: CaptureState, leaders: dict[str, str]) -> Non
         one = state.partitions[name]
         one.end = max(one.end, ends[name])
         one.high_watermark, one.last_stable_offset = ends[name], min(stable[name], ends[name])
-    if state.transaction_log != READ:
-        _begin_transaction_log(source, state, leaders)
+    _begin_internal_topics(source, state, leaders)
     for name, end in source.ends({name: leaders[name] for name in _logs(state) if name in leaders}).items():
         state.partitions[name].end = max(state.partitions[name].end, end)
 
@@ -164,6 +175,11 @@ def _data(state: CaptureState) -> list[str]:
     return [name for name in state.partitions if not is_transaction_log(name)]
 
 
+def _has_rows(state: CaptureState, name: str) -> bool:
+    """Return False for a partition of `__consumer_offsets` that has nothing of the captured topics."""
+    return topic_of(name) in state.topics or state.partitions[name].rows > 0
+
+
 def _describe(state: CaptureState) -> Columns:
     """The transactions that coordinators describe, as entries without a place in the log."""
     columns = empty(TxnEntry)
@@ -180,7 +196,7 @@ def _ending(
 ) -> Chunk:
     """The last rows: markers behind the end, watermarks, leaders, labels; and what brokers say of producers."""
     log, marks, led, labels = empty(LogRecord), empty(Watermark), empty(Leader), empty(Label)
-    for name in data:
+    for name in filter(partial(_has_rows, state), data):
         one = state.partitions[name]
         _markers_behind(source, name, leaders[name], one, known, log)
         info = source.metadata.partitions[name]
@@ -192,7 +208,7 @@ def _ending(
     state.ended_ms = _now_ms()
     state.known = _known_of(state)
     title = f"capture of {', '.join(state.topics)}"
-    for label, value in (("title", title), ("transaction log", state.known), ("end_ms", str(state.ended_ms))):
+    for label, value in (("title", title), (CAPTURED, state.known), ("end_ms", str(state.ended_ms))):
         add_row(labels, Label(label, value))
     tables = {"log": log, "watermarks": marks, "leaders": led, "labels": labels}
     return Chunk(tables, len(log["key"]))

@@ -52,6 +52,9 @@ def committed_offset(key: bytes, value: bytes | None) -> tuple[str, str | None]:
             raise EntryError("not of an offset")
         found = raw("OffsetCommitKey", 0).read(Source(key, _SHORT.size))
         place = f"{found['group']}/{found['topic']}-{found['partition']}"
-        return place, None if value is None else str(_LONG.unpack_from(value, _SHORT.size)[0])
+        if value is None:
+            return place, None
+        raw("OffsetCommitValue", _SHORT.unpack_from(value)[0])  # each version that is known begins with the offset
+        return place, str(_LONG.unpack_from(value, _SHORT.size)[0])
     except UNREADABLE as error:
         raise EntryError(str(error)) from None

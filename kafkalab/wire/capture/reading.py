@@ -101,7 +101,7 @@ def _read(
             rows += _entries(state, tables, name, leader, batch)
         else:
             _check_aborted(one, batch, committed)
-            rows += add_log(tables["log"], name, leader, batch, one, decisions)
+            rows += add_log(tables["log"], name, leader, batch, one, decisions, state.topics)
         one.next = batch.last_offset + 1
     if one.next == before and committed == (one.next < one.last_stable_offset):
         nothing_until = min(one.end, one.last_stable_offset) if committed else one.end

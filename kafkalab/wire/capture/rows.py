@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from kafkalab.history.schema import LogRecord
@@ -36,8 +37,14 @@ def add_row(columns: Columns, row: Any) -> int:
     return 1
 
 
-def add_log(columns: Columns, key: str, node: str, batch: Batch, state: PartitionState, decisions: Decisions) -> int:
+def add_log(
+    columns: Columns, key: str, node: str, batch: Batch, state: PartitionState, decisions: Decisions,
+    topics: Collection[str] = (),
+) -> int:  # fmt: skip
     """Add the rows of a batch of a data partition, or of `__consumer_offsets`; return how many.
+
+    Of `__consumer_offsets` only markers and the offsets of `topics` become rows, unless it is one of them; the other
+    entries, such as those of members and of KIP-848, are counted.
 
     The step of a record is that of the last marker before it, or of its own append where the leader says when that
     was: it is known to be later, and nothing more is.
@@ -71,10 +78,14 @@ def add_log(columns: Columns, key: str, node: str, batch: Batch, state: Partitio
     appended = append_time(batch)
     if appended >= 0:
         state.clock = max(state.clock, appended * STEPS_A_MS + IN_LOG)
-    return _add_records(columns, key, node, batch, state.clock)
+    topic = topic_of(key)
+    offsets_of = topics if topic == OFFSETS_TOPIC and topic not in topics else None
+    return _add_records(columns, key, node, batch, state, offsets_of)
 
 
-def _add_records(columns: Columns, key: str, node: str, batch: ClientBatch, step: int) -> int:
+def _add_records(
+    columns: Columns, key: str, node: str, batch: ClientBatch, state: PartitionState, offsets_of: Collection[str] | None
+) -> int:
     texts = _offset_texts if topic_of(key) == OFFSETS_TOPIC else _texts
     offsets, count = columns["offset"], 0
     times, keys, values, headers, sequences = (
@@ -82,9 +93,12 @@ def _add_records(columns: Columns, key: str, node: str, batch: ClientBatch, step
     )
     base, base_sequence = batch.base_offset, batch.base_sequence
     for offset, at_ms, record_key, value, pairs in raw_records(batch):
+        key_text, value_text = texts(record_key, value)
+        if offsets_of is not None and topic_of((key_text or "").rpartition("/")[2]) not in offsets_of:
+            state.skipped += 1
+            continue
         offsets.append(offset)
         times.append(at_ms)
-        key_text, value_text = texts(record_key, value)
         keys.append(key_text)
         values.append(value_text)
         headers.append([f"{_text(k)}={'' if v is None else _text(v)}" for k, v in pairs] if pairs else ())
@@ -93,7 +107,7 @@ def _add_records(columns: Columns, key: str, node: str, batch: ClientBatch, step
     for name, one in (
         ("key", key), ("producer_id", batch.producer_id), ("producer_epoch", batch.producer_epoch),
         ("transactional", batch.in_transaction), ("control", ""), ("coordinator_epoch", -1),
-        ("leader_epoch", batch.leader_epoch), ("node", node), ("frame", ""), ("step", step), ("removed", ""),
+        ("leader_epoch", batch.leader_epoch), ("node", node), ("frame", ""), ("step", state.clock), ("removed", ""),
         ("removed_step", -1),
     ):  # fmt: skip
         columns[name].extend([one] * count)

@@ -14,7 +14,8 @@ class PartitionState:
 
     `open` has the first offset of each producer id with an open transaction, `aborted` those that Fetch's aborted lists
     named and whose markers are still to come; `listed` counts the transactions of these lists, `unlisted` the ABORT
-    markers whose transaction was in none. `marked_ms` is when a capture that follows wrote its watermarks last.
+    markers whose transaction was in none. `skipped` counts the entries of `__consumer_offsets` that are no offset of a
+    captured topic. `marked_ms` is when a capture that follows wrote its watermarks last.
     """
 
     start: int
@@ -30,6 +31,7 @@ class PartitionState:
     aborted: dict[int, list[int]] = field(default_factory=dict)
     listed: int = 0
     unlisted: int = 0
+    skipped: int = 0
     marked_ms: int = 0
 
     @property
@@ -39,8 +41,8 @@ class PartitionState:
 
 @dataclass(slots=True)
 class CaptureState:
-    """A whole capture. `transaction_log` says whether `__transaction_state` was read, or why not; `producers` and
-    `transactions` are what brokers describe, `told` whether any did;
+    """A whole capture. `transaction_log` says whether `__transaction_state` was read, or why not, and `offsets` the
+    same of `__consumer_offsets`; `producers` and `transactions` are what brokers describe, `told` whether any did;
     `whole` counts the chunks of rounds that are complete, in which each marker has its decision;
     `known` is what the audits may rely on, a word of kafkalab/checks/from_a_log.py."""
 
@@ -53,6 +55,7 @@ class CaptureState:
     began_ms: int = 0
     ended_ms: int = 0
     transaction_log: str = ""
+    offsets: str = ""
     producers: dict[str, Any] = field(default_factory=dict)
     transactions: list[Any] | None = None
     told: bool = False

@@ -27,7 +27,7 @@ from kafkalab.protocol.records import Batch
 from kafkalab.saved_data import json_file
 from kafkalab.sim.cluster import Cluster
 from kafkalab.wire.data.checkpoints import HIGH_WATERMARKS, LOG_STARTS, checkpoint_bytes, read_checkpoint
-from kafkalab.wire.data.coordinator_records import UnknownRecordError
+from kafkalab.wire.data.coordinator_records import UnknownRecordError, learn_topics
 from kafkalab.wire.data.image import FORMAT, IMAGE, IMAGE_FILE, LOCK, VERSION, check_image, refuse_foreign
 from kafkalab.wire.data.log_files import (
     LogFiles,
@@ -137,6 +137,7 @@ class DataFolder:
             self._cluster.brokers[name].state.metadata = ClusterMetadata()
             self._marks[name] = read_checkpoint(self.folder / name / HIGH_WATERMARKS)
             starts[name] = read_checkpoint(self.folder / name / LOG_STARTS)
+        learn_topics(stored["partitions"])
         known = {p for names in (*held.values(), *self._marks.values()) for p in names}
         for partition in sorted(known.intersection(stored["partitions"])):
             logs = {name: files.read(partition) for name, files in self._logs.items() if partition in held[name]}
@@ -299,11 +300,9 @@ class DataFolder:
 def _image(stored: dict[str, Any]) -> ClusterMetadata:
     infos = {
         partition: PartitionInfo(
-            leader=row["leader"],
-            leader_epoch=row["leader_epoch"],
-            replicas=tuple(row["replicas"]),
-            isr=tuple(row["isr"]),
-        )
+            leader=row["leader"], leader_epoch=row["leader_epoch"],
+            replicas=tuple(row["replicas"]), isr=tuple(row["isr"]),
+        )  # fmt: skip
         for partition, row in stored["partitions"].items()
     }
     return ClusterMetadata(stored["metadata_version"], (), infos)

@@ -44,6 +44,21 @@ def test_bytes_that_are_no_entry(key: bytes, value: bytes | None) -> None:
         txn_entry(key, value)
 
 
+def test_a_committed_offset_as_apache_kafka_4_4_0_writes_it() -> None:
+    key = bytes.fromhex("0001000d63617365322d7061636b657273000c63617365322d6f726465727300000000")
+    topic_id = "f15ac4a379354df0a4c185f0375e557e"
+    value = bytes.fromhex("00040000000000000002ffffffff01000001a225f2847e010010" + topic_id)
+    assert committed_offset(key, value) == ("case2-packers/case2-orders-0", "2")
+    with pytest.raises(EntryError, match="no version 5"):
+        committed_offset(key, b"\0\5" + value[2:])
+
+
+@pytest.mark.parametrize("kind", [2, 3, 8, 15])
+def test_an_entry_of_members_or_of_kip_848_is_no_offset(kind: int) -> None:
+    with pytest.raises(EntryError, match="not of an offset"):
+        committed_offset(kind.to_bytes(2, "big") + b"\0\5group", None)
+
+
 def test_a_committed_offset() -> None:
     key = b"\0\1\0\5group\0\2in\0\0\0\1"
     value = b"\0\3\0\0\0\0\0\0\0\x2a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"

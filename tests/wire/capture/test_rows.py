@@ -11,6 +11,7 @@ from kafkalab.checks.zombie_write import zombie_write
 from kafkalab.history.history import History
 from kafkalab.history.schema import LogRecord, TxnEntry
 from kafkalab.protocol.messages.fetch import PartitionFetched
+from kafkalab.protocol.partitions import OFFSETS_TOPIC
 from kafkalab.protocol.records import Batch, ControlType, Record, marker
 from kafkalab.wire.batches import batch_bytes_of, read_batch
 from kafkalab.wire.capture.capture import _markers_behind
@@ -59,6 +60,36 @@ def test_records_that_compaction_left_keep_their_offsets_and_sequences() -> None
     data = batch_bytes(left, 2, 5, TRANSACTIONAL, 4, (7, 0, 20))
     rows = read_rows(read_batch(data).place(10, 3))
     assert [(row.offset, row.sequence, row.value) for row in rows] == [(11, 21, "a"), (14, 24, "b")]
+
+
+def entries(*pairs: tuple[bytes, bytes | None]) -> Batch:
+    """A batch of `__consumer_offsets` with these keys and values."""
+    records = b"".join(record_bytes(value, number, key=key) for number, (key, value) in enumerate(pairs))
+    return read_batch(batch_bytes(records, len(pairs), len(pairs), 0, 4, (-1, -1, -1))).place(0, 0)
+
+
+OF_IN, OF_OTHER = b"\0\1\0\1g\0\2in\0\0\0\1", b"\0\1\0\1g\0\5other\0\0\0\0"
+MEMBERS, KIP_848 = b"\0\2\0\1g", b"\0\3\0\1g"
+OF_TOPIC = [(0, "g/in-1", "5"), (4, "g/in-1", None)]
+
+
+@pytest.mark.parametrize(
+    ("topics", "kept", "skipped"),
+    [
+        (("in",), OF_TOPIC, 3),
+        (("in", OFFSETS_TOPIC), sorted([*OF_TOPIC, (1, "g/other-0", "5"), (2, None, None), (3, None, None)]), 0),
+    ],
+)
+def test_of_committed_offsets_those_of_the_captured_topics_are_kept(
+    topics: tuple[str, ...], kept: list[tuple[int, str | None, str | None]], skipped: int
+) -> None:
+    columns, state = empty(LogRecord), PartitionState(start=0, end=99, next=0)
+    five = b"\0\3" + (5).to_bytes(8, "big") + b"\xff\xff\xff\xff\0\0" + bytes(8)
+    batch = entries((OF_IN, five), (OF_OTHER, five), (MEMBERS, b"\0\3"), (KIP_848, b"\0\0"), (OF_IN, None))
+    rows = add_log(columns, f"{OFFSETS_TOPIC}-1", "b1", batch, state, {}, topics)
+    assert list(zip(columns["offset"], columns["record_key"], columns["value"], strict=True)) == kept
+    assert {len(column) for column in columns.values()} == {rows} == {len(kept)}
+    assert state.skipped == skipped
 
 
 def test_each_record_has_the_time_that_its_producer_set() -> None:

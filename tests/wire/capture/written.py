@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from kafkalab.limits import place_of
+from kafkalab.protocol.messages.add_offsets_to_txn import AddOffsetsToTxn
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn
 from kafkalab.protocol.messages.end_txn import EndTxn
 from kafkalab.protocol.messages.find_coordinator import TRANSACTION, FindCoordinator
 from kafkalab.protocol.messages.init_producer_id import InitProducerId, InitProducerIdResponse
 from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.protocol.messages.produce import Produce
+from kafkalab.protocol.messages.txn_offset_commit import TxnOffsetCommit
 from kafkalab.protocol.records import Batch, Record
 from kafkalab.wire.blocking_client import BlockingClient
 from kafkalab.wire.learned_names import LearnedNames
@@ -51,6 +53,20 @@ class Writer:
         produce = Produce(transactional_id=self.tid, acks=-1, timeout_ms=1_000, batches={partition: batch})
         answer = self.leader(partition).ask(produce, 11).partitions[partition]
         assert answer.error.name == "NONE", answer
+
+    def commit_offsets(self, group: str, *offsets: dict[str, int]) -> None:
+        """Commit a group's offsets in the transaction, by one TxnOffsetCommit for each of `offsets`."""
+        ask = self.coordinator.ask
+        joined = AddOffsetsToTxn(transactional_id=self.tid, group_id=group, **self.identity)
+        while ask(joined, 2).error.name != "NONE":
+            pass
+        node = ""
+        while not node:
+            node = self.askers[0].ask(FindCoordinator(key=group), 2).node_id
+        for some in offsets:
+            body = TxnOffsetCommit(transactional_id=self.tid, group_id=group, offsets=some, **self.identity)
+            while any(e.name != "NONE" for e in self.askers[int(node[1:]) - 1].ask(body, 3).errors.values()):
+                pass
 
     def leader(self, partition: str) -> BlockingClient:
         """The connection to a partition's leader."""

@@ -7,6 +7,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkalab.log.group_offsets import OffsetCommit, group_key, offset_key
+from kafkalab.protocol.consumer_group_records import (
+    CurrentAssignment,
+    GroupEpoch,
+    GroupRecord,
+    MemberState,
+    MemberSubscription,
+    TargetAssignment,
+    TargetEpoch,
+    parse_record_key,
+    record_key,
+)
 from kafkalab.protocol.group_record import GroupEntry, MemberEntry
 from kafkalab.protocol.records import Record
 from kafkalab.protocol.transaction_metadata import Txn, TxnState
@@ -62,6 +73,24 @@ groups = st.builds(
     GroupEntry,
     group=texts, protocol_type=texts, generation=st.integers(0, 2**31 - 1), protocol=texts, leader=texts,
     current_state_timestamp_ms=numbers, members=st.lists(members, max_size=3).map(tuple),
+)  # fmt: skip
+counts = st.integers(0, 2**31 - 1)
+with_epochs = several.flatmap(lambda names: st.fixed_dictionaries(dict.fromkeys(names, counts)))
+consumers = st.one_of(
+    st.builds(GroupEpoch, group=texts, epoch=counts, metadata_hash=numbers),
+    st.builds(TargetEpoch, group=texts, assignment_epoch=counts, assignment_timestamp_ms=numbers),
+    st.builds(TargetAssignment, group=texts, member_id=texts, partitions=several),
+    st.builds(
+        MemberSubscription,
+        group=texts, member_id=texts, instance_id=st.none() | texts, rack_id=st.none() | texts, client_id=texts,
+        subscribed_topic_names=st.lists(texts, max_size=3).map(tuple), subscribed_topic_regex=texts,
+        rebalance_timeout_ms=counts, server_assignor=st.none() | texts,
+    ),
+    st.builds(
+        CurrentAssignment,
+        group=texts, member_id=texts, member_epoch=st.integers(-2, 99), previous_member_epoch=st.integers(-1, 99),
+        state=st.sampled_from(MemberState), assigned=with_epochs, pending_revocation=with_epochs,
+    ),
 )  # fmt: skip
 ANY_PACE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A machine that does much else at the time draws slowly, and that is no fault."""
@@ -125,3 +154,19 @@ def test_the_bytes_are_those_of_kafka() -> None:
 def test_a_record_of_another_type_is_said_to_be_unknown(key: bytes) -> None:
     with pytest.raises(UnknownRecordError):
         read_group_record(key, b"\0\0", ())
+
+
+@ANY_PACE
+@given(consumers)
+def test_a_record_of_a_consumer_group_is_read_back(value: GroupRecord) -> None:
+    key = record_key(value.kind, value.group, getattr(value, "member_id", ""))
+    assert read_group_record(*group_record(Record(key, value)), ()) == Record(key, value)
+    assert read_group_record(*group_record(Record(key, None)), ()) == Record(key, None)
+
+
+@ANY_PACE
+@given(texts, texts, partitions)
+def test_keys_of_consumer_groups_are_those_of_nothing_else(group: str, member: str, partition: str) -> None:
+    assert parse_record_key(record_key("current", group, member)) == ("current", group, member)
+    assert parse_record_key(offset_key(group, partition)) is None
+    assert parse_record_key(group_key(group)) is None
