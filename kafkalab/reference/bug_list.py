@@ -5,8 +5,9 @@ from __future__ import annotations
 from kafkalab.protocol import rules
 from kafkalab.reference import bug
 from kafkalab.reference.bug import Bug, answers, both, committed_values, markers, replicas, result, stable, state
+from kafkalab.reference.window_bugs import OF_WINDOWS
 
-BUGS: tuple[Bug, ...] = (
+OTHERS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-5494",
         title="Two batches in flight, and a leader that remembers one",
@@ -80,18 +81,6 @@ BUGS: tuple[Bug, ...] = (
         sign=both(answers("p", "EndTxn", 2), stable("out-0"), state("pay")),
         good="PRODUCER_FENCED, NONE; 2 of 2; CompleteCommit",
         bad="PRODUCER_FENCED, CONCURRENT_TRANSACTIONS; 0 of 1; PrepareCommit",
-    ),
-    Bug(
-        number="KAFKA-9807",
-        title="A Fetch that reads the high watermark twice",
-        broke="Isolation: the read ended at a high watermark that had risen since the comparison, above the last "
-        "stable offset. A reader with read_committed was given a record that was aborted later.",
-        cure="Since 2.5.0 a Fetch reads the high watermark once.",
-        rule=rules.WATERMARK_ONCE,
-        sign=result("reader"),
-        good="[]",
-        bad="[['out-0', 0, 'a']]",
-        anomaly="G1a",
     ),
     Bug(
         number="KAFKA-14402",
@@ -328,3 +317,6 @@ BUGS: tuple[Bug, ...] = (
         profile="4.x/TV1",
     ),
 )
+
+BUGS = tuple(sorted((*OTHERS, *OF_WINDOWS), key=lambda bug: (bug.number.startswith("KIP"), len(bug.number), bug.number)))
+"""All of them."""
