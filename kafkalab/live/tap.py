@@ -130,6 +130,14 @@ class Tap:
         """Let a held frame go on. ValueError for one that is not held."""
         self.do(lambda: self.gate.let_go(frame))
 
+    def refuse(self) -> None:
+        """Close every connection, and refuse new ones until `accept()`, as the host of a broker that is down does."""
+        self.loop.run(self._proxy.close())
+
+    def accept(self) -> None:
+        """Accept connections again, at the same addresses. TapError if a port has been taken meanwhile."""
+        self.loop.run(self._proxy.open_again())
+
     # views
 
     @property

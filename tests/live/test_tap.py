@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from kafkalab.live.cluster import LiveCluster
 from kafkalab.live.tap import Tap
 from kafkalab.protocol.errors import Error
+from kafkalab.protocol.messages.metadata import Metadata
 from kafkalab.widgets.model.futures import payload_with_actions
 from kafkalab.widgets.payload.text import replay
 from kafkalab.widgets.views.sequence import Sequence
 from tests.live.conftest import CALL_S, Client
 from tests.live.test_journey import soon
+from tests.wire.connection import Connection
 
 
 @pytest.fixture
@@ -82,3 +85,17 @@ def test_what_was_recorded_stays_after_the_end(tap: Tap, app: Client) -> None:
     assert view.journey.run.scenario is None
     with pytest.raises(ValueError, match="recorded before a running Kafka"):
         assert view.cluster
+
+
+def test_a_tap_refuses_connections_until_it_accepts_them_again(tap: Tap, app: Client) -> None:
+    assert app.now(app.init) is Error.NONE
+    servers = tap.bootstrap_servers
+    tap.refuse()
+    for server in servers.split(","):
+        host, port = server.split(":")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((host, int(port)), timeout=CALL_S)
+    tap.accept()
+    assert tap.bootstrap_servers == servers
+    with Connection(tap.bootstrap_servers) as connection:
+        assert connection.ask(Metadata(topics=()), 1).metadata.alive

@@ -60,7 +60,9 @@ def table(kafka: str, found: dict[str, dict[str, Any]]) -> str:
     keys = {row["apiKey"]: row["name"].removesuffix("Request") for row in found.values() if row["type"] == "request"}
     rows = [f" {json.dumps(name)}: {_line(_pick(found[name]))}" for name in sorted({*wanted, *INSIDE})]
     apis = _line({str(key): keys[key] for key in sorted(keys)})
-    return f'{{"kafka": "{kafka}",\n"apis": {apis},\n"messages": {{\n' + ",\n".join(rows) + "\n}}\n"
+    offered = [row["apiKey"] for row in found.values() if row["name"] in kept and "broker" in row.get("listeners", ())]
+    head = f'"kafka": "{kafka}",\n"apis": {apis},\n"offered": {_line(sorted(offered))}'
+    return f'{{{head},\n"messages": {{\n' + ",\n".join(rows) + "\n}}\n"
 
 
 def _line(value: Any) -> str:

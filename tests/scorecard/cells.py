@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 KEEPS, DUPLICATES, LOSES, HANGS, DIES = "keeps", "duplicates", "loses", "hangs", "dies"
 UNKNOWN, NEVER_STRUCK = "unknown", "never struck"
@@ -36,6 +36,8 @@ class Observed:
     """
 
     struck: bool = True
+    held: bool = False
+    """Whether a request was late without end, since the one before which it was to arrive has not been sent."""
     ends: tuple[str, ...] = ()
     begins: int = 1
     waits: tuple[str, ...] = ()
@@ -65,6 +67,10 @@ class Row:
     version: str = ""
     """The client's version."""
     day: str = ""
+    kafka: str = ""
+    """Whether a running Apache Kafka shows the same; "" if it was not tried."""
+    fewest: str = ""
+    """The smallest plot that shows the cell; "" if it was not reduced."""
     planned: dict[str, int] = field(default_factory=dict)
     """The number of faults of each kind that there are for the frames of a run; only a run without a fault has it."""
 
@@ -92,10 +98,12 @@ def judge(seen: Observed) -> tuple[str, str]:
         told = {"lost": seen.lost, "duplicated": seen.duplicated}
         note = "; ".join(f"{what}: {', '.join(values)}" for what, values in told.items() if values)
         return (LOSES if seen.lost else DUPLICATES), note
-    if not seen.struck:
+    if not seen.struck and not (seen.held and seen.waits):
         return NEVER_STRUCK, "; ".join([*seen.waits, *seen.ends])
     if seen.waits:
-        return HANGS, seen.waits[0] + ("" if seen.finished else "; a new process goes no further")
+        return HANGS, seen.waits[0] + ", while the late request waits" * seen.held + (
+            "" if seen.finished else "; a new process goes no further"
+        )
     if seen.anomalies:
         return UNKNOWN, f"the brokers' history shows {', '.join(seen.anomalies)}, but no input is lost or duplicated"
     if not seen.finished:
@@ -135,6 +143,14 @@ def add_row(path: Path, row: Row) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.write(line_of(row))
+
+
+def amend_row(path: Path, row: Row, **changes: Any) -> Row:
+    """Append the newest row of this place with these changes, and return it: others may have changed it meanwhile."""
+    known = [one for one in read_rows(path) if one.place == row.place]
+    changed = replace(known[-1] if known else row, **changes)
+    add_row(path, changed)
+    return changed
 
 
 def line_of(row: Row) -> str:

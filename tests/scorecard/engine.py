@@ -5,12 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import islice
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +29,26 @@ from tests.scorecard.cells import (
     newest,
     read_rows,
 )
-from tests.scorecard.running import HANG_S, OWN_FRAMES, Command, run_cell
+from tests.scorecard.running import FULL, HANG_S, OWN_FRAMES, Command, Plot, run_cell
 from tests.scorecard.trials import KINDS, frames_of, list_faults
 from tests.scorecard.versions import versions
 
+Place = tuple[Setting, str]
+"""A client with its brokers, and a fault in words: what no two cells have in common."""
 HANG_RUNS = 3
 """A cell hangs if each of so many runs does."""
 
 
-def fill(setting: Setting, fault: str, runs: Path, command: Command | None = None, hang_s: float = HANG_S) -> Row:
+def fill(
+    setting: Setting, fault: str, runs: Path, command: Command | None = None, hang_s: float = HANG_S, plot: Plot = FULL
+) -> Row:
     """Run a cell, again if it hangs, and return its row; the run that decided it is saved in the folder `runs`."""
     began, seen = time.monotonic(), []
     row = Row(**setting._asdict(), fault=fault, cell="")
     faults = [fault_of(fault)] if fault else []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(HANG_RUNS):
-            seen.append(run_cell(setting, faults, Path(folder), command, runs / row.file, hang_s))
+            seen.append(run_cell(setting, faults, Path(folder), command, runs / row.file, hang_s, plot=plot))
             if judge(seen[-1])[0] != HANGS:
                 break
     cell, note = decide(seen, HANG_RUNS)
@@ -67,9 +71,12 @@ class Plan:
     faults: Sequence[str]
     failover: Sequence[str]
 
-    def of_kinds(self, kinds: Iterable[str], failover: bool = False) -> Iterator[str]:
-        """Return the faults of these kinds."""
-        return (one for one in (self.failover if failover else self.faults) if one.partition(":")[0] in kinds)
+    def lanes(self, kinds: Iterable[str]) -> Iterator[list[Place]]:
+        """Yield the cells of each of these kinds, the crashes among three brokers last."""
+        here = Setting(self.row.client)
+        for setting, faults in ((here, self.faults), (here._replace(brokers=3), self.failover)):
+            for kind in kinds:
+                yield [(setting, fault) for fault in faults if fault.partition(":")[0] == kind]
 
 
 def plan_client(client: str) -> Plan:
@@ -101,60 +108,59 @@ class Table:
     def __post_init__(self) -> None:
         self.rows = [row for row in newest(read_rows(self.path)) if row.version == versions().get(row.client, "")]
 
-    def run(self, clients: Sequence[str], kinds: Iterable[str] = KINDS, seconds: float = float("inf")) -> None:
-        """Fill the missing cells of these clients: one broker; the bad ones with level 1 and with three brokers; then
-        the crashes among three brokers.
+    def run(self, clients: Sequence[str], kinds: Iterable[str] = tuple(KINDS), seconds: float = float("inf")) -> None:
+        """Fill the missing cells of these clients, and each bad one with level 1 and with three brokers, too.
 
         No cell is begun after `seconds`; the next call goes on.
         """
         until = time.monotonic() + seconds
         with ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn")) as pool:
-            plans = dict(zip(clients, pool.map(plan_client, clients), strict=True))
-        for client, plan in plans.items():
+            plans = list(pool.map(plan_client, clients))
+        for plan in plans:
             self._add(plan.row)
             if not plan.faults:
-                self.say(f"{client}: no cell is run: {plan.row.note}")
-        self._fill(_in_turn([(Setting(c), plan.of_kinds(kinds)) for c, plan in plans.items()]), until)
-        bad = [row for row in self.rows if row.cell in BAD and row.client in clients and row.setting[1:] == (1, 2)]
-        places = [(r.setting._replace(level=1), r.fault) for r in bad]
-        places += [(r.setting._replace(brokers=3), r.fault) for r in bad]
-        self._fill(places, until)
-        self._fill(_in_turn([(Setting(c, 3), plan.of_kinds(kinds, failover=True)) for c, plan in plans.items()]), until)
+                self.say(f"{plan.row.client}: no cell is run: {plan.row.note}")
+        again = [place for row in self.rows if row.client in clients for place in harder(row)]
+        self._fill([*take_turns([plan.lanes(kinds) for plan in plans]), *again], until)
 
     def _add(self, row: Row) -> None:
         self.rows = newest([*self.rows, row])
         add_row(self.path, row)
 
-    def _fill(self, places: Iterable[tuple[Setting, str]], until: float) -> None:
+    def _fill(self, places: Iterable[Place], until: float) -> None:
         done = {row.place for row in self.rows}
-        missing = [place for place in dict.fromkeys(places) if place not in done]
-        if not missing:
+        waiting = deque(place for place in dict.fromkeys(places) if place not in done)
+        if not waiting:
             return
-        began, waiting = time.monotonic(), iter(missing)
+        began, count = time.monotonic(), 0
+        under_way: set[Future[Row]] = set()
         with ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn")) as pool:
-            under_way = {pool.submit(fill, *place, self.runs) for place in islice(waiting, self.jobs)}
-            count = 0
-            while under_way:
+            while under_way or waiting:
+                while waiting and len(under_way) < self.jobs and time.monotonic() < until:
+                    under_way.add(pool.submit(fill, *waiting.popleft(), self.runs))
+                if not under_way:
+                    return
                 finished = next(as_completed(under_way))
                 under_way.remove(finished)
-                count += 1
                 row = finished.result()
                 self._add(row)
-                if time.monotonic() < until and (place := next(waiting, None)):
-                    under_way.add(pool.submit(fill, *place, self.runs))
+                waiting.extend(place for place in harder(row) if place not in done)
+                count += 1
                 each = (time.monotonic() - began) / count
-                left = (len(missing) - count) * each / 60
+                left = len(waiting) * each / 60
                 told = f"{row.setting}: {row.fault}: {row.cell}" + (f" ({row.note})" if row.note else "")
-                self.say(f"{count}/{len(missing)}, {each:.1f} s each, {left:.0f} min left: {told}")
+                self.say(f"{count}, {each:.1f} s each, {left:.0f} min left: {told}")
 
 
-def _in_turn(of_clients: Sequence[tuple[Setting, Iterator[str]]]) -> Iterator[tuple[Setting, str]]:
-    """Yield a cell of each client in turn, so that a table that was stopped says something of all."""
-    waiting = list(of_clients)
-    while waiting:
-        for one in list(waiting):
-            setting, faults = one
-            if fault := next(faults, ""):
-                yield setting, fault
-            else:
-                waiting.remove(one)
+def harder(row: Row) -> list[Place]:
+    """Return the places in which a bad cell is run again: level 1, and three brokers; none for any other cell."""
+    if row.cell not in BAD or row.setting[1:] != (1, 2):
+        return []
+    return [(row.setting._replace(level=1), row.fault), (row.setting._replace(brokers=3), row.fault)]
+
+
+def take_turns(clients: Iterable[Iterable[Sequence[Place]]]) -> Iterator[Place]:
+    """Yield a cell of each kind of each client in turn, so that a table that was stopped says something of all."""
+    kinds = zip_longest(*clients, fillvalue=())
+    lanes = [lane for of_kind in kinds for lane in of_kind]
+    return (place for turn in zip_longest(*lanes) for place in turn if place)

@@ -17,6 +17,8 @@ from tests.wire.clients.__main__ import KINDS
 from tests.wire.clients.script import FencedError
 
 GROUP, SOURCE, TARGET, ID = "billing", "orders", "bills", "biller"
+PREFIX = "SCORECARD_PREFIX"
+"""The variable of the environment that has what these names begin with."""
 FENCED, FAILED = 3, 1
 CLOSE_S = 10
 
@@ -34,7 +36,8 @@ def work(client_name: str, servers: str) -> int:
     threading.Thread(target=wait, daemon=True).start()
     try:
         client = KINDS[client_name](servers)
-        instance = client.instance(GROUP, SOURCE, TARGET, ID)
+        prefix = os.environ.get(PREFIX, "")
+        instance = client.instance(*(prefix + name for name in (GROUP, SOURCE, TARGET, ID)))
         while not ended.is_set():
             instance.step(True)
     except FencedError as error:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from kafkalab.checks.all import check_all
 from kafkalab.checks.check import FORBIDDEN
 from kafkalab.checks.exactly_once import DUPLICATED, LOST, ONCE, effects
 from kafkalab.checks.view import view_of
 from kafkalab.faults.fault import Fault
+from kafkalab.faults.frame import Late
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_UNCOMMITTED
 from kafkalab.protocol.messages.produce import Produce
@@ -24,8 +26,9 @@ from kafkalab.protocol.records import Batch, Record
 from kafkalab.testing.causes import find_causes
 from kafkalab.testing.kafka_lab import KafkaLab
 from kafkalab.testing.record import TopicRecord
+from kafkalab.trace import Trace
 from tests.scorecard.cells import Observed, Setting
-from tests.scorecard.processor import FENCED, SOURCE, TARGET
+from tests.scorecard.processor import FENCED, PREFIX, SOURCE, TARGET
 from tests.wire.connection import Connection
 
 REQUEST_MS, LONGEST_MS = 2_000, 10_000
@@ -37,13 +40,35 @@ START_S = 60.0
 DOWN_MS = 10_000
 """The time by which the brokers' clocks go forward while an application that ended is down: its session expires."""
 MOST_BEGINS = 4
-STAGES = (("1", "2"), ("3", "4"))
-"""The inputs of each of the two transactions that faults strike."""
-LAST = ("5",)
-"""The input of the process that takes the place of the first after both."""
+MOST_EVENTS = 1_000_000
+"""Java's producer asks for its coordinator 3,000 times a second while that broker is down."""
 OWN_FRAMES = "scorecard"
 EXACTLY_ONCE = "exactly-once"
 ENVIRONMENT = {"CLIENT_REQUEST_MS": str(REQUEST_MS), "CLIENT_LONGEST_MS": str(LONGEST_MS)}
+
+
+class Plot(NamedTuple):
+    """The inputs of each transaction of the first process, and of the one that takes its place after them."""
+
+    stages: tuple[tuple[str, ...], ...] = (("1", "2"), ("3", "4"))
+    last: tuple[str, ...] = ("5",)
+
+
+FULL = Plot()
+
+
+class Brokers(Protocol):
+    """The brokers under an application: the lab's, or a running Kafka's."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+    @property
+    def trace(self) -> Trace: ...
+    def advance(self, ms: int) -> None: ...
+    def leader_of(self, partition: str) -> str: ...
+    def values(self, topic: str, isolation_level: str) -> list[str | None]: ...
+
+
 Command = Callable[[str], Sequence[str]]
 """Returns the command that starts the application with these bootstrap servers."""
 
@@ -55,20 +80,37 @@ def processor_of(client: str) -> Command:
 
 @dataclass
 class Run:
-    """A run under way: the lab, the application, and what was seen so far."""
+    """A run under way: the brokers, the application, and what was seen so far."""
 
-    lab: KafkaLab
+    lab: Brokers
     command: Command
     log: Path
     hang_s: float = HANG_S
+    prefix: str = ""
     app: subprocess.Popen[bytes] | None = None
     inputs: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
     begins: int = 0
+    planned: int = 1
     _start_step: int = 0
     _asked: bool = False
     _deadline: float = 0.0
+
+    def follow(self, plot: Plot) -> bool:
+        """Run the whole plot; return False if an input never gets its output. No process is left."""
+        try:
+            self.start()
+            finished = all(self.process(values) for values in plot.stages)
+            self.stop()
+            if finished and plot.last:
+                self.planned += 1
+                self.start()
+                finished = self.process(plot.last)
+                self.stop()
+        finally:
+            self.kill()
+        return finished
 
     def start(self) -> None:
         """Start a process of the application; what it complains of goes into the log."""
@@ -77,7 +119,7 @@ class Run:
         with self.log.open("ab") as log:
             self.app = subprocess.Popen(
                 self.command(self.lab.bootstrap_servers), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=log, env={**os.environ, **ENVIRONMENT},
+                stderr=log, env={**os.environ, **ENVIRONMENT, PREFIX: self.prefix}, process_group=0,
             )  # fmt: skip
 
     def stop(self) -> None:
@@ -90,15 +132,16 @@ class Run:
             status = self.app.wait(CLOSE_S)
         except subprocess.TimeoutExpired:
             status = -1
+        self.kill()
         if status:
-            self.kill()
             self.lab.advance(DOWN_MS)
         self.app = None
 
     def kill(self) -> None:
-        """End the process now."""
+        """End the process now, and the one of a client in another language: it would stay a member of the group."""
         if self.app is not None:
-            self.app.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.app.pid, signal.SIGKILL)
             self.app.wait()
             assert self.app.stdin is not None
             with contextlib.suppress(BrokenPipeError):
@@ -146,27 +189,29 @@ class Run:
     def put(self, values: Sequence[str]) -> None:
         """Append inputs as one plain batch; try again until the log has it, since a broker may be down."""
         until = time.monotonic() + self.hang_s
-        while values[0] not in self.values(SOURCE) and time.monotonic() < until:
-            with contextlib.suppress(OSError):
-                self._append(values)
+        while values[0] not in self.values(SOURCE) and not self._append(values) and time.monotonic() < until:
+            time.sleep(LOOK_S)
         self.inputs += values
 
-    def _append(self, values: Sequence[str]) -> None:
-        leader = self.lab.leader_of(f"{SOURCE}-0")
+    def _append(self, values: Sequence[str]) -> bool:
+        """Append inputs; return True if the leader has acknowledged them."""
+        source = f"{self.prefix}{SOURCE}-0"
+        leader = self.lab.leader_of(source)
         if not leader:
-            time.sleep(LOOK_S)
-            return
+            return False
         batch = Batch(records=tuple(Record(None, v) for v in values), timestamp_ms=time.time_ns() // 1_000_000)
-        body = Produce(transactional_id=None, acks=-1, timeout_ms=REQUEST_MS, batches={f"{SOURCE}-0": batch})
-        with Connection(self.lab.bootstrap_servers, int(leader[1:]), OWN_FRAMES) as connection:
-            answer = connection.ask(body, 9)
-            if answer.partitions[f"{SOURCE}-0"].error is not Error.NONE:
-                time.sleep(LOOK_S)
+        body = Produce(transactional_id=None, acks=-1, timeout_ms=REQUEST_MS, batches={source: batch})
+        try:
+            with Connection(self.lab.bootstrap_servers, int(leader[1:]), OWN_FRAMES) as connection:
+                answer = connection.ask(body, 9)
+        except OSError:
+            return False
+        return bool(answer.partitions[source].error is Error.NONE)
 
     def values(self, topic: str, isolation: str = READ_UNCOMMITTED) -> list[str | None]:
         """Return the values of a topic; [] while no broker has its log."""
         try:
-            return self.lab.values(topic, isolation)
+            return self.lab.values(self.prefix + topic, isolation)
         except ValueError:
             return []
 
@@ -200,6 +245,7 @@ def run_cell(
     save: Path | None = None,
     hang_s: float = HANG_S,
     look: Callable[[KafkaLab], Any] | None = None,
+    plot: Plot = FULL,
 ) -> Observed:
     """Run the application under the faults; return what the brokers' own history says of it.
 
@@ -209,40 +255,36 @@ def run_cell(
     log = folder / "application.log"
     log.unlink(missing_ok=True)
     topics = {SOURCE: 1, TARGET: 1}
-    settings = {"transaction_abort_cleanup_interval_ms": 1_000}
+    settings = {"transaction_abort_cleanup_interval_ms": 1_000, "most_events": MOST_EVENTS}
     with KafkaLab(setting.brokers, setting.level, topics, allow_unused_faults=True, **settings) as lab:
         lab.pipeline(SOURCE, TARGET, by_value, by_value)
         for fault in faults:
             lab.strike(fault)
         run = Run(lab, command or processor_of(setting.client), log, hang_s)
-        try:
-            run.start()
-            finished = all(run.process(values) for values in STAGES)
-            run.stop()
-            if finished:
-                run.start()
-                finished = run.process(LAST)
-                run.stop()
-        finally:
-            run.kill()
+        finished = run.follow(plot)
         if look is not None:
             look(lab)
         if save is not None:
             save.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(ValueError):
                 lab.save(save)
-        return observe(run, finished)
+        return observe(run, lab, finished)
 
 
-def observe(run: Run, finished: bool) -> Observed:
-    """Return what a run that has ended showed, by the history of its brokers."""
-    lab = run.lab
-    unused = lab.unused_faults
-    fenced = run.begins - 1 - len(run.ends) - len(run.waits) - finished
-    seen: dict[str, Any] = {
-        "struck": not unused, "ends": tuple(run.ends), "waits": tuple(run.waits), "finished": finished,
+def seen_by(run: Run, finished: bool, unused: Sequence[object]) -> dict[str, Any]:
+    """Return what is known of a run without its brokers' history, as fields of `Observed`."""
+    sent = {name for frame in list(run.lab.trace.frames.values()) for name in (frame.id, frame.name_at_client)}
+    held = any(isinstance(fault, Late) and fault.frame in sent for fault in unused)
+    fenced = run.begins - run.planned - len(run.ends) - len(run.waits)
+    return {
+        "struck": not unused, "held": held, "ends": tuple(run.ends), "waits": tuple(run.waits), "finished": finished,
         "begins": 1 + max(fenced, 0),
     }  # fmt: skip
+
+
+def observe(run: Run, lab: KafkaLab, finished: bool) -> Observed:
+    """Return what a run that has ended showed, by the history of its brokers."""
+    seen = seen_by(run, finished, lab.unused_faults)
     try:
         history = lab.history()
     except (RuntimeError, ValueError) as error:

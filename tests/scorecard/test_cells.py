@@ -40,6 +40,9 @@ HUNG = Observed(waits=("nothing goes on after app:EndTxn#1",))
     [
         (Observed(), KEEPS),
         (Observed(struck=False), NEVER_STRUCK),
+        (Observed(struck=False, waits=("nothing goes on",)), NEVER_STRUCK),
+        (Observed(struck=False, held=True), NEVER_STRUCK),
+        (Observed(struck=False, held=True, waits=("nothing goes on",)), HANGS),
         (Observed(struck=False, lost=("3",)), LOSES),
         (Observed(duplicated=("3",), waits=("nothing goes on",)), DUPLICATES),
         (Observed(duplicated=("3",), lost=("4",)), LOSES),

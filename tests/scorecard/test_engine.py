@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from tests.scorecard.cells import (
     Setting,
 )
 from tests.scorecard.engine import fill
-from tests.scorecard.running import Command
+from tests.scorecard.running import Command, Run
 
 FAST_S, LOSES_S, PATIENCE_S = 3.0, 4.0, 20.0
 SETTING = Setting("fake")
@@ -55,6 +56,19 @@ def test_a_cell_says_what_the_client_did(how: str, cell: str, note: str, tmp_pat
     assert (row.cell, row.note) == (cell, note)
     assert row.runs == (3 if cell == HANGS else 1)
     assert run_scenario(Scenario.load(tmp_path / row.file)).trace.steps > 50
+
+
+def test_nothing_of_a_hanging_application_is_left(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    child = f"import pathlib, time; time.sleep(8); pathlib.Path({str(left)!r}).touch()"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    run = Run(None, lambda servers: (sys.executable, "-c", parent), tmp_path / "log")  # type: ignore[arg-type]
+    run.lab = type("Lab", (), {"bootstrap_servers": "", "trace": type("Trace", (), {"steps": 0})})  # type: ignore[assignment]
+    run.start()
+    time.sleep(2)
+    run.kill()
+    time.sleep(8)
+    assert not left.exists()
 
 
 def test_a_fault_that_never_struck_is_no_proof(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kafkalab.protocol.api import USUAL
+from kafkalab.protocol.api import NEWEST, USUAL
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import messages_in
 from kafkalab.protocol.messages.add_partitions_to_txn import AddPartitionsToTxn, AddPartitionsToTxnResponse
@@ -29,11 +31,12 @@ from kafkalab.wire.codec import (
     request_of,
     response_bytes,
 )
-from kafkalab.wire.definitions import snake_case
+from kafkalab.wire.definitions import api_names, snake_case
 from kafkalab.wire.names import Names
 from kafkalab.wire.primitives import BadMessageError, Source
 from kafkalab.wire.table import TABLE
 from tests.kafka.schema import Message, Reader
+from tests.protocol.definitions import TABLE as MESSAGES
 from tests.wire.messages import ADDRESSES, NAMES, OFFERED, carry, message
 from tests.wire.tagging import FOUND, response
 from tests.wire.tagging import message as message_of
@@ -55,6 +58,14 @@ def test_the_page_says_how_much_is_offered(root: Path) -> None:
     said = f"{len(offered)} APIs in {sum(map(len, offered))} versions"
     page = root / "docs" / "like-kafka.md"
     assert said in page.read_text(encoding="utf-8"), f"{page}, bytes on the wire: it is {said} now"
+
+
+def test_the_page_names_every_api_that_is_not_offered(root: Path) -> None:
+    text = (root / "docs" / "like-kafka.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* \| (.*) \|$", text.partition("## What the server does not have")[2], re.MULTILINE)
+    named = [api for row in rows[1:] for api in row.split(", ")]
+    kafka = {api_names()[key] for key in json.loads(MESSAGES.read_text(encoding="utf-8"))["offered"]}
+    assert sorted(named) == sorted(kafka - set(special.OFFERED[NEWEST])), "docs/like-kafka.md, its last table"
 
 
 @pytest.mark.parametrize("api", OFFERED)

@@ -23,6 +23,7 @@ from kafkalab.checks.check import UNKNOWN, Check
 from kafkalab.checks.from_a_log import CAPTURED
 from kafkalab.checks.lost_write import lost_write
 from kafkalab.checks.view import LACKS
+from kafkalab.spark.audits.by_log import log_pass
 from kafkalab.spark.audits.check_tasks import check_runs
 from kafkalab.spark.audits.memory import bucket_mb, local_workers, require_memory, split_mb
 from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS, AuditRow, Summary
@@ -81,10 +82,7 @@ def audit(
     way = way or (CHECKS if layout.records <= SMALL else KEY_PASS)
     with use_settings(spark, SIMPLE_PLANS):
         by_log = {one.name for one in chosen if one.from_a_log} if labels_by_run(layout.files, (CAPTURED,)) else set()
-        if way == CHECKS:
-            every = _check(chosen, store, layout)
-        else:
-            every = _by_passes([one for one in chosen if one.name not in by_log], store, layout)
+        every = _check(chosen, store, layout) if way == CHECKS else _by_passes(chosen, store, layout, by_log)
         lacks = labels_by_run(layout.files, (LACKS,))
         if lacks:
             every = _without_unknown(every, lacks)
@@ -112,9 +110,12 @@ def _check(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
     return store.keep("checks", check_runs(store.spark, layout, names), title=f"{len(names)} checks of every run")
 
 
-def _by_passes(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFrame:
-    """Findings and counts: a pass over the keys, one over the clients, then the cycles and the inputs."""
-    names = {check.name for check in chosen}
+def _by_passes(chosen: Sequence[Check], store: Store, layout: Layout, by_log: Collection[str]) -> DataFrame:
+    """Findings and counts: a pass over the keys, one over the clients, then the cycles and the inputs.
+
+    The audits in `by_log` look at logs alone, apart from these passes.
+    """
+    names = {check.name for check in chosen}.difference(by_log)
     folder = store.folder / "pass"
     require_memory(store.spark, [*map(bucket_mb, layout.rows.values())], "partitions")
     into = None
@@ -133,6 +134,9 @@ def _by_passes(chosen: Sequence[Check], store: Store, layout: Layout) -> DataFra
     if into is not None and names.intersection(INPUTS):
         found = input_pass(store.spark, layout.files, into, names)
         parts.append(store.keep("inputs", found, title="audits input by input"))
+    if by_log:
+        found = log_pass(store.spark, layout.files, by_log)
+        parts.append(store.keep("logs", found, title="audits by logs alone"))
     return reduce(DataFrame.unionByName, parts)
 
 

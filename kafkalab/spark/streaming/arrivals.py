@@ -24,6 +24,7 @@ from kafkalab.history.schema import (
     Texts,
     TxnEntry,
 )
+from kafkalab.protocol.partitions import OFFSETS_TOPIC, topic_of
 
 ARRIVALS = "arrivals"
 END_STEP = 1 << 62
@@ -73,12 +74,20 @@ STATES = {outcome: state for state, outcome in PREPARED.items()}
 
 
 def arrivals_of(runs: Iterable[tuple[int, History]]) -> Iterator[Arrival]:
-    """The arrivals of each history, in the order of its steps. Without sends, values of records prove nothing."""
+    """The arrivals of each history, in the order of its steps.
+
+    Without sends, values of records prove nothing, but for committed offsets.
+    """
     for run, history in runs:
         found = [a for table in ORDER for row in history.table(table) if (a := arrival_of(run, table, row))]
         if "operations" in history.label(LACKS):
-            found = [a._replace(value=None) if a.kind == "record" else a for a in found]
+            found = [a._replace(value=None) if a.kind == "record" and not is_commit(a) else a for a in found]
         yield from sorted(found, key=place_of)
+
+
+def is_commit(row: Arrival) -> bool:
+    """Return True if the row is of a partition of `__consumer_offsets`."""
+    return topic_of(row.key) == OFFSETS_TOPIC
 
 
 def arrival_of(run: int, table: str, row: Any) -> Arrival | None:

@@ -14,7 +14,7 @@ from kafkalab.checks.check import Finding
 from kafkalab.checks.torn_transaction import torn_transaction
 from kafkalab.checks.view import View, view_of
 from kafkalab.history.schema import LogRecord
-from kafkalab.spark.streaming.arrivals import NAMES, Arrival, history_of_arrivals
+from kafkalab.spark.streaming.arrivals import NAMES, Arrival, history_of_arrivals, is_commit
 from kafkalab.spark.streaming.watch import Limits
 
 DECISIONS_KEPT = 8
@@ -64,7 +64,7 @@ class TornTransaction:
         if row.kind == "record":
             if row.key not in one["open"]:
                 one["open"].append(row.key)
-            elif "operations" in self.lacks:
+            elif "operations" in self.lacks and not is_commit(row):
                 return  # without operations the check looks at the first record of a key alone
         elif row.kind == "marker" and row.key in one["open"]:
             one["open"].remove(row.key)

@@ -88,16 +88,23 @@ class Proxy:
 
     async def _open_door(self, node_id: int, host: str, port: int) -> tuple[str, int]:
         self.brokers[node_id] = (host, port)
-        wanted = self.port and self.port + len(self.doors)
-        try:
-            self.doors[node_id] = door = await asyncio.start_server(
-                partial(self._cross, node_id), self.host, wanted, limit=1 << 20
-            )
-        except OSError as error:
-            raise TapError(f"port {wanted} for broker {node_id}: {error.strerror}") from None
+        door = await self._listen(node_id, self.port and self.port + len(self.doors))
         self._opening[node_id] = (self.host, door.sockets[0].getsockname()[1])
         log.info("broker %d at %s:%d is behind %s:%d", node_id, host, port, *self._opening[node_id])
         return self._opening[node_id]
+
+    async def _listen(self, node_id: int, port: int) -> asyncio.Server:
+        try:
+            door = await asyncio.start_server(partial(self._cross, node_id), self.host, port, limit=1 << 20)
+        except OSError as error:
+            raise TapError(f"port {port} for broker {node_id}: {error.strerror}") from None
+        self.doors[node_id] = door
+        return door
+
+    async def open_again(self) -> None:
+        """Open the doors that `close` has closed. TapError if a port has been taken meanwhile."""
+        for node_id, (_, port) in self._opening.items():
+            await self._listen(node_id, port)
 
     async def close(self) -> None:
         """Close every door and connection."""

@@ -21,6 +21,7 @@ from kafkalab.spark.streaming.arrivals import Arrival, arrivals_of
 from kafkalab.spark.streaming.group import NAMES, PRODUCER, VALUE, Group, parts_of, watch_arrivals
 from kafkalab.spark.streaming.torn_transaction import FEW, IDLE_MS
 from kafkalab.spark.streaming.watch import Limits
+from tests.checks.test_offset_commits import OFFSETS, commit
 from tests.spark.streaming.histories import RULES, STUCK, without
 
 KEYS = ("a-0", "b-0", "c-0", "d-0")
@@ -145,6 +146,23 @@ def test_a_late_marker_is_forgotten_with_its_decision() -> None:
     for row in arrivals_of([(1, m.history())]):
         clock = Arrival(run=1, step=row.step, rank=4, at_ms=row.at_ms, kind="clock")
         assert not [f for f in group.take([row, clock]) if f.policy == FORBIDDEN]
+
+
+@pytest.mark.parametrize("offsets", [(2, 1), (1, 2)])
+def test_two_offsets_of_a_partition_in_one_transaction_are_told_once(offsets: tuple[int, ...]) -> None:
+    m = HistoryBuilder()
+    for number in range(40):
+        m.entry("Ongoing", OFFSETS, pid=1, epoch=3)
+        commit(m, *(10 * number + offset for offset in offsets), end="")
+        m.entry("PrepareCommit", OFFSETS, pid=1, epoch=3)
+        m.marker(OFFSETS, "COMMIT", epoch=3)
+    m.label("end_ms", m.step)
+    history = from_a_log(m.history())
+    wanted = Counter(BY_NAME["torn transaction"](history).findings)
+    assert len(wanted) == 40
+    lacks = "the history lacks operations"
+    for found in ([f for _, f in watch_arrivals(arrivals_of([(1, history)]), LIMITS)], in_pieces(history, Random(1))):
+        assert Counter(f for f in found if f.text != lacks) == wanted
 
 
 @pytest.mark.parametrize("name", [*RULES, *STUCK])

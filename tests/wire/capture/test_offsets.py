@@ -10,6 +10,7 @@ import pytest
 
 from kafkalab.cli.main import main
 from kafkalab.diagnose.captured import judge_capture
+from kafkalab.spark.audits.summary import CHECKS, KEY_PASS, WAYS
 from kafkalab.wire.capture.source import CaptureError, Source
 from tests.wire.capture.test_capture import rows, run_capture
 from tests.wire.capture.written import Writer, writer
@@ -102,13 +103,20 @@ def test_from_an_offset_on_committed_offsets_are_read_from_their_beginning(serve
 
 
 @pytest.mark.spark
-def test_the_audit_names_both_and_says_that_they_are_all_it_can_tell(
-    servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("way", [CHECKS, KEY_PASS])
+def test_the_audit_names_both_in_either_way(
+    way: str, servers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from kafkalab.spark.audits import audit
+
+    monkeypatch.setattr(audit, "SMALL", 100_000 if way == CHECKS else 0)
     assert run_capture(servers, tmp_path / "night") == 0
     assert main(["audit", str(tmp_path / "night"), "--quiet", "--only", ",".join(ONE)]) == 1
     text = capsys.readouterr().out
     assert "torn transaction     forbidden  violated         0  1 forbidden" in text
     assert "offset/output split  forbidden  violated         0  1 forbidden" in text
     assert "__consumer_offsets: read, without 2 entries that are no offset of these topics" in text
+    assert f"Audited {WAYS[way]}" in text
+    assert "offsets 2, 1 of g/in-0; 1 counts" in text
+    assert "went back from 9 to 7" in text
     assert "unknown: torn" not in text

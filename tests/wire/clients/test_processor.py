@@ -18,8 +18,6 @@ pytestmark = pytest.mark.clients
 ALWAYS = ("InitProducerId", "TxnOffsetCommit", "EndTxn", "Produce")
 """The APIs that each client calls in a transaction, whatever its protocol: an answer of each was lost."""
 MOST = 40
-STUCK = ("kafkajs",)
-"""Clients whose processor makes no progress when all these answers are lost; see README.md."""
 
 
 class InThisProcess:
@@ -49,7 +47,7 @@ def test_a_processor_handles_each_record_once(client: str, brokers: KafkaLab, tm
     assert_each_task_is_done_once(client, brokers, tmp_path)
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client not in STUCK])
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_processor_survives_the_loss_of_every_answer(client: str, brokers: KafkaLab, tmp_path: Path) -> None:
     NEEDS.get(client, Path)()
     for api in APIS:

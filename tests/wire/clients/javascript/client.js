@@ -5,6 +5,8 @@ const { POLL_MS, serve, sleep } = require("./lines.js");
 // Timeouts that the environment asks for.
 const REQUEST_MS = Number(process.env.CLIENT_REQUEST_MS ?? 0);
 const LONGEST_MS = Number(process.env.CLIENT_LONGEST_MS ?? 0);
+const REWINDS = 10;
+const FENCED = ["PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"];
 const age = LONGEST_MS ? { metadataMaxAge: LONGEST_MS } : {};
 
 function kafka(servers) {
@@ -132,9 +134,24 @@ class Instance {
 		const step = await new Promise((resolve) => this.waiting.push(resolve));
 		if (step === null) return;
 		const done = await this.transact(batch, step.commit).catch(() => null);
-		if (done && step.commit) resolveOffset(batch.lastOffset());
-		else await this.rewind(batch);
-		step.done(done ? batch.messages.map((message) => message.value.toString()) : []);
+		try {
+			if (done && step.commit) resolveOffset(batch.lastOffset());
+			else await this.rewindAtLast(batch);
+			step.done(done ? batch.messages.map((message) => message.value.toString()) : []);
+		} catch (error) {
+			step.fail(error);
+			throw error;
+		}
+	}
+
+	// Its answers may be lost, too.
+	async rewindAtLast(batch) {
+		for (let left = REWINDS; left; left--) {
+			const error = await this.rewind(batch).catch((error) => error);
+			if (!error) return;
+			if (left === 1) throw error;
+			await sleep(POLL_MS);
+		}
 	}
 
 	// A lost answer leaves open whether the commit was written: a new producer ends it, and then the group's offset tells.
@@ -166,7 +183,9 @@ class Instance {
 			await producer.target.sendOffsets({ consumerGroupId: this.group, topics });
 			await (commit ? producer.commit() : producer.abort());
 		} catch (error) {
-			await producer.abort().catch(() => this.replace(partition));
+			// abort() sends nothing before the first partition is added, and so does not tell of a producer that is fenced.
+			if (FENCED.includes(error.type)) await this.replace(partition);
+			else await producer.abort().catch(() => this.replace(partition));
 			throw error;
 		}
 		return true;
@@ -182,7 +201,7 @@ class Instance {
 		for (let waited = 0; !this.waiting.length && waited < POLL_MS; waited += 10) await sleep(10);
 		const next = this.waiting.shift();
 		if (!next) return "";
-		const values = await new Promise((done) => next({ commit: how === "commit", done }));
+		const values = await new Promise((done, fail) => next({ commit: how === "commit", done, fail }));
 		return values.join(",");
 	}
 

@@ -115,15 +115,18 @@ pub async fn producer(servers: &str, id: &str) -> Done<Producer> {
 }
 
 pub async fn consumer(servers: &str, group: &str, topic: &str, isolation: &str) -> Done<Consumer> {
-    let mut made = Consumer::from_map([
+    let mut config = vec![
         ("bootstrap.servers", servers),
         ("group.id", group),
         ("isolation.level", isolation),
         ("auto.offset.reset", "earliest"),
         ("enable.auto.commit", "false"),
         ("heartbeat.interval.ms", "500"),
-    ])
-    .await?;
+    ];
+    if var("CLIENT_REQUEST_MS").is_ok() {
+        config.push(("session.timeout.ms", "6000"));
+    }
+    let mut made = Consumer::from_map(config).await?;
     if !topic.is_empty() {
         made.subscribe([topic])?;
     }
