@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from kafkalab.protocol import rules
-from kafkalab.reference import bug
+from kafkalab.reference import bug, window_bugs
 from kafkalab.reference.bug import Bug, answers, both, committed_values, markers, replicas, result, stable, state
-from kafkalab.reference.window_bugs import OF_WINDOWS
 
-OTHERS: tuple[Bug, ...] = (
+BUGS: tuple[Bug, ...] = (
     Bug(
         number="KAFKA-5494",
         title="Two batches in flight, and a leader that remembers one",
@@ -82,6 +81,7 @@ OTHERS: tuple[Bug, ...] = (
         good="PRODUCER_FENCED, NONE; 2 of 2; CompleteCommit",
         bad="PRODUCER_FENCED, CONCURRENT_TRANSACTIONS; 0 of 1; PrepareCommit",
     ),
+    window_bugs.READ_TWICE,
     Bug(
         number="KAFKA-14402",
         title="The hanging transaction",
@@ -317,6 +317,3 @@ OTHERS: tuple[Bug, ...] = (
         profile="4.x/TV1",
     ),
 )
-
-BUGS = tuple(sorted((*OTHERS, *OF_WINDOWS), key=lambda bug: (bug.number.startswith("KIP"), len(bug.number), bug.number)))
-"""All of them."""
