@@ -139,7 +139,8 @@ def look_up() -> str:
     """Return the start page's text that links the collections."""
     rows = [f"| [{one.title}]({one.name}.ipynb) | {len(one.exhibits())} runs | {one.about} |" for one in COLLECTIONS]
     rows.append(f"| [{OLD_ARTICLES}](93_old_articles.ipynb) | | Which statements of classic articles are still true. |")
-    rows.append(f"| [{INVENTORY}](94_what_do_you_believe.ipynb) | | The same questions before and after the course. |")
+    about = "Questions on the same subjects before and after the course."
+    rows.append(f"| [{INVENTORY}](94_what_do_you_believe.ipynb) | | {about} |")
     rows += [
         f"| [{INCIDENT_ROOM}](95_incident_room.ipynb) | | For people on call: paste what Kafka's tools printed, and "
         "read what happened, how certain that is, and what ends it. |",

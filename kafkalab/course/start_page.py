@@ -1,4 +1,7 @@
-"""The texts made from the list of labs: the start page's first link, map and short ways, and the README's table."""
+"""The texts made from the list of labs: the start page's first link, map and paths, and the tables of two pages.
+
+The pages are the README and docs/teaching.md.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,16 @@ START = SOLUTIONS / "00_start.ipynb"
 README = Path("README.md")
 HEAD = "| | lab | what you will know | minutes |\n|--:|:--|:--|:--|\n"
 TABLE = re.compile(rf"^({re.escape(HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
+TEACHING = Path("docs", "teaching.md")
+SITTINGS_HEAD = "| sitting | time | lab | walk | exercises |\n|--:|--:|:--|--:|--:|\n"
+SITTINGS = re.compile(rf"^({re.escape(SITTINGS_HEAD.rstrip())})\n(?:\|.*\n)*", re.M)
+SITTING_MINUTES = 120
+"""The most minutes of one sitting of the path through all labs; a longer lab has a sitting of its own."""
 START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | |"
 SHORT = (
-    "Each lab can be read alone; its first lines say what it needs from others, and how long it takes. The two "
-    "columns of minutes are the time for its runs (*walk*) and for its exercises."
+    "You need not read all labs: the first lines of each say which others it builds on, and how long it takes. A path "
+    "leaves out labs that its readers often know already. The two columns of minutes are the time for its runs "
+    "(*walk*) and for its exercises."
 )
 Labs = Mapping[str, Measures]
 """The labs that there are, by their notebooks' names, and what each asks of its reader."""
@@ -29,9 +38,9 @@ BEGIN, MAP, WAYS, LOOK_UP, WHERE = "begin", "map-of-the-labs", "short-ways", "lo
 
 
 def refresh_start_page(root: Path) -> list[Path]:
-    """Write into the start page's generated cells, and into the README's table, which labs there are.
+    """Write into the start page's generated cells, and into the tables of both pages, which labs there are.
 
-    Return the paths that changed. A course without a start page stays as it is, as does a README without the table.
+    Return the paths that changed. A course without a start page stays as it is, as does a page without its table.
     """
     path = root / START
     if not path.exists():
@@ -48,8 +57,30 @@ def refresh_start_page(root: Path) -> list[Path]:
     pages = {path: as_text(notebook)}
     if (readme := root / README).exists():
         rows = [START_ROW, *_rows(there, "labs/")]
-        pages[readme] = TABLE.sub(lambda found: "\n".join([found[1], *rows, ""]), readme.read_text(encoding="utf-8"), 1)
+        pages[readme] = _fill(TABLE, rows, readme)
+    if (teaching := root / TEACHING).exists():
+        pages[teaching] = _fill(SITTINGS, sittings(there), teaching)
     return write_changed(pages)
+
+
+def _fill(table: re.Pattern[str], rows: list[str], page: Path) -> str:
+    """Return the text of a page with these rows in its table."""
+    return table.sub(lambda found: "\n".join([found[1], *rows, ""]), page.read_text(encoding="utf-8"), count=1)
+
+
+def sittings(there: Labs) -> list[str]:
+    """Return the rows of the path through all labs: the sitting, the time since it began, the lab and its minutes."""
+    rows, sitting, time = [], 1, 0
+    for lab in (lab for lab in COURSE if lab.name in there):
+        walk, exercises = sum_minutes([there[lab.name]])
+        if time and time + walk + exercises > SITTING_MINUTES:
+            sitting, time = sitting + 1, 0
+        began = f"{time // 60}:{time % 60:02}"
+        rows.append(
+            f"| {sitting} | {began} | {lab.number} {_link_lab(lab, there, '../labs/')} | {walk} | {exercises} |"
+        )
+        time += walk + exercises
+    return rows
 
 
 def picture() -> dict[str, list[str]]:
@@ -77,7 +108,19 @@ def map_of_labs(there: Labs) -> str:
     ready = [f"| {lab.number} | {_link_lab(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
     planned = [f"{lab.title} ({lab.number})" for lab in COURSE if lab.name not in there]
     more = f"Planned: {', '.join(planned)}." if planned else ""
-    return "\n".join(["## The labs", "", "| | lab | what you will know |", "|--:|:--|:--|", *ready, "", more]).rstrip()
+    return "\n".join(
+        [
+            "## The labs",
+            "",
+            "The labs are in the order of reading, so their numbers jump.",
+            "",
+            "| | lab | what you will know |",
+            "|--:|:--|:--|",
+            *ready,
+            "",
+            more,
+        ]
+    ).rstrip()
 
 
 def _rows(there: Labs, folder: str = "") -> list[str]:

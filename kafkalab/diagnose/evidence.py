@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kafkalab.diagnose.facts import (
+    AbortCommand,
     DescribedTransaction,
     GroupRow,
     HangingRow,
+    LeaderRow,
     ListedTransaction,
     ProducerRow,
     Said,
@@ -98,6 +100,8 @@ class Evidence:
     hanging: Few[HangingRow] = field(default_factory=Few)
     asked_hanging: list[Source] = field(default_factory=list)
     """The headers of `find-hanging`: it printed a table, perhaps an empty one."""
+    leaders: Few[LeaderRow] = field(default_factory=Few)
+    aborts: Few[AbortCommand] = field(default_factory=Few)
     groups: Few[GroupRow] = field(default_factory=Few)
     said: dict[str, Few[Said]] = field(default_factory=dict)
     undecoded: dict[str, Source] = field(default_factory=dict)

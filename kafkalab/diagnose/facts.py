@@ -126,6 +126,22 @@ class HangingRow(NamedTuple):
     source: Source
 
 
+class LeaderRow(NamedTuple):
+    """A partition in `kafka-topics.sh --describe`. `leader` is -1 if it has none."""
+
+    partition: str
+    leader: int
+    source: Source
+
+
+class AbortCommand(NamedTuple):
+    """A pasted command `kafka-transactions.sh abort --topic --partition --start-offset`."""
+
+    partition: str
+    start: int
+    source: Source
+
+
 class GroupRow(NamedTuple):
     """A row of `kafka-consumer-groups.sh --describe`. -1 stands for "-"."""
 

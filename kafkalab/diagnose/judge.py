@@ -8,8 +8,8 @@ from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import ORDER, Finding
 from kafkalab.diagnose.mechanisms.all_mechanisms import RULES
 
-ORDINARY = "markers_take_offsets"
-"""A finding that holds for every log with transactions; it is reported if there is no other."""
+ORDINARY = ("markers_take_offsets", "epoch_per_transaction", "alike_records")
+"""Findings that hold for every log with transactions; they are reported if there is no other."""
 MOST = 40
 """Findings that are kept: those that come first."""
 
@@ -30,7 +30,7 @@ def judge(evidence: Evidence) -> list[Finding]:
     explained = {name for finding in found for name in finding.explains}
     causes = [one for one in found if not explained & {one.mechanism, f"{one.mechanism} {one.where}"}]
     if len(causes) > 1:
-        causes = [one for one in causes if one.mechanism != ORDINARY] or causes
+        causes = [one for one in causes if one.mechanism not in ORDINARY] or causes
     return sorted(_fold(causes), key=lambda one: (one.harmless, ORDER[one.certainty]))[:MOST]
 
 

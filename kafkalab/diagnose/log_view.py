@@ -13,6 +13,9 @@ ODD = 200
 PRODUCERS = 50_000
 """Producers of which a view keeps the last sequence: those that wrote last."""
 
+CONTENTS = 1_000
+"""Records of which a view keeps key and payload: the newest."""
+
 
 @dataclass(slots=True)
 class LogTransaction:
@@ -68,6 +71,11 @@ class LogView:
     commits: dict[tuple[str, str], OffsetCommit] = field(default_factory=dict)
     backwards: list[Backwards] = field(default_factory=list)
 
+    contents: dict[str, Batch] = field(default_factory=dict)
+    """Key and payload of records of idempotent producers without transactions, and their batch."""
+    alike: list[tuple[Batch, Batch, str]] = field(default_factory=list)
+    """Two batches of one producer that hold the same key and payload, under sequences of their own."""
+
     def is_later(self, first: int, source: Source) -> bool:
         """Return True if a batch at `first` follows what is here; count it if not. Note a gap before it."""
         if first < self.end:
@@ -95,6 +103,15 @@ class LogView:
                 self.open[batch.producer] = LogTransaction(batch, batch.last, after=self.ended.get(batch.producer))
             else:
                 found.last, found.batches = batch.last, found.batches + 1
+
+    def add_content(self, content: str, batch: Batch) -> None:
+        """Note key and payload of a record; remember the first record that another one is equal to."""
+        before = self.contents.pop(content, None)
+        if before and not self.alike and before.producer == batch.producer and before.first < batch.first:
+            self.alike.append((before, batch, content))
+        self.contents[content] = batch
+        if len(self.contents) > CONTENTS:
+            del self.contents[next(iter(self.contents))]
 
     def _compare_sequence(self, batch: Batch) -> None:
         before = self.sequences.pop(batch.producer, None)

@@ -87,7 +87,7 @@ def read_text(name: str, lines: Iterable[tuple[str, bool]], evidence: Evidence) 
             _sample(counts, place)
         elif dump.read(text, place, evidence):
             counts.used += 1
-        elif not text or text.isspace() or read_command(text, place):
+        elif not text or text.isspace() or read_command(text, place, evidence):
             counts.passed += 1
         elif tables.read(text, place, evidence) or logs.read(text, place, evidence):
             counts.used += 1

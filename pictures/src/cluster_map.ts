@@ -3,7 +3,7 @@
 import "./cluster_map.css";
 import { envelopePath, path } from "./basics";
 import { type Markup, breaks, html, nothing, render, repeat, svg } from "./lit";
-import { logOf } from "./log";
+import { isTable, logOf } from "./log";
 import { type Layout, type Point, type Way, angleOf, labelPlace, placesOf, pointOf, wayOf } from "./map_layout";
 import type { Frame, RunNode } from "./payload";
 import { isHeld } from "./presses";
@@ -14,7 +14,7 @@ interface Values extends ViewValues {
 	node: string;
 }
 
-const LIFE = { up: "up", paused: "paused", down: "crashed" },
+const lifeWord = (life: string) => (life === "down" ? "crashed" : life),
 	SIGN = { up: "●", paused: "‖", down: "✕" },
 	REPLICA: Record<string, string> = { leader: "★ ", "out of sync": "! " },
 	MAX_LABELS = 3;
@@ -42,7 +42,7 @@ function clientFacts({ state }: ClusterMap, id: string): string[] {
 }
 
 function nodeWords(view: ClusterMap, { id, kind, label }: RunNode): string {
-	const parts = [`${label}: ${LIFE[view.state.node[id] ?? "up"]}`],
+	const parts = [`${label}: ${lifeWord(view.state.node[id] ?? "up")}`],
 		led = ledBy(view, id),
 		ours = coordinated(view, id);
 	if (kind === "broker" && led.length) parts.push(`leads ${led.join(", ")}`);
@@ -100,7 +100,7 @@ function cardMarkup(view: ClusterMap, node: RunNode) {
 	return html`<div class="node ${kind} ${life}${chosen ? " chosen" : ""}" style="left:${x * 100}%;top:${y * 100}%"
 		data-node=${id} data-choose=${id} data-words=${words} data-life=${life} role="img" aria-label=${words}
 		aria-current=${chosen ? "true" : nothing}><b class="name"><i>${SIGN[life]}</i> ${label}${
-			life === "up" ? "" : html` <em>${LIFE[life]}</em>`
+			life === "up" ? "" : html` <em>${lifeWord(life)}</em>`
 		}</b>${facts}${leads}${coordinates}</div>`;
 }
 
@@ -180,7 +180,7 @@ function flightMarkup(view: ClusterMap, flight: Flight) {
 		turned = path`translate(${x2},${y2}) rotate(${angleOf(way)})`;
 	return shell([
 		svg`<path class="line" d=${path`M${x1},${y1}L${x2},${y2}`}/><path class="head" d=${head} transform=${turned}/>`,
-		svg`${drawn.map(([, token]) => token)}`,
+		...drawn.map(([, token]) => token),
 		labelOf(
 			labelPlace(
 				layout,
@@ -202,12 +202,17 @@ function tableMarkup(view: ClusterMap) {
 			end = word === "–" ? "" : html` <small>end ${endOf(view, partition, node)}</small>`;
 		return html`<td class=${word.replaceAll(" ", "-")}>${REPLICA[word] ?? ""}${word}${end}</td>`;
 	};
-	const rows = run.partitions.map((p) => {
-		const home = homes.filter(([, at]) => at === p).map(([name]) => name);
-		return html`<tr data-partition=${p} data-words=${partitionWords(view, p)}><th scope="row">${breaks(p)}${
-			home.length ? html` <small>${home.join(", ")}</small>` : ""
-		}${state.leader[p] ? "" : html` <em>no leader</em>`}</th>${brokers.map(({ id }) => cell(p, id))}</tr>`;
-	});
+	const rows = run.partitions
+		.filter((p) => !isTable(p))
+		.map((p) => {
+			const home = homes
+				.filter(([, at]) => at === p)
+				.map(([name]) => name)
+				.join(", ");
+			return html`<tr data-partition=${p} data-words=${partitionWords(view, p)}><th scope="row">${breaks(p)}${
+				home ? html` <small>${home}</small>` : ""
+			}${state.leader[p] ? "" : html` <em>no leader</em>`}</th>${brokers.map(({ id }) => cell(p, id))}</tr>`;
+		});
 	return html`<table><thead><tr><th>replicas</th>${brokers.map(({ label }) => html`<th scope="col">${label}</th>`)}</tr
 		></thead><tbody>${rows}</tbody></table>`;
 }

@@ -47,7 +47,7 @@ export function foldOf({ run, step, chosen: f, internal }: View, full: boolean, 
 				${run.label(f.to)} · ${f.about}</small>`
 			: html`<small>No frame led to this step.</small>`,
 		count = run.internal.length,
-		logs = html`<button type="button" data-action="internal" aria-pressed=${internal}>${count} internal logs</button>`,
+		logs = html`<button type="button" data-action="internal" aria-pressed=${internal}>${count} internal log${count > 1 ? "s" : ""}</button>`,
 		fields = full ? "fold" : "fields";
 	return html`<div class="fold ${f?.category ?? ""}"><p>${words}</p>${count ? logs : nothing}<button type="button"
 		data-action="inspect" aria-pressed=${full} aria-expanded=${full}>${fields}</button></div>`;

@@ -67,6 +67,9 @@ export class Log {
 	}
 }
 
+// A database's table: its rows are committed or open, and it has none of Kafka's marks and no replicas.
+export const isTable = (partition: string) => partition.startsWith("table ");
+
 export const logOf = (state: { logs: Record<string, Log> }, node: string, partition: string): Log =>
 	state.logs[`${node} ${partition}`] ?? new Log();
 export const offsetsOf = ({ offs, base, records }: Batch) => offs ?? records.map((_, i) => base + i);

@@ -24,7 +24,7 @@ import type { Batch, RunEvent } from "./payload";
 import { logOf } from "./run";
 import type { Found, Levels, LogsShown, View, Writes } from "./sequence_view";
 import { wrongIn } from "./sequence_verdict";
-import type { Log } from "./log";
+import { isTable, type Log } from "./log";
 import type { Run } from "./types";
 
 const CELLS = 16;
@@ -33,8 +33,7 @@ type Item = [string, TemplateResult];
 
 export const isInternal = (partition: string) => partition.startsWith("__");
 
-// A database's table: its rows are committed or open, and it has none of Kafka's marks.
-export const isTable = (partition: string) => partition.startsWith("table ");
+// Of a database's table; see `isTable`.
 export const rowFate = (log: { hw: number }, { base }: { base: number }): Outcome =>
 	base < log.hw ? "committed" : "open";
 
@@ -92,9 +91,9 @@ const ghostOf = ({ text, offset, value }: { text: string; offset: number; value:
 	html`<div class="cell ghost" title=${text}><span class="line"><span class="off">${offset}</span> <span
 	class="text">${value}</span></span><span class="line"><b class="sign">✕ lost</b></span></div>`;
 
-// The name of a partition; where there is little room its number stays.
+// The name of a partition; where there is little room its number stays. A table has none.
 function nameOf(partition: string) {
-	const cut = partition.lastIndexOf("-");
+	const cut = isTable(partition) ? partition.length : partition.lastIndexOf("-");
 	return html`<span>${partition.slice(0, cut)}</span>${partition.slice(cut)}`;
 }
 

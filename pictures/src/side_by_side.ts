@@ -1,8 +1,8 @@
 // What two runs have in words, as the text twin of Compare says it: transactions, logs, what the checks say.
 
-import { type Log, logOf } from "./log";
+import { isTable, type Log, logOf } from "./log";
 import type { Batch, Transaction } from "./payload";
-import { isTable, rowFate } from "./sequence_logs";
+import { rowFate } from "./sequence_logs";
 import type { Report, Run, State } from "./types";
 
 const BATCHES = 16;

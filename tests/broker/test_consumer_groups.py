@@ -206,6 +206,19 @@ def test_the_assignor_that_most_members_name_is_used() -> None:
     assert [m.target_assignment for m in group.members] == [TOPIC[:2], TOPIC[2:]]
 
 
+def test_where_two_assignors_are_named_equally_often_one_members_heartbeats_raise_the_epoch() -> None:
+    """As Kafka 4.4 does: consumer_groups.8 of tests/kafka is a recording of it."""
+    world = coordinator()
+    join(world, "m1", server_assignor="uniform")
+    join(world, "m2", server_assignor="range")
+    epochs = []
+    for member in ("m1", "m1", "m2", "m2"):
+        beat(world, member, 3 if member == "m2" else 2, topic_partitions=())
+        epochs.append(describe(world)[0].group_epoch)
+    assert epochs[:2] == [3, 3]
+    assert epochs[2:] == [4, 5]
+
+
 def describe(world: OneBroker) -> tuple[Any, ...]:
     groups: tuple[Any, ...] = world.ask(ConsumerGroupDescribe(group_ids=("g",))).response.groups
     return groups

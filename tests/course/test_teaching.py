@@ -11,7 +11,9 @@ import pytest
 from kafkalab import Sequence
 from kafkalab.course.lab03.exercise_1 import facts as lab03_facts
 from kafkalab.course.labs import BY_NUMBER, COURSE
-from kafkalab.course.outline import TRACKS
+from kafkalab.course.measures import measure_labs
+from kafkalab.course.outline import ALL_LABS, TRACKS
+from kafkalab.course.start_page import SITTING_MINUTES, SITTINGS_HEAD
 from kafkalab.faults.frame import Hold, Release
 from kafkalab.grading.builder import SOLUTIONS, read
 from kafkalab.grading.exercise import EXERCISES
@@ -21,6 +23,9 @@ from kafkalab.sim.scenario_names import SCENARIOS
 PLAN = re.compile(r"^\| (\d+) \| (.+?) \|", re.M)
 TRACK = re.compile(r"^\| ([A-Z][^|]+?) \| (\d+) \| ([^|]+?) \|$", re.M)
 DAY = re.compile(r"^\| (\d+):(\d\d) \| (.+?) \|", re.M)
+SITTING = re.compile(
+    r"^\| (\d+) \| (\d+):(\d\d) \| (\d+) \[(.+?)\]\(\.\./labs/(\w+)\.ipynb\) \| (\d+) \| (\d+) \|$", re.M
+)
 HEADING = re.compile(r"^#{1,4} (.+)$", re.M)
 NAMED = re.compile(r"\*([A-Z][^*]+?)\*")
 LAB = re.compile(r"\bLab (\d+)")
@@ -91,6 +96,28 @@ def test_the_day_fills_its_time_and_names_parts_of_its_labs(root: Path, text: st
         for number, exercise in EXERCISE.findall(what):
             assert (int(number), f"L{number}.E{exercise}" in EXERCISES) == (lab, True)
     assert tuple(dict.fromkeys(met)) == TRACKS["A team, one day"]
+
+
+def test_the_path_through_all_labs_has_the_minutes_of_the_start_page(root: Path, text: str) -> None:
+    part = section(text, ALL_LABS)
+    plan = SITTING.findall(part)
+    assert len(plan) == len([line for line in part.partition(SITTINGS_HEAD)[2].splitlines() if line.startswith("|")])
+    labs = measure_labs(root)
+    assert [(int(number), title, name) for _, _, _, number, title, name, _, _ in plan] == [
+        (lab.number, lab.title, lab.name) for lab in COURSE if lab.name in labs
+    ]
+    used: dict[int, int] = {}
+    for sitting, h, m, number, _, name, walk, exercises in plan:
+        assert (int(walk), int(exercises)) == (labs[name].walk_minutes, labs[name].exercise_minutes), (
+            "run `kafkalab build-labs`"
+        )
+        assert 60 * int(h) + int(m) == used.get(int(sitting), 0), (
+            f"lab {number} does not begin when the one before ends"
+        )
+        used[int(sitting)] = used.get(int(sitting), 0) + int(walk) + int(exercises)
+    assert list(used) == list(range(1, len(used) + 1))
+    assert "two hours" in part
+    assert max(used.values()) <= SITTING_MINUTES == 120
 
 
 @pytest.mark.parametrize("plan", PLANS)

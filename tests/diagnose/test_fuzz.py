@@ -16,8 +16,8 @@ from kafkalab.diagnose.reading import read_text
 from kafkalab.diagnose.report import NOTHING
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parents[1] / "incidents").glob("*/key.toml"))
-MUTATIONS = 50
-"""For each of the twenty incidents."""
+MUTATIONS = 25
+"""For each incident, 1,000 in all."""
 Texts = list[list[str]]
 
 

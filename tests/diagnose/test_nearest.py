@@ -36,6 +36,11 @@ NEAREST = {
     "11": "clean_election",
     "12": "KAFKA-7190",
     "20": "INVALID_TRANSACTION_TIMEOUT",
+    "21": "pending_first",
+    "23": "CLUSTER_AUTHORIZATION_FAILED",
+    "32": "pending_first",
+    "36": "KAFKA-14402",
+    "39": "shelf",
 }
 """By the number of an incident, its nearest run; the others have none."""
 

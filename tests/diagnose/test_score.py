@@ -1,4 +1,4 @@
-"""The twenty incidents of tests/incidents: what is right, what is not, and that nothing is wrong with certainty.
+"""The forty incidents of tests/incidents: what is right, what is not, and that nothing is wrong with certainty.
 
 An incident is right if the first finding names the key's symptom, bug and rule, and is as certain as the key.
 """
@@ -20,9 +20,18 @@ from kafkalab.diagnose.reading import read_files
 HERE = Path(__file__).parents[1] / "incidents"
 KEY = "key.toml"
 FOLDERS = sorted(path.parent for path in HERE.glob(f"*/{KEY}"))
-RIGHT = [f"{n:02}" for n in range(1, 21)]
+MISSED = ("36",)
+"""36: a dump of the state log may be older than that of the partition, so it is likely at most."""
+RIGHT = [number for number in (f"{n:02}" for n in range(1, 41)) if number not in MISSED]
 """The numbers of the incidents that are right."""
-ASKS = {"04": "describe-producers --topic deliveries --partition", "16": "SELECT"}
+ASKS = {
+    "04": "describe-producers --topic deliveries --partition",
+    "16": "SELECT",
+    "30": "kafka-topics.sh --bootstrap-server host:9092 --describe --topic tax-codes",
+    "31": "describe --transactional-id refund-worker-2",
+    "32": "describe --transactional-id seat-maps-4",
+    "40": "the application's own log",
+}
 """Of those that the text cannot answer, what the command has to hold."""
 
 

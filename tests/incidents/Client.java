@@ -49,6 +49,15 @@ public class Client {
         log.info("{} records in {} ms", count, step[2]);
     }
 
+    static void print(String name, String[] step) {
+        long end = System.currentTimeMillis() + Long.parseLong(step[2]);
+        while (System.currentTimeMillis() < end) {
+            for (ConsumerRecord<String, String> r : consumers.get(name).poll(Duration.ofMillis(200))) {
+                log.info("{}-{}@{}: {} {}", r.topic(), r.partition(), r.offset(), r.key(), r.value());
+            }
+        }
+    }
+
     static void burst(KafkaProducer<String, String> producer, String[] step) {
         new Thread(() -> {
             long end = System.currentTimeMillis() + Long.parseLong(step[4]);
@@ -98,8 +107,10 @@ public class Client {
             case "assign": consumers.get(name).assign(List.of(partition(step, 2))); break;
             case "seek": consumers.get(name).seek(partition(step, 2), Long.parseLong(step[4])); break;
             case "poll": poll(name, step); break;
+            case "print": print(name, step); break;
             case "commitread": consumers.get(name).commitSync(read.get(name)); break;
             case "log": log.info(step[1]); break;
+            case "error": log.error(step[1]); break;
             case "halt": Runtime.getRuntime().halt(1);
             default: throw new IllegalArgumentException(step[0]);
         }

@@ -44,6 +44,7 @@ PATTERNS = {"broker": "[%d] %p %m (%c)%n", "client": "%d{yyyy-MM-dd HH:mm:ss.SSS
 TOOLS = {
     "transactions": ("org.apache.kafka.tools.TransactionsCommand",) * 2,
     "dump": ("kafka.tools.DumpLogSegments", "org.apache.kafka.tools.DumpLogSegments"),
+    "topics": ("kafka.admin.TopicCommand", "org.apache.kafka.tools.TopicCommand"),
     "groups": ("kafka.admin.ConsumerGroupCommand", "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"),
 }
 """Main classes: the old one, in kafka_2.13, and that of kafka-tools."""
@@ -70,13 +71,15 @@ def _config_of_log(version: str, role: str, level: str = "INFO") -> tuple[str, s
 class JavaClient:
     """The program Client.java with the client of one version; each step waits for its answer."""
 
-    def __init__(self, cluster: Cluster, name: str, app: str, level: str = "INFO", version: str = "") -> None:
+    def __init__(
+        self, cluster: Cluster, name: str, app: str, level: str = "INFO", version: str = "", program: str = "Client"
+    ) -> None:
         version = version or cluster.version
         self.log = cluster.home / f"{name}.log"
         option = cluster.log_option(version, "client", level)
         command = [
             "java", "-Xmx256m", option, f"-Dapp={app}", f"-Dbootstrap={cluster.bootstrap}",
-            "-cp", f"{JARS.resolve() / version}/*", str(HERE / "Client.java"),
+            "-cp", f"{JARS.resolve() / version}/*", str(HERE / f"{program}.java"),
         ]  # fmt: skip
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -175,7 +178,7 @@ class Cluster:
                 self.processes[node] = subprocess.Popen(
                     self._command(main, f"{node}.properties"), cwd=self.home, stdout=log, stderr=log
                 )
-            wait_for(partial(_has_started, out, sign, seen), 120)
+            wait_for(partial(_has_started, out, sign, seen), 600)
 
     def stop(self, node: int, kill: bool = False) -> None:
         """End one node, cleanly or at once."""
@@ -207,12 +210,17 @@ class Cluster:
         time.sleep(1)
 
     def _controller(self) -> int:
-        return int(self.ask("Metadata", 8, 1, Topics=[])["ControllerId"])
+        """Return the controller's id, after waiting for its election."""
+        for _ in range(100):
+            if (node := int(self.ask("Metadata", 8, 1, Topics=[])["ControllerId"])) > 0:
+                return node
+            time.sleep(0.3)
+        raise TimeoutError
 
     def tool(self, name: str, *args: str) -> str:
         """Run a tool as its shell script does, with the address of the brokers unless it reads files."""
         old, new = TOOLS[name]
-        core = {"dump": "4.3", "groups": "3.7", "transactions": "0"}[name]
+        core = {"dump": "4.3", "groups": "3.7", "topics": "3.7", "transactions": "0"}[name]
         address = () if name == "dump" else ("--bootstrap-server", self.bootstrap)
         return self.run_java(old if self.version < core else new, *address, *args)
 
@@ -337,6 +345,7 @@ def stderr_in(path: Path) -> Iterator[None]:
 
 def hide(text: str) -> str:
     """Replace this machine's names by those of a made-up cluster, and cut the frames of Client.java's launcher."""
+    text = re.sub(r"^SLF4J: .*\n?", "", text, flags=re.M)
     text = text.replace(str(HOME), "/var/lib/kafka")
     text = re.sub(r"/var/lib/kafka/\d\.\d\.\d/data\d", "/var/lib/kafka/data", text)
     text = re.sub(r"(localhost/)?127\.0\.0\.1:29\d9(\d)", lambda m: f"kafka-{int(m[2]) - 2}.prod.internal:9092", text)

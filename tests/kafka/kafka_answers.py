@@ -240,6 +240,49 @@ def read_leave(r: Fields, n: Names) -> Fields:
     return {"error": _error(r), **_sort(rows, "error", "member_id")}
 
 
+def _partitions_of(assignment: Fields | None, n: Names) -> list[str] | None:
+    rows = None if assignment is None else assignment["TopicPartitions"]
+    return None if rows is None else sorted(n.partition(row, index) for row in rows for index in row["Partitions"])
+
+
+def consumer_heartbeat(r: Fields, n: Names) -> Fields:
+    return {
+        "error": _error(r),
+        "member_id": r["MemberId"],
+        "member_epoch": r["MemberEpoch"],
+        "heartbeat_interval": r["HeartbeatIntervalMs"],
+        "assignment": _partitions_of(r["Assignment"], n),
+    }
+
+
+def described_consumers(r: Fields, n: Names) -> Fields:
+    def member(row: Fields) -> Fields:
+        return {
+            "member_id": row["MemberId"],
+            "instance_id": n.back(row["InstanceId"] or ""),
+            "rack_id": row["RackId"],
+            "member_epoch": row["MemberEpoch"],
+            "topics": sorted(n.back(topic) for topic in row["SubscribedTopicNames"]),
+            "assignment": _partitions_of(row["Assignment"], n),
+            "target_assignment": _partitions_of(row["TargetAssignment"], n),
+            "member_type": row.get("MemberType", -1),
+        }
+
+    parts = [
+        {
+            "group": n.back(g["GroupId"]),
+            "error": _error(g),
+            "group_state": g["GroupState"],
+            "group_epoch": g["GroupEpoch"],
+            "assignment_epoch": g["AssignmentEpoch"],
+            "assignor_name": g["AssignorName"],
+            "members": [member(row) for row in g["Members"]],
+        }
+        for g in r["Groups"]
+    ]
+    return {"parts": parts}
+
+
 def described_groups(r: Fields, n: Names) -> Fields:
     return {
         "parts": [
@@ -345,6 +388,8 @@ ANSWERS: dict[str, Callable[[Fields, Names], Fields]] = {
     "SyncGroup": read_sync,
     "Heartbeat": _plain,
     "LeaveGroup": read_leave,
+    "ConsumerGroupHeartbeat": consumer_heartbeat,
+    "ConsumerGroupDescribe": described_consumers,
     "DescribeGroups": described_groups,
     "DeleteGroups": lambda r, n: _sort(
         [{"group": n.back(g["GroupId"]), "error": _error(g)} for g in r["Results"]], "group"

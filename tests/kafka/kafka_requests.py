@@ -37,6 +37,23 @@ def _member(g: Fields, n: Names) -> Fields:
     }
 
 
+def consumer_heartbeat(g: Fields, n: Names, version: int) -> Fields:
+    n.groups.add(g["group_id"])
+    topics, owned = g.get("subscribed_topic_names"), g.get("topic_partitions")
+    rows = n.by_topic(owned or (), "Partitions", _index)
+    return {
+        "GroupId": n.out(g["group_id"]),
+        "MemberId": g["member_id"],
+        "MemberEpoch": g["member_epoch"],
+        "InstanceId": n.out(g.get("instance_id")),
+        "RackId": g.get("rack_id"),
+        "RebalanceTimeoutMs": g.get("rebalance_timeout_ms", -1),
+        "SubscribedTopicNames": None if topics is None else [n.out(topic) for topic in topics],
+        "ServerAssignor": g.get("server_assignor"),
+        "TopicPartitions": None if owned is None else [{k: row[k] for k in ("TopicId", "Partitions")} for row in rows],
+    }
+
+
 def init_producer_id(g: Fields, n: Names, version: int) -> Fields:
     return {
         "TransactionalId": n.out(g["transactional_id"]),
@@ -108,7 +125,8 @@ def offset_commit(g: Fields, n: Names, version: int) -> Fields:
 def offset_fetch(g: Fields, n: Names, version: int) -> Fields:
     n.groups.add(g["group_id"])
     topics = None if g["partitions"] is None else n.by_topic(g["partitions"], "PartitionIndexes", _index)
-    row = {"GroupId": n.out(g["group_id"]), "Topics": topics}
+    member = {"MemberId": g["member_id"], "MemberEpoch": g["member_epoch"]} if "member_id" in g else {}
+    row = {"GroupId": n.out(g["group_id"]), "Topics": topics, **member}
     stable = {"RequireStable": g.get("require_stable", False)}
     return {**row, **stable} if version < 8 else {"Groups": [row], **stable}
 
@@ -321,6 +339,8 @@ REQUESTS: dict[str, Callable[[Fields, Names, int], Fields]] = {
     "SyncGroup": sync_group,
     "Heartbeat": lambda g, n, version: _member(g, n),
     "LeaveGroup": leave_group,
+    "ConsumerGroupHeartbeat": consumer_heartbeat,
+    "ConsumerGroupDescribe": lambda g, n, version: {"GroupIds": [n.out(group) for group in g["group_ids"]]},
     "DescribeGroups": lambda g, n, version: {"Groups": [n.out(group) for group in g["groups"]]},
     "DeleteGroups": lambda g, n, version: {"GroupsNames": [n.out(group) for group in g["groups"]]},
     "OffsetDelete": offset_delete,

@@ -120,6 +120,30 @@ def read_leave(r: Fields, back: Back) -> Fields:
     return {"error": r["error"], "parts": sorted(rows, key=lambda p: (p["error"], p["member_id"]))}
 
 
+def consumer_heartbeat(r: Fields, back: Back) -> Fields:
+    same = {key: r[key] for key in ("error", "member_id", "member_epoch")}
+    assignment = None if r["assignment"] is None else sorted(r["assignment"])
+    return {**same, "heartbeat_interval": r["heartbeat_interval_ms"], "assignment": assignment}
+
+
+def described_consumers(r: Fields, back: Back) -> Fields:
+    def member(row: Fields) -> Fields:
+        return {
+            **{key: row[key] for key in ("member_id", "rack_id", "member_epoch", "member_type")},
+            "instance_id": row["instance_id"] or "",
+            "topics": sorted(row["subscribed_topic_names"]),
+            "assignment": sorted(row["assignment"]),
+            "target_assignment": sorted(row["target_assignment"]),
+        }
+
+    of_group = ("error", "group_state", "group_epoch", "assignment_epoch", "assignor_name")
+    rows = [
+        {"group": g["group_id"], **{key: g[key] for key in of_group}, "members": [member(row) for row in g["members"]]}
+        for g in r["groups"]
+    ]
+    return {"parts": rows}
+
+
 def described_groups(r: Fields, back: Back) -> Fields:
     return {
         "parts": [
@@ -201,6 +225,8 @@ ANSWERS: dict[str, Callable[[Fields, Back], Fields]] = {
     "SyncGroup": lambda r, back: {"error": r["error"], "assignment": r["assignment"]},
     "Heartbeat": _plain,
     "LeaveGroup": read_leave,
+    "ConsumerGroupHeartbeat": consumer_heartbeat,
+    "ConsumerGroupDescribe": described_consumers,
     "DescribeGroups": described_groups,
     "DeleteGroups": lambda r, back: {"parts": [{"group": g, "error": e} for g, e in sorted(r["errors"].items())]},
     "OffsetDelete": lambda r, back: {"error": r["error"], **_errors_of(r["errors"], back)},

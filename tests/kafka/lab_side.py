@@ -37,6 +37,7 @@ ONE_BROKER = {
     "transaction_state_log_min_isr": 1,
     "transaction_abort_cleanup_interval_ms": 1_000,
     "group_initial_rebalance_delay_ms": 0,
+    "group_consumer_assignment_interval_ms": 0,
 }
 THREE_BROKERS = {**ONE_BROKER, "transaction_state_log_min_isr": 2, "replica_lag_time_max_ms": 3_000}
 """As in `running_kafka`."""

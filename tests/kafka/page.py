@@ -35,6 +35,7 @@ FAMILIES = {
     "restart": "a broker stopped or killed, and what it knows afterwards",
     "sequences": "sequence numbers at their edges: wrap-around, five cached batches, new epochs",
     "three_nodes": "failover of coordinators and leaders in the middle of a transaction, followers behind",
+    "consumer_groups": "random scripts of groups of the consumer protocol (KIP-848, Kafka 4.4)",
     "topic_ids": "scripts of other families once more, with the topic ids of TxnOffsetCommit 6 (KIP-1319, Kafka 4.4)",
     "timeout": "transactions that take too long, and who is fenced by the abort",
     "versions": "every version of every API: what travels in it, and with which errors it is answered",

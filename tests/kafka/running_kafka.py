@@ -31,6 +31,8 @@ transaction.state.log.min.isr={min_isr}
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.consumer.assignment.interval.ms=0
+group.consumer.migration.policy=disabled
 transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 log.retention.ms=-1
 """

@@ -53,7 +53,7 @@ def test_each_question_has_the_cell_that_answers_it_and_a_row_in_the_recap() -> 
 def test_the_comments_of_the_first_exercise_are_its_rows() -> None:
     lines = [line.strip() for line in TEXTS["e1-answer"].splitlines() if line.startswith("    ")]
     assert lines == [f'{n}: "",  # {row}' for n, row in arrivals(1).items()]
-    assert f"with {STREAMS * LENGTH} batches" in TEXTS["e2"]
+    assert f"On {STREAMS * LENGTH} batches" in TEXTS["e2"]
 
 
 def test_without_idempotence_an_order_is_there_twice_or_never_or_in_the_wrong_place() -> None:

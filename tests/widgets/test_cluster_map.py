@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalab import lab03
+from kafkalab import lab03, lab17
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.frame import Hold
 from kafkalab.faults.link import Cut, Heal
@@ -119,3 +119,10 @@ def test_each_step_has_a_text_and_a_picture(scenario: Scenario) -> None:
         assert "var(" not in picture
         for node in view.payload["nodes"]:
             assert node_words(view.payload, replay(view.payload, step), node) in str(view)
+
+
+def test_a_table_of_a_database_has_no_leader_and_no_replicas() -> None:
+    text = str(ClusterMap(lab17()))
+    assert "receipts-0: b1 leader" in text
+    assert "table positions" not in text
+    assert "no leader" not in text

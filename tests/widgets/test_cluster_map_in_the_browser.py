@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import lab00, lab02, lab03
+from kafkalab import lab00, lab02, lab03, lab17
 from kafkalab.faults.cluster import AdvanceClock
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.frame import Hold
@@ -47,6 +47,15 @@ def test_on_a_phone_no_card_lies_on_another(page: Page) -> None:
             beside = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
             assert beside or one["y"] >= other["y"] + other["height"] or other["y"] >= one["y"] + one["height"]
             assert one["height"] < 50
+
+
+def test_a_table_of_a_database_has_no_row_among_the_replicas(page: Page, console_errors: list[str]) -> None:
+    view = ClusterMap(lab17())
+    open_view(page, view)
+    agree(page, view, NAME)
+    rows = page.locator("[data-partition]").evaluate_all("rows => rows.map((row) => row.dataset.partition)")
+    assert rows == [partition for partition in view.payload["partitions"] if not partition.startswith("table ")]
+    assert len(rows) < len(view.payload["partitions"])
 
 
 @pytest.mark.parametrize("world", WORLDS)

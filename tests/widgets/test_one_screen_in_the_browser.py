@@ -150,6 +150,19 @@ def test_on_a_phone_in_jupyterlab_the_controls_verdict_and_names_of_brokers_are_
     assert seen["heads"] == ["shop", "kitchen", "b1", "b2", "b3"]
 
 
+def test_on_a_phone_a_finding_with_a_long_name_is_whole(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    view = Sequence(kafkalab.lab17())
+    view.press("end")
+    live = Live(page, view)
+    fit(page, 354, "#w0")  # what the book leaves
+    live.settle()
+    chip = page.locator('[data-action="finding"]')
+    expect(chip).to_have_text("exactly-once, unknown")
+    cut = "e => e.closest('.judged').getBoundingClientRect().left - e.getBoundingClientRect().left"
+    assert chip.evaluate(cut) <= 0
+
+
 def test_a_chapter_with_the_name_of_an_error_leaves_the_sentence_alone(page: Page) -> None:
     view = open_lab_view(page, "lab01", "1280x800, file browser open")
     view.press("drop", "Produce#2")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from kafkalab import Compare, lab11
+from kafkalab import Compare, lab11, lab17
 from kafkalab.sim.cluster import Cluster
 from kafkalab.widgets.payload.payload import payload_of
 from kafkalab.widgets.payload.text import replay, strip_line
@@ -61,6 +61,21 @@ def test_a_row_that_was_deleted_is_removed(page: Page, console_errors: list[str]
     strip = page.locator('[data-partition="table outbox"]')
     expect(strip.locator(".pins")).to_have_text("committed 0")
     expect(strip.locator(".cell.gone .sign")).to_have_text("− removed")
+    assert console_errors == []
+
+
+def test_a_row_that_is_replaced_in_one_statement_is_committed(page: Page, console_errors: list[str]) -> None:
+    cluster = Cluster(lab17())
+    cluster.run()
+    payload, seen = complete(payload_of(cluster)), []
+    for step in [event["step"] for event in payload["events"] if event["name"] == "database"]:
+        show(page, payload, step)
+        strip = page.locator('[data-partition="table positions"]')
+        expect(strip.locator(".pins")).to_have_text("committed 1")
+        expect(strip.locator("[data-fate=committed]")).to_have_count(1)
+        expect(strip.locator(".label > b")).to_have_text("table positions")
+        seen.append(strip_line("table positions", replay(payload, step)).partition(", ")[2])
+    assert seen == [f"committed 1: [0 payments-0 {position} committed]" for position in (1, 2, 3)]
     assert console_errors == []
 
 

@@ -82,7 +82,7 @@ def test_a_run_without_an_end_is_judged_by_what_was_read_in_it() -> None:
     journey.press("pause", "app")
     verdict = Verdict(journey)
     assert verdict.report["verdict"] == "unknown"
-    assert "Not judged: exactly-once" in verdict.text()
+    assert "Exactly-once was not checked: no record says what it was made from" in verdict.text()
 
 
 def test_inputs_with_two_effects_are_counted_though_kafka_allows_them() -> None:
@@ -97,7 +97,7 @@ def test_inputs_with_two_effects_are_counted_though_kafka_allows_them() -> None:
 
 
 def test_the_first_line_says_first_whether_a_promise_is_broken() -> None:
-    assert Verdict(lab00()).report["sentence"].startswith("No promise is broken. Not judged: exactly-once")
+    assert Verdict(lab00()).report["sentence"].startswith("No promise is broken. Exactly-once was not checked")
     assert Verdict(load_duplicate()).report["sentence"].startswith("A promise is broken: duplicate")
 
 

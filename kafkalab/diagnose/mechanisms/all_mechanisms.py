@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kafkalab.diagnose.finding import Rule
 from kafkalab.diagnose.mechanisms import (
+    client_settings,
     cluster,
+    decided,
     fencing,
     hanging,
     listings,
@@ -18,6 +20,7 @@ from kafkalab.diagnose.mechanisms import (
 
 RULES: tuple[Rule, ...] = (
     *saved_runs.RULES,
+    *decided.RULES,
     *hanging.RULES,
     *torn.RULES,
     *offsets.RULES,
@@ -26,5 +29,6 @@ RULES: tuple[Rule, ...] = (
     *cluster.RULES,
     *listings.RULES,
     *positions.RULES,
+    *client_settings.RULES,
     *named_errors.RULES,
 )

@@ -103,4 +103,21 @@ def _ends(loaded: Said, begun: list[Said]) -> bool:
     return bool(own) and _is_behind(loaded, own[-1])
 
 
-RULES = (lack_replicas, refuse_timeout, load_coordinator)
+def lack_brokers(evidence: Evidence) -> Iterator[Finding]:
+    """The transaction log cannot be created: there are fewer brokers than it has replicas."""
+    lines = list(evidence.all_said("state topic missing"))
+    if lines:
+        yield Finding(
+            mechanism="too_few_brokers",
+            where="__transaction_state",
+            says=f"__transaction_state cannot be created: alive are '{lines[0].detail}. Until it is there, no producer "
+            "gets a producer id for a transactional id.",
+            certainty=CERTAIN,
+            proofs=list_proofs(Proof(said.source, "the broker cannot create the topic") for said in lines[:3]),
+            ask=STATE_TOPIC,
+            symptom=INIT,
+            explains=("named_COORDINATOR_NOT_AVAILABLE", "no_producer_id", "timeout_InitProducerId"),
+        )
+
+
+RULES = (lack_brokers, lack_replicas, refuse_timeout, load_coordinator)

@@ -11,6 +11,10 @@ from kafkalab.protocol import rules
 
 TWO = "Two services log `ProducerFencedException` in turn"
 ONE = "Fenced, with one instance only"
+REFUSED = "A write is refused for its epoch"
+WAITS = "A new producer waits a moment at its start"
+WRITE = ("produce with an old epoch", "last seen epoch")
+"""Parts of lines in which a partition's leader, not the coordinator, refuses an epoch."""
 EXPIRED = "An idle transactional producer fails after a week"
 BAD_STATE = "`InvalidTxnStateException`, often since an upgrade"
 FENCED = ("error PRODUCER_FENCED", "error INVALID_PRODUCER_EPOCH")
@@ -133,19 +137,55 @@ def report_fenced(evidence: Evidence) -> Iterator[Finding]:
             said for said in evidence.all_said("error CONCURRENT_TRANSACTIONS") if said.process == lines[0].process
         ]
         proofs = [Proof(said.source, "it was told to wait for its own last transaction") for said in waits[-1:]]
+        first = min(lines, key=lambda said: said.source[:2])
+        write = first.name == FENCED[1] and any(part in said.source.text for said in lines for part in WRITE)
+        away = [said for said in evidence.all_said("away from poll") if said.source.file == lines[0].source.file]
+        proofs += [Proof(said.source, "its consumer was away from poll() for too long") for said in away[:1]]
         yield Finding(
             mechanism="fenced",
             where=who or lines[0].process,
             says="A producer was fenced: by another instance with its transactional id, or because its transaction was "
-            "open too long. The lines do not show which.",
-            certainty=UNKNOWN,
+            "open too long. "
+            + ("Its thread was away for long, so the latter is likely." if away else "The lines do not show which."),
+            certainty=LIKELY if away else UNKNOWN,
             proofs=list_proofs([*(Proof(said.source, "a newer epoch exists") for said in lines[:3]), *proofs]),
             ask=describe_transaction(who),
-            symptom=ONE,
+            symptom=REFUSED if write else ONE,
             bugs=("KAFKA-18464",) if waits else (),
-            rule=rules.BUMP_ON_INIT.name,
+            rule=rules.PRODUCE_EPOCH.name if write else rules.BUMP_ON_INIT.name,
             explains=("no_producer_id",),
         )
+
+
+def wait_for_predecessor(evidence: Evidence) -> Iterator[Finding]:
+    """A librdkafka client waits for its id while the coordinator ends its predecessor's transaction, and gets it."""
+    for given in evidence.all_said("librdkafka id"):
+        waits = [
+            said
+            for said in evidence.all_said("error CONCURRENT_TRANSACTIONS")
+            if "Failed to acquire " in said.source.text and said.source.file == given.source.file
+            and said.source.line < given.source.line
+        ]  # fmt: skip
+        if waits:
+            yield Finding(
+                mechanism="waited_for_predecessor",
+                where="a client",
+                says="The coordinator was still ending the transaction that the previous producer of this name had "
+                f"left open. The client asked again and got producer {given.producer}, epoch {given.epoch}.",
+                certainty=CERTAIN,
+                proofs=list_proofs(
+                    [
+                        *(Proof(said.source, "told to wait") for said in waits[:2]),
+                        Proof(given.source, "it has its producer id"),
+                    ]
+                ),
+                ask=describe_transaction(given.who),
+                symptom=WAITS,
+                rule=rules.ABORT_ON_INIT.name,
+                harmless=True,
+                explains=("named_CONCURRENT_TRANSACTIONS", "no_producer_id"),
+            )
+            return
 
 
 def expire_id(evidence: Evidence) -> Iterator[Finding]:
@@ -174,4 +214,4 @@ def expire_id(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-RULES = (meet_ended_transaction, abort_for_time, fence_by_another, expire_id, report_fenced)
+RULES = (meet_ended_transaction, abort_for_time, fence_by_another, expire_id, report_fenced, wait_for_predecessor)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.facts import DescribedTransaction, ListedTransaction
-from kafkalab.diagnose.finding import LIKELY, TOOL, UNKNOWN, Finding, Proof, describe_transaction, list_proofs
+from kafkalab.diagnose.finding import CERTAIN, LIKELY, TOOL, UNKNOWN, Finding, Proof, describe_transaction, list_proofs
 from kafkalab.limits import list_names
 from kafkalab.protocol import rules
 
@@ -19,6 +19,9 @@ MANY = 10
 LONG_MS = 600_000
 """A timeout that is longer than the ten minutes in which a restarted job would be back."""
 JOB = "A job (Flink, Connect) left a transaction open"
+HOURS = "A transaction is open for hours, and `find-hanging` does not list it"
+MAXIMUM_MS = 900_000
+"""The default of `transaction.max.timeout.ms`."""
 CHARGES = "Charges twice, without an error"
 
 
@@ -47,6 +50,32 @@ def draw_ids(evidence: Evidence) -> Iterator[Finding]:
             symptom=CHARGES,
             rule=rules.ABORT_ON_INIT.name,
             explains=("open_by_coordinator", "left_open"),
+        )
+
+
+def last_for_hours(evidence: Evidence) -> Iterator[Finding]:
+    """A transaction that is open for longer than any default allows, and whose coordinator knows it."""
+    for row in evidence.described:
+        long = row.state == "Ongoing" and min(row.timeout_ms, row.duration_ms) > MAXIMUM_MS
+        if not long or row.duration_ms > row.timeout_ms or not evidence.asked_hanging or evidence.hanging:
+            continue
+        yield Finding(
+            mechanism="open_for_hours",
+            where=row.transactional_id,
+            says=f"{_describe_age(row)}. Its coordinator knows it and ends it only after that timeout, so find-hanging "
+            "does not list it.",
+            certainty=CERTAIN,
+            proofs=list_proofs(
+                [
+                    Proof(row.source, "Ongoing for its coordinator, with a timeout above the default maximum"),
+                    Proof(evidence.asked_hanging[0], "find-hanging lists nothing"),
+                ]
+            ),
+            ask=f"{TOOL} list",
+            act=f"{TOOL} forceTerminateTransaction --transactionalId {row.transactional_id}",
+            symptom=HOURS,
+            rule=rules.TIMEOUT_MAXIMUM.name,
+            explains=("left_open", "open_by_coordinator"),
         )
 
 
@@ -98,4 +127,4 @@ def _describe_age(row: DescribedTransaction) -> str:
     return f"{row.transactional_id}: open for {row.duration_ms // 1000} s, timeout {row.timeout_ms // 1000} s"
 
 
-RULES = (draw_ids, leave_open)
+RULES = (draw_ids, last_for_hours, leave_open)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kafkalab.diagnose.evidence import Evidence
-from kafkalab.diagnose.finding import LIKELY, UNKNOWN, Finding, Proof, list_proofs
+from kafkalab.diagnose.finding import CERTAIN, LIKELY, UNKNOWN, Finding, Proof, list_proofs
 
 SYMPTOMS = {
     "COORDINATOR_NOT_AVAILABLE": "`initTransactions()` hangs and times out",
@@ -22,7 +23,9 @@ SYMPTOMS = {
 }
 """By the error's name, the heading of docs/symptoms.md."""
 SURE = ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "FENCED_INSTANCE_ID")
-"""Errors that have one cause."""
+"""Errors that have one cause: certain if a client's own line names one, and not only an application's."""
+OWN = re.compile(r"\[(?:Producer|Consumer) [^\]]*(?:clientId|groupId)=")
+"""What a line of the Java client has before its text."""
 FEW = 10
 """Retriable errors below this number are what a client deals with by itself."""
 PASSING = ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS")
@@ -34,12 +37,14 @@ def name_error(evidence: Evidence) -> Iterator[Finding]:
         lines = list(evidence.all_said(f"error {name}"))
         if not lines or (name in PASSING and len(lines) < FEW):
             continue
+        own = [said for said in lines if name in SURE and OWN.search(said.source.text)]
         yield Finding(
             mechanism=f"named_{name}",
-            where=lines[0].who or lines[0].process,
-            says=f"{name} is named in {len(lines)} lines; the text does not show what caused it.",
-            certainty=LIKELY if name in SURE else UNKNOWN,
-            proofs=list_proofs(Proof(said.source, name) for said in lines[:3]),
+            where="a client" if name in SURE else lines[0].who or lines[0].process,
+            says=f"{name} is named in {len(lines)} lines"
+            + (", and it has one cause." if name in SURE else "; the text does not show what caused it."),
+            certainty=CERTAIN if own else LIKELY if name in SURE else UNKNOWN,
+            proofs=list_proofs(Proof(said.source, name) for said in [*own[:1], *lines[:3]]),
             ask="kafka-transactions.sh --bootstrap-server host:9092 describe --transactional-id "
             + (lines[0].who or "ID"),
             symptom=symptom,

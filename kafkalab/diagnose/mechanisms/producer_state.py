@@ -12,6 +12,7 @@ LOST = "Acknowledged records are gone since a leader election"
 GAP = "`OutOfOrderSequenceException` in the log"
 IDLE = "An idle producer fails after days"
 DUPLICATES = "Duplicates, without an error"
+THOUGH_ON = "Duplicates, though idempotence is on"
 UNCLEAN = ("unclean election", "cut below watermark")
 """Lines that say that acknowledged records may be gone."""
 
@@ -89,4 +90,23 @@ def repeat_batch(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-RULES = (lose_records, forget_producer, repeat_batch)
+def repeat_record(evidence: Evidence) -> Iterator[Finding]:
+    """Two records of an idempotent producer are equal, under sequences of their own: Kafka compares no contents."""
+    for view in evidence.views.values():
+        for before, batch, content in view.alike:
+            if view.partition.startswith("__") or view.repeated:
+                continue
+            yield Finding(
+                mechanism="alike_records",
+                where=view.partition,
+                says=f"Offsets {before.first} and {batch.first} of {view.partition} hold equal records of producer "
+                f"{batch.producer}, with sequences of their own: no retry of the client wrote them. The program sent "
+                "the record twice, or there are two that are alike; only its own log tells.",
+                certainty=UNKNOWN,
+                proofs=(Proof(before.source, content[:80]), Proof(batch.source, "the same again")),
+                ask="Search the application's own log for the key of the record: was it sent twice?",
+                symptom=THOUGH_ON,
+            )
+
+
+RULES = (lose_records, forget_producer, repeat_batch, repeat_record)

@@ -91,7 +91,9 @@ class DumpLogReader:
         at = line.find(" key: ", 0, 600)
         if at >= 0 and line.startswith(("{", "transaction_metadata", "offset_commit", "group_metadata"), at + 6):
             return self._read_decoded(line[at + 1 :], line, place, evidence)
-        name = self._name(place)
+        name, batch = self._name(place), self._batch
+        if at >= 0 and batch is not None and batch.producer >= 0 and not batch.transactional:
+            evidence.view_of(name).add_content(line[at + 1 : at + QUOTE], batch)
         if name.startswith(("__transaction_state-", "__consumer_offsets-")) and name not in evidence.undecoded:
             evidence.undecoded[name] = place.source()
         return line.startswith("| ") and ("offset: " in line or "key: " in line)

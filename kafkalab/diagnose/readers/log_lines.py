@@ -21,7 +21,8 @@ VALUES = re.compile(r"\t[\w.]+ = ")
 STEMS = (
     "ransaction", "roducer", "xception", "equence", "poch", "ommitted offset", "Txn", "txn", "nclean", "UNCLEAN", "_",
     "runcating", "ISR", "FENCED", "awaiting", "Kafka version", "Resetting offset", "Seeking", "(kafka.server.",
-    "data loss", "oordinator", "Expiring", "RECOVERING", "unstable offsets", "Timed out",
+    "data loss", "oordinator", "Expiring", "RECOVERING", "unstable offsets", "Timed out", "dempotence", "poll timeout",
+    "assigned partitions", "deleted partitions",
 )  # fmt: skip
 """A line without any of these says nothing that is understood."""
 

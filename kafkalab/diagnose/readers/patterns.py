@@ -61,6 +61,20 @@ CLIENT = (
     _pattern(
         "error state", "in an error state", r"Cannot execute transactional method because we are in an error state"
     ),
+    _pattern(
+        "wrong order",
+        "Invalid transition attempted",
+        r"Invalid transition attempted from state (?P<detail>\w+ to state \w+)",
+    ),
+    _pattern(
+        "idempotence off",
+        "Idempotence will be disabled",
+        r"Idempotence will be disabled because (?P<detail>[^,]{1,80})",
+    ),
+    _pattern("away from poll", "consumer poll timeout has expired", r"consumer poll timeout has expired"),
+    _pattern(
+        "assigned", "Adding newly assigned partitions", r"Adding newly assigned partitions: (?P<partition>[\w., -]+)"
+    ),
     _pattern("closing", "Closing the Kafka producer", r"Closing the Kafka producer"),
     _pattern("batch expired", "Expiring ", r"Expiring \d+ record\(s\) for <partition>[: ]"),
     _pattern("version", "Kafka version: ", r"Kafka version: (?P<detail>\d[\w.-]*)"),
@@ -223,6 +237,16 @@ LEADER = (
         r"Invalid coordinator epoch for producerId <producer> at offset -?\d+ in partition <partition>: <rest>",
     ),
     _pattern("not verified", "part of the ongoing", r"not (?:added to|part of) the ongoing transaction"),
+    _pattern(
+        "topic deleted",
+        "offsets associated with deleted partitions",
+        r"offsets associated with deleted partitions: (?P<partition>[\w., -]+?)\.? \(",
+    ),
+    _pattern(
+        "state topic missing",
+        "for the transactions state topic",
+        r"alive brokers '(?P<detail>\d+' does not meet the required replication factor '\d+') for the trans",
+    ),
     _pattern("starting", "(kafka.server.", r"\[(?:KafkaServer|BrokerServer)[^\]]*\] (?P<detail>[Ss]tart(?:ed|ing))"),
 )
 PATTERNS = (*CLIENT, *LIBRDKAFKA, *COORDINATOR, *LEADER)

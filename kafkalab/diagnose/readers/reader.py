@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from kafkalab.diagnose.facts import QUOTE, Source
+from kafkalab.diagnose.evidence import Evidence
+from kafkalab.diagnose.facts import QUOTE, AbortCommand, Source
 
 DIGITS = 19
 """A longer number is none of Kafka's."""
@@ -41,11 +42,14 @@ def number(text: str) -> int:
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS else -1
 
 
-def read_command(line: str, place: Place) -> bool:
-    """Note the options of a pasted command line. Return False if it is none."""
+def read_command(line: str, place: Place, evidence: Evidence) -> bool:
+    """Note the options of a pasted command line, and an `abort`. Return False if it is none."""
     if not line.startswith(("$ ", "# ", "> ", "% ")) and ".sh " not in line[:80]:
         return False
     if "kafka-" not in line and "kafka." not in line:
         return line.startswith("$ ")
     place.options = dict(OPTION.findall(line[:4_000]))
+    start = number(place.options.get("start-offset", ""))
+    if "kafka-transactions.sh " in line and " abort " in line and place.partition and start >= 0:
+        evidence.aborts.add(AbortCommand(place.partition, start, place.source()))
     return True

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from kafkalab.diagnose.evidence import Evidence
-from kafkalab.diagnose.facts import DescribedTransaction, GroupRow, HangingRow, ListedTransaction, ProducerRow
+from kafkalab.diagnose.facts import (
+    DescribedTransaction,
+    GroupRow,
+    HangingRow,
+    LeaderRow,
+    ListedTransaction,
+    ProducerRow,
+)
 from kafkalab.diagnose.readers.reader import Place, number
 
 Row = dict[str, str]
@@ -87,8 +95,20 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[Row, Place, Evidence], bool]]
 }
 """By the first word of its header: the columns that a table must have, and what adds a row."""
 HEADS = tuple(TABLES)
+LEADER = re.compile(r"\s*Topic: ([\w.-]{1,249})\s+Partition: (\d{1,9})\s+Leader: (none|-?\d{1,10})\s")
+TOPIC = re.compile(r"\s*Topic: [\w.-]{1,249}\s+(?:TopicId: \S+\s+)?PartitionCount: ")
 OPTIONAL_LAST = "TopicPartitions"
 """The one column that may be empty; it is the last."""
+
+
+def _read_leader(line: str, place: Place, evidence: Evidence) -> bool:
+    """Add a partition's row of `kafka-topics.sh --describe`. Return False if the line is none of that tool's."""
+    found = LEADER.match(line)
+    if found is None:
+        return TOPIC.match(line) is not None
+    leader = -1 if found[3] == "none" else number(found[3])
+    evidence.leaders.add(LeaderRow(f"{found[1]}-{int(found[2])}", leader, place.source()))
+    return True
 
 
 class TableReader:
@@ -100,6 +120,8 @@ class TableReader:
 
     def read(self, line: str, place: Place, evidence: Evidence) -> bool:
         """Add the row. Return False for a line that is neither a header nor a row of the table that is open."""
+        if "Topic: " in line[:12] and _read_leader(line, place, evidence):
+            return True
         if self._add is None and not line.startswith(HEADS):
             return False
         words = line.split("\t") if "\t" in line else line.split()

@@ -149,10 +149,10 @@ def _sentence(verdict: str, report: Report, fates: Mapping[str, int], certain: i
     found = f" Found, and allowed: {', '.join(allowed)}." if allowed else ""
     head = f"A promise is broken: {', '.join(broken)}." if verdict == VIOLATED else ALL_KEPT
     if report[EXACTLY_ONCE].verdict == UNKNOWN and (UNKNOWN in fates or not report[EXACTLY_ONCE].findings):
-        why = "no output names its input by headers=made_from(record)"
+        why = "no record says what it was made from (headers=made_from(record) does)"
         if report[EXACTLY_ONCE].findings:
-            why = "the offsets of its inputs are not committed to Kafka"
-        return f"{head}{found} Not judged: exactly-once, as {why}."
+            why = "no committed offset says how far the inputs were read (with_positions does)"
+        return f"{head}{found} Exactly-once was not checked: {why}."
     if not certain:
         return f"{head}{found} Exactly-once effects: the fate of no input is certain yet."
     whose = f"{certain} inputs whose fate is certain" if certain > 1 else "1 input whose fate is certain"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kafkalab.protocol.partitions import OFFSETS_TOPIC, TRANSACTION_TOPIC, topic_of
-from kafkalab.widgets.payload.text import Payload, ViewState, replay
+from kafkalab.widgets.payload.text import TABLE, Payload, ViewState, replay
 
 LIFE = {"up": "up", "paused": "paused", "down": "crashed"}
 
@@ -41,6 +41,11 @@ def node_words(payload: Payload, shown: ViewState, node: dict[str, str]) -> str:
     parts += [f"producer {known['producer_id']}, epoch {known['epoch']}"] if known.get("producer_id", -1) >= 0 else []
     parts += [known["last"]] if known.get("last") else []
     return "; ".join(parts)
+
+
+def list_replicated(payload: Payload) -> list[str]:
+    """Return the partitions that brokers have; a table of a database is not one."""
+    return [p for p in payload["partitions"] if not p.startswith(TABLE)]
 
 
 def replica_word(shown: ViewState, partition: str, node: str) -> str:
@@ -93,7 +98,7 @@ def cluster_text(payload: Payload, step: int, flying: list[dict[str, Any]], node
     """The map in lines: nodes (">" before the chosen one), partitions, walls, frames in flight."""
     shown = replay(payload, step)
     lines = [f"{'> ' if n['id'] == node else '  '}{node_words(payload, shown, n)}" for n in payload["nodes"]]
-    lines += [f"  {partition_words(payload, shown, p)}" for p in payload["partitions"]]
+    lines += [f"  {partition_words(payload, shown, p)}" for p in list_replicated(payload)]
     lines += [f"  cut: {wall}" for wall in walls(payload, shown)]
     return lines + [f"  in flight: {flight_words(payload, shown, f)}" for f in flying]
 

@@ -39,14 +39,15 @@ class Tables:
         """Return the changes of the picture: rows that came, rows that are gone, and how many are committed."""
         ops: list[Op] = []
         for table, rows in event.data["tables"].items():
-            ops += self._rows(strip_of(table), rows, event.at_ms)
+            ops += self._rows(table, rows, event.at_ms)
             committed = _count_shared(event.data["committed"][table], rows)
             if self.stable.get(table, 0) != committed:
                 self.stable[table] = committed
                 ops += [[mark, SQLITE, strip_of(table), committed] for mark in ("hw", "lso")]
         return ops
 
-    def _rows(self, strip: str, rows: list[str], at_ms: int) -> list[Op]:
+    def _rows(self, table: str, rows: list[str], at_ms: int) -> list[Op]:
+        strip = strip_of(table)
         known = self.shown.get(strip, [])
         ops: list[Op] = []
         if not known and rows and strip not in self.shown:
@@ -54,6 +55,7 @@ class Tables:
         same = _count_shared(known, rows)
         if same < len(known):
             ops.append(["truncate", SQLITE, strip, same])
+            self.stable[table] = min(self.stable.get(table, 0), same)  # what shows the strip lowers its marks, too
         ops += [["batch", SQLITE, strip, _row(place, rows[place], at_ms)] for place in range(same, len(rows))]
         if ops:
             self.shown[strip] = list(rows)

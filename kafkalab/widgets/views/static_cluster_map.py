@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafkalab.palette import CATEGORY_COLOUR, DARK, DIM, GREEN, RED, WHITE
-from kafkalab.widgets.payload.cluster import end_of, home_of, list_coordinated, replica_word
+from kafkalab.widgets.payload.cluster import end_of, home_of, list_coordinated, list_replicated, replica_word
 from kafkalab.widgets.payload.text import Payload, ViewState, replay
 from kafkalab.widgets.views.canvas import BOLD, FLAT, HALO, MARGIN, WIDTH, fit
 from kafkalab.widgets.views.static_frame import StaticFrame
@@ -122,7 +122,7 @@ class _Map:
         for i, broker in enumerate(brokers):
             self.canvas.text(MARGIN + 250 + column * i, self.canvas.y + 14, broker["label"], more=BOLD)
         self.canvas.y += 20
-        for partition in self.payload["partitions"]:
+        for partition in list_replicated(self.payload):
             home = home_of(self.payload, partition)
             name = f"{partition} ({home})" if home else partition
             self.canvas.text(MARGIN, self.canvas.y + 13, fit(name, 244, 11.5), more=' font-size="11.5"')

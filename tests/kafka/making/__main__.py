@@ -10,7 +10,7 @@ from tests.kafka.script import HERE
 
 MODULES = (
     *("coordinator", "versions", "reading", "groups", "logs", "three_nodes", "old", "acl", "records", "edges"),
-    *("topic_ids", "tools"),
+    *("topic_ids", "tools", "consumer_groups"),
 )
 
 

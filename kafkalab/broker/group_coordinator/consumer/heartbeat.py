@@ -6,7 +6,6 @@ group follows its records.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from kafkalab.broker.group_coordinator.assignors.assignment import Targets
@@ -136,17 +135,43 @@ def _subscription_of(member: ConsumerMember) -> tuple[tuple[str, ...], str]:
 def _next_epoch(step: Step, wants_others: bool) -> int:
     group, members = step.group, step.members
     hashed = metadata_hash(step.broker, members.values())
-    before = preferred_assignor(group.members)
-    if not wants_others and hashed == group.metadata_hash and preferred_assignor(members) == before:
+    same_assignor = _next_assignor(step) == preferred_assignor(group.members)
+    if not wants_others and hashed == group.metadata_hash and same_assignor:
         return group.epoch
     step.changes.append(records.group_epoch(group.group, group.epoch + 1, hashed))
     return group.epoch + 1
 
 
 def preferred_assignor(members: dict[str, ConsumerMember]) -> str:
-    """Return the assignor that most members name, the default if none names one."""
-    named = Counter(m.server_assignor for m in members.values() if m.server_assignor is not None)
-    return named.most_common(1)[0][0] if named else ASSIGNORS[0]
+    """Return the assignor that most members name, the default if none names one or both have as many."""
+    return _most_named(_count_assignors(members))
+
+
+def _count_assignors(members: dict[str, ConsumerMember]) -> dict[str, int]:
+    named = [member.server_assignor for member in members.values()]
+    return {name: named.count(name) for name in ASSIGNORS if name in named}
+
+
+def _most_named(counts: dict[str, int]) -> str:
+    return max(counts, key=counts.__getitem__, default=ASSIGNORS[0])
+
+
+def _next_assignor(step: Step) -> str:
+    """Return the assignor that most members will name.
+
+    Of two with as many Kafka takes the first in a hash map, where a name that is counted anew comes first: so each
+    heartbeat of the only member that names "range" changes the preference, and the group's epoch
+    (`ConsumerGroup.computePreferredServerAssignor`).
+    """
+    counts = _count_assignors(step.group.members)
+    old, new = step.before.server_assignor, step.after.server_assignor
+    if old in counts:
+        counts[old] -= 1
+        counts = {name: count for name, count in counts.items() if count}
+    if new is not None:
+        counts = counts if new in counts else {new: 0, **counts}
+        counts[new] += 1
+    return _most_named(counts)
 
 
 def _next_target(step: Step, epoch: int) -> tuple[int, tuple[str, ...]]:
@@ -159,7 +184,7 @@ def _next_target(step: Step, epoch: int) -> tuple[int, tuple[str, ...]]:
     if group.assignment_epoch >= epoch or is_too_early:
         return group.assignment_epoch, targets.get(member_id, ())
     members = step.members
-    assign = BY_NAME[preferred_assignor(members)]
+    assign = BY_NAME[_next_assignor(step)]
     assigned = assign(assignor_input(broker, members, targets))
     for other in members:
         if other not in targets or assigned.get(other, ()) != targets[other]:
