@@ -150,7 +150,7 @@ def test_the_bytes_are_those_of_kafka() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("key", [b"\0\7\0\1g", b"\0\3\0\1g"])
+@pytest.mark.parametrize("key", [b"\0\4\0\1g", b"\0\20\0\1g"])
 def test_a_record_of_another_type_is_said_to_be_unknown(key: bytes) -> None:
     with pytest.raises(UnknownRecordError):
         read_group_record(key, b"\0\0", ())
