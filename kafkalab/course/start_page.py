@@ -29,8 +29,7 @@ SITTING_MINUTES = 120
 START_ROW = "| | [Start page](labs/00_start.ipynb) | how to walk a run | |"
 SHORT = (
     "You need not read all labs: the first lines of each say which others it builds on, and how long it takes. A path "
-    "leaves out labs that its readers often know already. The two columns of minutes are the time for its runs "
-    "(*walk*) and for its exercises."
+    "leaves out what its readers often know. The minutes are for the runs (*walk*) and for the exercises."
 )
 Labs = Mapping[str, Measures]
 """The labs that there are, by their notebooks' names, and what each asks of its reader."""
@@ -108,19 +107,8 @@ def map_of_labs(there: Labs) -> str:
     ready = [f"| {lab.number} | {_link_lab(lab, there)} | {lab.know} |" for lab in COURSE if lab.name in there]
     planned = [f"{lab.title} ({lab.number})" for lab in COURSE if lab.name not in there]
     more = f"Planned: {', '.join(planned)}." if planned else ""
-    return "\n".join(
-        [
-            "## The labs",
-            "",
-            "The labs are in the order of reading, so their numbers jump.",
-            "",
-            "| | lab | what you will know |",
-            "|--:|:--|:--|",
-            *ready,
-            "",
-            more,
-        ]
-    ).rstrip()
+    head = ["## The labs, in order", "", "| | lab | what you will know |", "|--:|:--|:--|"]
+    return "\n".join([*head, *ready, "", more]).rstrip()
 
 
 def _rows(there: Labs, folder: str = "") -> list[str]:
