@@ -97,6 +97,7 @@ from kafkalab.faults.node import *  # noqa: F403
 from kafkalab.faults.partition import *  # noqa: F403
 from kafkalab.faults.request import *  # noqa: F403
 from kafkalab.faults.storage import *  # noqa: F403
+from kafkalab.faults.window import *  # noqa: F403
 from kafkalab.sim.scenario import Program as Program, Scenario as Scenario, program as program
 from kafkalab.widgets.model.journey import Journey as Journey
 from kafkalab.widgets.views.client_view import ClientView as ClientView

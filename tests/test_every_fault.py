@@ -28,6 +28,8 @@ LATE = ("Delay", "Reorder")
 """The faults whose explanation says when the frame arrived."""
 SECOND_HALVES = ("Restart", "Resume", "Heal", "Roll")
 """Faults that a search adds to others, and that are no fault of their own."""
+WITHOUT_BUTTON = ("Stall",)
+"""Faults that no picture offers: a window is there only in scenarios that name it, and in searches."""
 NOT_SEARCHED = {"Hold": "Delay", "Reorder": "Delay", "Release": "Delay"}
 """Faults that a search does not try, and the one that stands for them."""
 
@@ -47,9 +49,9 @@ def lacking(name: str) -> Iterator[str]:
         yield "how an explanation tells of it"
     middle = len(payload()["events"]) // 2
     offered = {pressed for _, row in buttons(payload(), middle) for pressed, *_ in row}
-    if not fault.other and fault.press not in offered:
+    if not fault.other and name not in WITHOUT_BUTTON and fault.press not in offered:
         yield "kafkalab/widgets/views/fault_panel.py: its place in the panel"
-    if fault.press not in {pressed for pressed, *_ in every_press(payload(), Random(1))}:
+    if name not in WITHOUT_BUTTON and fault.press not in {pressed for pressed, *_ in every_press(payload(), Random(1))}:
         yield "tests/widgets/every_press.py: a line that presses it"
     if not re.search(rf"\b{name}\(", (CODE / "programs" / "random_faults.py").read_text()) and fault.kind in KINDS:
         yield "kafkalab/programs/random_faults.py: random scenarios draw it"

@@ -15,6 +15,7 @@ from kafkalab.broker.effects import (
     FeedFollowers,
     Note,
     Park,
+    PassWindow,
     Readmit,
     Respond,
     Resume,
@@ -31,6 +32,7 @@ from kafkalab.broker.port import Port
 from kafkalab.broker.replication import Replication
 from kafkalab.broker.services import Context
 from kafkalab.broker.state import BrokerState, Waiter
+from kafkalab.broker.windows import stand_still
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.field_versions import as_read
@@ -67,6 +69,7 @@ class Broker:
             Send: self._send,
             Note: self._note,
             Sleep: self._sleep,
+            PassWindow: self._pass_window,
             FeedFollowers: self._feed_followers,
             Readmit: lambda effect, *_: self.replication.in_sync.readmit(effect.partition),
             AwaitDurable: self._await_durable,
@@ -164,6 +167,9 @@ class Broker:
         """A request to another node (or to itself: also that goes over the network)."""
         self.port.request(self.name, effect.to, effect.request, self._resumer(effects, context), context.cause)
         return WAITS
+
+    def _pass_window(self, effect: PassWindow, effects: Effects[Any], context: Context) -> Any:
+        return WAITS if stand_still(self, effect.window, context, lambda then: self.run(effects, then)) else None
 
     def _sleep(self, effect: Sleep, effects: Effects[Any], context: Context) -> Any:
         incarnation = self.incarnation

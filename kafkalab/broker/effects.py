@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.records import Batch
+from kafkalab.protocol.windows import Window
 
 T = TypeVar("T")
 Effects: TypeAlias = Generator["Effect", Any, T]
@@ -78,6 +79,12 @@ class Sleep(NamedTuple):
     background: bool = False
 
 
+class PassWindow(NamedTuple):
+    """Stand still in `window` if a `Stall` demands it. A handler yields it only where `BrokerState.stalls` has one."""
+
+    window: Window
+
+
 class FeedFollowers(NamedTuple):
     """Answer the followers that wait for the partition: its log start has changed."""
 
@@ -130,8 +137,8 @@ class Note(NamedTuple):
 
 
 Effect: TypeAlias = (
-    Respond | Send | Append | AwaitDurable | Park | Sleep | FeedFollowers | Readmit | Spawn | All | Suspend | Resume
-    | Note
+    Respond | Send | Append | AwaitDurable | Park | Sleep | PassWindow | FeedFollowers | Readmit | Spawn | All | Suspend
+    | Resume | Note
 )
 
 

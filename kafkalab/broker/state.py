@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -206,6 +206,8 @@ class BrokerState:
     allocating: bool = False
     epoch_start: dict[str, int] = field(default_factory=dict)  # partition led -> log end when elected
     acls: tuple[Deny, ...] = ()
+    stalls: dict[tuple[str, str], Callable[[], int]] = field(default_factory=dict)
+    """By request and window: a function that returns for how long the thread stands still there (`Stall`)."""
     spill_file: SpillFile | None = None
     """The store to which logs that are made from now on move older batches."""
 

@@ -32,6 +32,8 @@ DELAYS_MS = (200, 3_000, 31_500, 40_000)
 """The delays of a frame where losing it is not allowed: past its retry, and past the transaction that follows."""
 POINTS = 12
 """At how many moments a late frame is tried at most."""
+UNSUPPORTED_TOO = ("stall",)
+"""The kinds that take nothing away, but let others come in: they matter where no outcome rests on the event, too."""
 DECIDING = (
     "InitProducerId", "AddPartitionsToTxn", "Produce", "EndTxn", "WriteTxnMarkers", "OffsetCommit", "TxnOffsetCommit",
 )  # fmt: skip
@@ -53,11 +55,12 @@ def sequences_after(
         if event.kind not in ("send", "append"):
             continue
         tier = moments.tier(event.step, event.name)
+        tried = kinds
         if tier in LEFT_OUT and not unsupported:
             left_out += 1
-            continue
+            tried = tuple(kind for kind in kinds if kind in UNSUPPORTED_TOO)
         decides = _decides(event)
-        for kind, faults in _at(moments, event, kinds):
+        for kind, faults in _at(moments, event, tried):
             groups.setdefault((tier, kind, _sort(kind, faults)), []).append((decides, event, faults))
     found: list[FaultSequence] = []
     for (tier, kind, sort), group in groups.items():

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from inspect import isabstract
 from typing import Any
 
-from kafkalab.faults import cluster, frame, link, node, partition, request, storage
+from kafkalab.faults import cluster, frame, link, node, partition, request, storage, window
 from kafkalab.faults.fault import Fault
 from kafkalab.faults.world import World
 from kafkalab.limits import did_you_mean, quote, truncate
@@ -15,7 +15,8 @@ from kafkalab.protocol.messages.registry import BY_NAME
 from kafkalab.protocol.partitions import topic_of
 
 FAULTS: tuple[type[Fault], ...] = (
-    *frame.FAULTS, *request.FAULTS, *node.FAULTS, *link.FAULTS, *cluster.FAULTS, *partition.FAULTS, *storage.FAULTS
+    *frame.FAULTS, *request.FAULTS, *node.FAULTS, *link.FAULTS, *cluster.FAULTS, *partition.FAULTS, *storage.FAULTS,
+    *window.FAULTS,
 )  # fmt: skip
 """All faults, in the order of their buttons."""
 
@@ -87,7 +88,7 @@ def fault_of_words(text: str, kinds: Iterable[type[Fault]], examples: str) -> Fa
     kind = next((kind for kind in kinds if kind.__name__ == name), None)
     try:
         if kind is not None:
-            return kind.of_words(*(_join_frames(words) if kind.target_kind == "frame" else words))
+            return kind.of_words(*(_join_frames(words) if kind.target_field == "frame" else words))
     except (TypeError, ValueError):
         pass
     raise ValueError(f"a fault is {examples}, not {quote(text)}")

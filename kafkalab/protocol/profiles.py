@@ -44,6 +44,7 @@ _SINCE_1_0 = (
     rules.GROUP_LOG_WAITS,
     rules.INVALID_RECORD_CODE,
     rules.LSO_FOR_ALL,
+    rules.WATERMARK_ONCE,
     *_SINCE_4_3,
 )
 _SINCE_0_11 = (*_SINCE_1_0, rules.FIVE_BATCHES, rules.TIMEOUT_BUMPS)

@@ -77,6 +77,7 @@ NEWEST_OFFSET = Rule("the newest offset wins when a transaction ends", "KAFKA-14
 
 # reading and replication
 LSO_BOUND = Rule("the last stable offset bounds read_committed", "KIP-98", "undecided records stay unseen")
+WATERMARK_ONCE = Rule("a Fetch reads the high watermark once", "KAFKA-9807", "undecided records stay unseen")
 LSO_FOR_ALL = Rule("read_uncommitted is told the last stable offset", "KAFKA-7395", "lag is seen by every reader")
 ABORTED_FILTER = Rule("the consumer filters aborted transactions", "KIP-98", "aborted records stay unseen")
 HIGH_WATERMARK = Rule("readers see only what is replicated", "KAFKA-50", "what was read is never lost")

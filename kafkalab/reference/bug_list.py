@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalab.protocol import rules
-from kafkalab.reference import bug
+from kafkalab.reference import bug, window_bugs
 from kafkalab.reference.bug import Bug, answers, both, committed_values, markers, replicas, result, stable, state
 
 BUGS: tuple[Bug, ...] = (
@@ -81,6 +81,7 @@ BUGS: tuple[Bug, ...] = (
         good="PRODUCER_FENCED, NONE; 2 of 2; CompleteCommit",
         bad="PRODUCER_FENCED, CONCURRENT_TRANSACTIONS; 0 of 1; PrepareCommit",
     ),
+    window_bugs.READ_TWICE,
     Bug(
         number="KAFKA-14402",
         title="The hanging transaction",

@@ -12,7 +12,7 @@ from kafkalab.reference.protocol_page import table
 NOT_SHOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Two threads of one process met in the wrong moment; here a handler runs to its end before anything else does.",
-        ("KAFKA-9777", "KAFKA-9807", "KAFKA-9835", "KAFKA-15653", "KAFKA-19012", "KAFKA-20114"),
+        ("KAFKA-9777", "KAFKA-9835", "KAFKA-15653", "KAFKA-19012", "KAFKA-20114"),
     ),
     (
         "A client was wrong, not a broker; the clients here are today's, or those of 0.11 and 1.0.",

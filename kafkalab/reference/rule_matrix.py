@@ -93,6 +93,7 @@ EXPECTED: dict[Rule, str] = {
     rules.STABLE_OFFSETS: "offset/output split",
     rules.NEWEST_OFFSET: "exactly-once",
     rules.LSO_BOUND: "G1a",
+    rules.WATERMARK_ONCE: "G1a",
     rules.ABORTED_FILTER: "G1a",
     rules.HIGH_WATERMARK: "inconsistent-offsets",
     rules.LEADER_EPOCH: "inconsistent-offsets",

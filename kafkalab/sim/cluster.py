@@ -79,6 +79,7 @@ class Cluster:
         self.brokers = {name: Broker(state, self) for name, state in states.items()}
         for name, broker in self.brokers.items():
             kernel.add_node(name, broker.receive)
+            broker.state.stalls = self.network.frame_faults.stalls
         kernel.add_node(Controller.name, self.controller.receive)
         self.sessions = BrokerSessions(kernel, self.network.links, self.controller, self.brokers)
         self.injector = FaultInjector(kernel, self.network, self)

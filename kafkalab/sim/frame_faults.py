@@ -27,7 +27,8 @@ class FrameFaults:
 
     `pending` are those whose frame has been sent, and whose moment is still to come. `before` has by name the frames
     that shall arrive just before another one, `kept` by id what waits until they have been answered, `arrivals` and
-    `answers` what happens when a request arrives, or is about to be answered. `plan` lets a timed fault strike.
+    `answers` what happens when a request arrives, or is about to be answered. `stalls` has by request and window a
+    function that returns for how long its thread stands still there. `plan` lets a timed fault strike.
     """
 
     def __init__(self, network: Carrier, faults: Iterable[FrameFault]) -> None:
@@ -42,6 +43,7 @@ class FrameFaults:
         self.kept: dict[str, list[Frame]] = {}
         self.arrivals: dict[str, Callable[[], Any]] = {}
         self.answers: dict[str, Callable[[], Any]] = {}
+        self.stalls: dict[tuple[str, str], Callable[[], int]] = {}
         self.plan: Callable[[TimedFault], None] = lambda fault: None
         self._unanswered: dict[str, tuple[Frame, str]] = {}  # by id, with the id of what it keeps
 

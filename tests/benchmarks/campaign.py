@@ -21,14 +21,16 @@ from pathlib import Path
 
 from kafkalab.checks.all import check_all
 from kafkalab.faults.fault import Fault
-from kafkalab.faults.frame import Drop, Late, Reorder
+from kafkalab.faults.frame import Delay, Drop, Late, Reorder
 from kafkalab.faults.link import Cut, Throttle
 from kafkalab.faults.partition import ElectLeader
 from kafkalab.faults.request import DECIDING, CrashAt, RespondWith, api_of
+from kafkalab.faults.window import Stall
 from kafkalab.history.export import history_of
 from kafkalab.programs.random_scenarios import Seeded, random_scenario
 from kafkalab.programs.transfers import read_to_the_end
 from kafkalab.protocol.profiles import RULE_NAMES
+from kafkalab.protocol.windows import WINDOWS
 from kafkalab.sim.cluster import Cluster
 from kafkalab.sim.run_errors import RunawayError, StuckError
 from kafkalab.sim.scenario import Scenario
@@ -41,6 +43,8 @@ PROFILES = ("4.x/TV2", "4.x/TV1")
 UNCLEAN_IN = 10
 DOWN_MS = 3_000
 """How long a broker is away that crashes at a request."""
+STALLED_MS = 300
+"""How long a thread of a broker stands still in a window."""
 COUNTERPART_IN, COUNTERPARTS = 5, 4
 """One scenario in five is run again without a rule that it asked for; four times in a chunk for one rule, until it has
 decided once."""
@@ -91,11 +95,20 @@ def respond_instead(fault: Fault) -> Fault:
     return RespondWith(fault.frame, error)
 
 
+def stall_instead(fault: Fault) -> Fault:
+    """Return a stall of the thread that handles a request that would be lost or late; any other fault as it is."""
+    if not isinstance(fault, Drop | Delay):
+        return fault
+    window = next((window for window in WINDOWS.values() if window.api == fault.frame.partition("#")[0]), None)
+    return Stall(fault.frame, window.name, STALLED_MS) if window else fault
+
+
 INSTEAD: dict[int, Callable[[Fault], Fault]] = {
     2: lambda fault: Late(fault.frame, fault.after) if isinstance(fault, Reorder) else fault,
     5: lambda fault: Throttle(fault.a, fault.b, at_ms=fault.at_ms) if isinstance(fault, Cut) else fault,
     6: crash_instead,
     8: respond_instead,
+    9: stall_instead,
 }
 """By the last digit of a seed, which fault takes the place of one that random scenarios draw. They draw no others,
 since what a seed means there must not change."""

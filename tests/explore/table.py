@@ -9,12 +9,14 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from kafkalab.explore.anomalies import OTHER
+from kafkalab.explore.fault_sequence import KINDS
 from kafkalab.explore.programs import GENERIC, idempotent_produce, two_partition_transactions
 from kafkalab.explore.result import Result
 from kafkalab.explore.search import explore
 from kafkalab.explore.shrink import shrink
 from kafkalab.protocol.acls import CLUSTER, IDEMPOTENT_WRITE, Deny
 from kafkalab.protocol.rules import GROUP_LOG_WAITS, INVALID_RECORD_CODE, TOPIC_WRITE_SUFFICES, Rule
+from kafkalab.protocol.windows import WINDOWS
 from kafkalab.reference.bug import scenario_of as bug_scenario
 from kafkalab.reference.bug_list import BUGS
 from kafkalab.reference.found_scenarios import FOLDER, fault_count, slug
@@ -109,7 +111,8 @@ def search_rule(scenario: Scenario, rule: Rule, most: int, runs: int) -> tuple[R
         return f"{SECONDS} s were over" if time.process_time() - begun > SECONDS else ""
 
     try:
-        result = explore(scenario, find, [rule.name], most, runs=runs, stop=stop)
+        stalls = ("stall",) if any(rule in window.rules for window in WINDOWS.values()) else ()
+        result = explore(scenario, find, [rule.name], most, runs=runs, kinds=(*KINDS, *stalls), stop=stop)
     except ValueError as error:
         return None, 0, time.process_time() - begun, str(error)
     return result, result.covered.runs, time.process_time() - begun, result.stopped

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kafkalab.broker.authorization import refused_partitions
-from kafkalab.broker.effects import Effects, Park
+from kafkalab.broker.effects import Effects, Park, PassWindow
 from kafkalab.broker.state import BrokerState
 from kafkalab.log.partition_log import PartitionLog
 from kafkalab.protocol.acls import READ
 from kafkalab.protocol.api import Header
 from kafkalab.protocol.errors import Error
 from kafkalab.protocol.messages.fetch import READ_COMMITTED, Fetch, FetchResponse, PartitionFetched
-from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND, LSO_FOR_ALL
+from kafkalab.protocol.rules import HIGH_WATERMARK, LSO_BOUND, LSO_FOR_ALL, WATERMARK_ONCE
+from kafkalab.protocol.windows import FETCH_BOUND
 
 
 def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[FetchResponse]:
@@ -24,10 +25,11 @@ def handle(broker: BrokerState, request: Fetch, header: Header) -> Effects[Fetch
     refused = _find_refused(broker, request, header)
     if refused:
         request = replace(request, positions={p: o for p, o in request.positions.items() if p not in refused})
-    fetched, until_ms = _read(broker, request), broker.now + request.max_wait_ms
+    until_ms = broker.now + request.max_wait_ms
+    fetched = _read(broker, request, (yield from _pass_window(broker, request)) if broker.stalls else {})
     while request.positions and not _enough(broker, fetched, request):
         yield Park(tuple(request.positions), until_ms - broker.now)
-        fetched = _read(broker, request)
+        fetched = _read(broker, request, {})
         if broker.now >= until_ms:
             break
     return FetchResponse(partitions={**fetched, **refused})
@@ -65,12 +67,27 @@ def upper_bound(broker: BrokerState, log: PartitionLog, isolation_level: str) ->
     return log.high_watermark if broker.rules.on(HIGH_WATERMARK) else log.log_end_offset
 
 
-def _read(broker: BrokerState, request: Fetch) -> dict[str, PartitionFetched]:
+def _pass_window(broker: BrokerState, request: Fetch) -> Effects[dict[str, int]]:
+    """Let other threads come in between the two steps of a bounded read; return where each partition's reading ends.
+
+    The first step compares the first undecided offset with the high watermark; if it is the smaller one the read ends
+    there, else at the high watermark. Without rule WATERMARK_ONCE that is read again (`Log.lastStableOffset`).
+    """
+    logs = [broker.log(partition) for partition in request.positions if broker.leads(partition)]
+    ends = {log.partition: upper_bound(broker, log, request.isolation_level) for log in logs}
+    at_the_mark = [log for log in logs if ends[log.partition] == log.high_watermark]
+    yield PassWindow(FETCH_BOUND)
+    if not broker.rules.on(WATERMARK_ONCE):
+        ends |= {log.partition: log.high_watermark for log in at_the_mark}
+    return ends
+
+
+def _read(broker: BrokerState, request: Fetch, ends: dict[str, int]) -> dict[str, PartitionFetched]:
     """Read each partition. A limit below 0 is an error where there is something to read; that of the whole response
     is 0 at least for all partitions but the first (`ReplicaManager.readFromLog`)."""
     found, limit = {}, request.max_bytes or 0
     for partition, offset in request.positions.items():
-        one = _read_one(broker, partition, offset, request)
+        one = _read_one(broker, partition, offset, request, ends.get(partition))
         if one.batches and min(limit, request.partition_max_bytes.get(partition, 0)) < 0:
             one = PartitionFetched(error=Error.UNKNOWN_SERVER_ERROR)
         found[partition], limit = one, 0
@@ -91,7 +108,7 @@ def leader_error(broker: BrokerState, partition: str, known_epoch: int | None) -
     return Error.NONE if broker.leads(partition) else Error.NOT_LEADER_OR_FOLLOWER
 
 
-def _read_one(broker: BrokerState, partition: str, offset: int, request: Fetch) -> PartitionFetched:
+def _read_one(broker: BrokerState, partition: str, offset: int, request: Fetch, end: int | None) -> PartitionFetched:
     known_epoch, isolation_level = request.current_leader_epochs.get(partition, -1), request.isolation_level
     error = leader_error(broker, partition, known_epoch if known_epoch >= 0 else None)
     if error is not Error.NONE:
@@ -103,7 +120,7 @@ def _read_one(broker: BrokerState, partition: str, offset: int, request: Fetch) 
     is_beyond = diverging is None and offset > log.log_end_offset
     if fetched_epoch > leader_epoch or offset < log.log_start_offset or is_beyond:
         return PartitionFetched(error=Error.OFFSET_OUT_OF_RANGE)
-    upper = upper_bound(broker, log, isolation_level)
+    upper = upper_bound(broker, log, isolation_level) if end is None else end
     batches = tuple(log.read_segment(offset, upper)) if offset < upper and diverging is None else ()
     aborted = log.aborted_for(offset, batches) if isolation_level == READ_COMMITTED else None
     tells = isolation_level == READ_COMMITTED or broker.rules.on(LSO_FOR_ALL)

@@ -18,6 +18,8 @@ STATES = {
     "transactional id expired": "{node} has not heard of {transactional_id} for long: it forgets.",
     "chapter": "{node} begins: {name}.",
     "recording stopped": "Recording has stopped after {after}: clients are served on, but nothing more is shown.",
+    "window opens": "The thread of {node} that handles {request} stands still at {window}; its other threads go on.",
+    "window closes": "The thread of {node} that handles {request} goes on.",
     "coordinator loaded": "{node} has read {partition} back and coordinates from now on.",
 }
 
