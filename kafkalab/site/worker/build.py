@@ -31,7 +31,7 @@ LEFT_OUT_NAMES = re.compile(r"exercise_\d+\.py|DECISIONS\.md")
 """The parts of kafkalab that the page never imports, by the beginning of their path and by their name."""
 NEEDED = tuple(
     f"reference/{name}.py"
-    for name in ("__init__", "bug", "bug_list", "found_scenarios", "protocol_page", "rule_matrix")
+    for name in ("__init__", "bug", "bug_list", "found_scenarios", "protocol_page", "rule_matrix", "window_bugs")
 )
 """Parts that the incident room imports: they are not left out, whatever their path begins with."""
 
