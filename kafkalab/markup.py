@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from html import escape
 
 from kafkalab.palette import declare_variables
 
+CODE = re.compile(r"`([^`]+)`")
 LEFT = "text-align:left"
 """JupyterLab aligns the cells of tables to the right."""
 STYLE = """
@@ -39,6 +41,11 @@ def element(name: str, /, *inside: object, **attributes: object) -> Markup:
 def join(parts: Iterable[object]) -> Markup:
     """Return the parts one after the other, each escaped unless it is `Markup`."""
     return Markup("".join(part if isinstance(part, Markup) else escape(str(part)) for part in parts))
+
+
+def with_code(text: str) -> Markup:
+    """Return the text with what stands between backticks as code."""
+    return Markup(CODE.sub(r"<code>\1</code>", escape(text)))
 
 
 def each(name: str, inside: Iterable[object], /, **attributes: object) -> Markup:

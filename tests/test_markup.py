@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalab.markup import Markup, each, element, join, page, table
+from kafkalab.markup import Markup, each, element, join, page, table, with_code
 
 BAD = "<script>'\"&"
 SAFE = "&lt;script&gt;&#x27;&quot;&amp;"
@@ -17,6 +17,7 @@ SAFE = "&lt;script&gt;&#x27;&quot;&amp;"
         (element("p", element("b", BAD), 1), f"<p><b>{SAFE}</b>1</p>"),
         (element("a", "x", href=BAD, class_="y", title=""), f'<a href="{SAFE}" class="y">x</a>'),
         (each("td", [BAD, 0], scope="col"), f'<td scope="col">{SAFE}</td><td scope="col">0</td>'),
+        (with_code(f"`{BAD}` or `x"), f"<code>{SAFE}</code> or `x"),
         (join([BAD, Markup("<br>")]), f"{SAFE}<br>"),
     ],
 )

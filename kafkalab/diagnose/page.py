@@ -11,7 +11,7 @@ from kafkalab.diagnose.nearest.known import Known, open_run
 from kafkalab.diagnose.nearest.nearest import CAUTION
 from kafkalab.diagnose.report import HALVES, NOTHING, as_data
 from kafkalab.limits import list_names
-from kafkalab.markup import Markup, cell, element, join, page, table
+from kafkalab.markup import Markup, cell, element, join, page, table, with_code
 from kafkalab.widgets.views.recorded_page import recorded_page
 
 PICTURES = 8
@@ -47,9 +47,9 @@ def _finding(one: dict[str, Any]) -> Markup:
     rows = [
         ("end it", one["act"] and element("code", one["act"])),
         ("ask", one["ask"] and element("code", one["ask"])),
-        ("check first", one["check"]),
-        ("do, in Java", one["java"]),
-        ("do, in librdkafka", one["librdkafka"]),
+        ("check first", with_code(one["check"])),
+        ("do, in Java", with_code(one["java"])),
+        ("do, in librdkafka", with_code(one["librdkafka"])),
         *(("bug", bug) for bug in one["bugs"]),
         ("rule", one["rule"]),
         ("see", ", ".join(filter(None, [one["lab"], one["symptom"]]))),
@@ -61,7 +61,7 @@ def _finding(one: dict[str, Any]) -> Markup:
     return join(
         [
             element("h2", element("span", mark, class_=colour), f" · {one['where']}"),
-            element("p", one["says"]),
+            element("p", with_code(one["says"])),
             element("p", f"The same: {list_names(one['also'])}") if one["also"] else "",
             table(("line", "shows", "text"), lines),
             table((), ((name, cell(text)) for name, text in rows if text)),
@@ -74,7 +74,7 @@ def _nearest(found: dict[str, Any]) -> Markup:
     if found["run"] is None:
         return join([element("h2", "No near run"), element("p", found["why"])])
     known = Known(**found["run"])
-    rows = ((title, cell(join(element("p", one) for one in found[name]))) for title, name in HALVES.items())
+    rows = ((title, cell(join(element("p", with_code(one)) for one in found[name]))) for title, name in HALVES.items())
     run = recorded_page(open_run(known))
     return join(
         [

@@ -44,6 +44,8 @@ def test_the_page_escapes_what_is_quoted_and_links_to_nothing() -> None:
     assert "&lt;script&gt;" in shown
     assert re.findall(r'(?:href|src)="', shown) == []
     assert "readers wait at 12" in shown
+    assert "<code>find-hanging</code>" in shown
+    assert "`" not in shown.partition('srcdoc="')[0]
     assert 'text-anchor="middle"' in shown
 
 

@@ -95,7 +95,7 @@ def _prove_late(late: LogTransaction) -> list[Proof]:
     what = late.after.outcome
     return [
         Proof(late.after.source, f"the {what} of this producer and epoch, at offset {late.after.offset}"),
-        Proof(late.first.source, f"the batch behind it, at offset {late.first.first}, of the same producer and epoch"),
+        Proof(late.first.source, f"the batch after it, at offset {late.first.first}, of the same producer and epoch"),
     ]
 
 

@@ -15,13 +15,12 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 from kafkalab.grading.builder import Cell, is_check
 from kafkalab.grading.check import find
 from kafkalab.grading.landing import CELL_ID
-from kafkalab.markup import Markup, each, element, join
+from kafkalab.markup import Markup, each, element, join, with_code
 from kafkalab.site.book.form_recorder import FORM, FORM_ID, Described, canonical
 from kafkalab.site.book.recorder import Kept
 from kafkalab.site.lite import notebook_address
@@ -31,7 +30,6 @@ from kafkalab.widgets.views.predict import mix
 FOLDER = Path("_static", "exercises")
 """The folder of the site with the forms."""
 ROUNDS, LABEL_BYTES = 1_000, 12
-CODE = re.compile(r"`([^`]*)`")
 EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*<]*\w)?)\*(?![\w*])")
 EXERCISE = re.compile(r'check\("(L\d+\.E\d+)"')
 
@@ -78,7 +76,7 @@ def hints_of(hints: Sequence[str]) -> Markup:
 
 def _inline(text: str) -> Markup:
     """Return one line of text as HTML."""
-    return Markup(EMPHASIS.sub(r"<em>\1</em>", CODE.sub(r"<code>\1</code>", escape(text))))
+    return Markup(EMPHASIS.sub(r"<em>\1</em>", with_code(text)))
 
 
 def as_html(text: str) -> Markup:
