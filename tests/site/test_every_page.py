@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.site]
 PHONE = 390
 OPEN = """async () => {
   for (const picture of [...document.querySelectorAll("kafka-run")].slice(0, 12)) await picture.open?.();
-  const ends = (one) => one.effect.getComputedTiming().endTime !== Infinity;
+  const ends = (one) => one.timeline === document.timeline && one.effect.getComputedTiming().endTime !== Infinity;
   await Promise.all(document.getAnimations().filter(ends).map((one) => one.finished)); // the theme's colours
 }"""
 # What reaches beyond the window, though nothing around it scrolls.
