@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from kafkalab.protocol.consumer_group_records import (
     CurrentAssignment,
@@ -14,13 +15,22 @@ from kafkalab.protocol.consumer_group_records import (
     TargetEpoch,
 )
 
+R = TypeVar("R", MemberSubscription, CurrentAssignment)
 FIRST_EPOCH, LEFT = 1, -2
 """The epochs of a new group, and that of a static member that left for a while."""
 
 
+def _facts_of(kind: type, holder: object) -> dict[str, Any]:
+    """Return by name the facts of a member that a record of this kind holds."""
+    return {one.name: getattr(holder, one.name) for one in fields(kind) if one.name != "group"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerMember:
-    """A member: its subscription, and its current assignment with the epochs of its partitions."""
+    """A member: its subscription, and its current assignment with the epochs of its partitions.
+
+    It has the fields of MemberSubscription and CurrentAssignment, but for the group.
+    """
 
     member_id: str
     member_epoch: int = 0
@@ -44,31 +54,9 @@ class ConsumerMember:
         """Return the member in this epoch; its present one becomes the previous one."""
         return replace(self, member_epoch=epoch, previous_member_epoch=self.member_epoch)
 
-    def subscription_record(self, group: str) -> MemberSubscription:
-        """Return the record of who the member is and what it wants."""
-        return MemberSubscription(
-            group=group,
-            member_id=self.member_id,
-            instance_id=self.instance_id,
-            rack_id=self.rack_id,
-            client_id=self.client_id,
-            subscribed_topic_names=self.subscribed_topic_names,
-            subscribed_topic_regex=self.subscribed_topic_regex,
-            rebalance_timeout_ms=self.rebalance_timeout_ms,
-            server_assignor=self.server_assignor,
-        )
-
-    def current_record(self, group: str) -> CurrentAssignment:
-        """Return the record of what the member has."""
-        return CurrentAssignment(
-            group=group,
-            member_id=self.member_id,
-            member_epoch=self.member_epoch,
-            previous_member_epoch=self.previous_member_epoch,
-            state=self.state,
-            assigned=self.assigned,
-            pending_revocation=self.pending_revocation,
-        )
+    def as_record(self, kind: type[R], group: str) -> R:
+        """Return what a record of this kind says of the member."""
+        return kind(group=group, **_facts_of(kind, self))
 
 
 @dataclass(slots=True)
@@ -115,32 +103,9 @@ class ConsumerGroup:
                 self.assignment_epoch, self.assignment_timestamp_ms = epoch, at_ms
             case TargetAssignment(member_id=member_id, partitions=partitions):
                 self.targets[member_id] = partitions
-            case MemberSubscription():
-                self._subscribe(record)
-            case CurrentAssignment():
-                self.members[record.member_id] = replace(
-                    self._member(record.member_id),
-                    member_epoch=record.member_epoch,
-                    previous_member_epoch=record.previous_member_epoch,
-                    state=record.state,
-                    assigned=record.assigned,
-                    pending_revocation=record.pending_revocation,
-                )
-
-    def _member(self, member_id: str) -> ConsumerMember:
-        return self.members.get(member_id) or ConsumerMember(member_id=member_id)
-
-    def _subscribe(self, record: MemberSubscription) -> None:
-        self.members[record.member_id] = replace(
-            self._member(record.member_id),
-            instance_id=record.instance_id,
-            rack_id=record.rack_id,
-            client_id=record.client_id,
-            subscribed_topic_names=record.subscribed_topic_names,
-            subscribed_topic_regex=record.subscribed_topic_regex,
-            rebalance_timeout_ms=record.rebalance_timeout_ms,
-            server_assignor=record.server_assignor,
-        )
+            case MemberSubscription() | CurrentAssignment():
+                known = self.members.get(record.member_id) or ConsumerMember(member_id=record.member_id)
+                self.members[record.member_id] = replace(known, **_facts_of(type(record), record))
 
     def forget(self, kind: str, member_id: str) -> None:
         """Take a tombstone of a record of this kind into account; that of the group's epoch is the owner's affair."""

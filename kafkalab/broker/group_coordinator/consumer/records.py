@@ -34,12 +34,14 @@ def target(group_id: str, member_id: str, partitions: tuple[str, ...]) -> Record
 
 def current(group_id: str, member: ConsumerMember) -> Record:
     """Return the record of what the member has."""
-    return Record(record_key(CurrentAssignment.kind, group_id, member.member_id), member.current_record(group_id))
+    value = member.as_record(CurrentAssignment, group_id)
+    return Record(record_key(CurrentAssignment.kind, group_id, member.member_id), value)
 
 
 def subscription(group_id: str, member: ConsumerMember) -> Record:
     """Return the record of who the member is and what it wants."""
-    return Record(record_key(MemberSubscription.kind, group_id, member.member_id), member.subscription_record(group_id))
+    value = member.as_record(MemberSubscription, group_id)
+    return Record(record_key(MemberSubscription.kind, group_id, member.member_id), value)
 
 
 def removal(group_id: str, member_id: str) -> list[Record]:
