@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kafkalab.broker.effects import Effects
 from kafkalab.broker.group_coordinator.consumer.changes import append_changes, fence, leave_for_a_while
-from kafkalab.broker.group_coordinator.consumer.guards import check_heartbeat, check_instance, check_join
+from kafkalab.broker.group_coordinator.consumer.guards import check_heartbeat, check_instance, check_join, is_full
 from kafkalab.broker.group_coordinator.consumer.heartbeat import advance, begin
 from kafkalab.broker.group_coordinator.consumer.timers import cancel, renew_session, watch_revocation
 from kafkalab.broker.group_coordinator.log import find_consumer_group, find_group
@@ -85,9 +85,7 @@ def _stay(
     error = yield from append_changes(broker, group.group, [*changes, *step.changes])
     if error is not Error.NONE:
         return ConsumerGroupHeartbeatResponse(error=error)
-    wants = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
-    is_full = request.rebalance_timeout_ms != -1 and wants and request.topic_partitions is not None
-    tells = request.member_epoch == JOIN or is_full or step.before.assigned != step.after.assigned
+    tells = request.member_epoch == JOIN or is_full(request) or step.before.assigned != step.after.assigned
     return ConsumerGroupHeartbeatResponse(
         member_id=step.after.member_id,
         member_epoch=step.after.member_epoch,

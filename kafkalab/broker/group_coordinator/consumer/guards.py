@@ -51,7 +51,7 @@ def _request_error(request: ConsumerGroupHeartbeat, version: int) -> Error:
     texts = (request.group_id, request.instance_id, request.rack_id)
     if any(text is not None and text.strip() == "" for text in texts):
         return Error.INVALID_REQUEST
-    if epoch == JOIN and not _says_everything(request):
+    if epoch == JOIN and not (is_full(request) and request.topic_partitions == ()):
         return Error.INVALID_REQUEST
     if epoch < LEAVE_FOR_A_WHILE or (epoch == LEAVE_FOR_A_WHILE and request.instance_id is None):
         return Error.INVALID_REQUEST
@@ -59,10 +59,10 @@ def _request_error(request: ConsumerGroupHeartbeat, version: int) -> Error:
     return Error.NONE if known else Error.UNSUPPORTED_ASSIGNOR
 
 
-def _says_everything(request: ConsumerGroupHeartbeat) -> bool:
-    """Return True if a joining member says all that it must, and has no partitions."""
+def is_full(request: ConsumerGroupHeartbeat) -> bool:
+    """Return True if the member says all that it can: its time, what it wants, and what it has."""
     wants = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
-    return request.rebalance_timeout_ms != -1 and request.topic_partitions == () and wants
+    return request.rebalance_timeout_ms != -1 and wants and request.topic_partitions is not None
 
 
 def check_epoch(member: ConsumerMember, request: ConsumerGroupHeartbeat) -> Error:
