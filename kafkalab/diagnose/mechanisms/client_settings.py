@@ -8,12 +8,12 @@ from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.facts import Said
 from kafkalab.diagnose.finding import CERTAIN, LIKELY, Finding, Proof, describe_transaction, list_proofs
 from kafkalab.diagnose.log_view import LogTransaction
+from kafkalab.diagnose.mechanisms.producer_state import GAP, THOUGH_ON
 from kafkalab.protocol import rules
+from kafkalab.protocol.partitions import topic_of
 
 IN_ERROR_STATE = "`Cannot execute transactional method because we are in an error state`"
-THOUGH_ON = "Duplicates, though idempotence is on"
 ABORTED_READ = "A consumer returns aborted records"
-GAP = "`OutOfOrderSequenceException` in the log"
 DUMP = "kafka-dump-log.sh --print-data-log --files {}/SEGMENT.log"
 
 
@@ -79,7 +79,7 @@ def _read_aborted(partition: str, level: Said, assigned: Said, aborted: LogTrans
         f"aborted transactions, such as those from offset {aborted.first.first} on.",
         certainty=CERTAIN,
         proofs=proofs,
-        ask=f"kafka-console-consumer.sh --bootstrap-server host:9092 --topic {partition.rpartition('-')[0]} "
+        ask=f"kafka-console-consumer.sh --bootstrap-server host:9092 --topic {topic_of(partition)} "
         "--isolation-level read_committed --from-beginning",
         symptom=ABORTED_READ,
         rule=rules.ABORTED_FILTER.name,

@@ -11,6 +11,7 @@ from kafkalab.diagnose.finding import CERTAIN, UNKNOWN, Finding, Proof, describe
 from kafkalab.diagnose.log_view import LogView
 from kafkalab.diagnose.mechanisms.hanging import partitions_of
 from kafkalab.protocol import rules
+from kafkalab.protocol.partitions import topic_of
 
 LASTS = "`CONCURRENT_TRANSACTIONS` does not go away"
 DELETED = "A topic was deleted in a transaction"
@@ -53,7 +54,7 @@ def wait_for_markers(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _ask_leaders(row: DescribedTransaction) -> str:
-    topics = {partition.rpartition("-")[0] for partition in row.partitions}
+    topics = {topic_of(partition) for partition in row.partitions}
     return f"{TOPICS} --topic {topics.pop()}" if len(topics) == 1 else f"{TOPICS} --unavailable-partitions"
 
 
@@ -79,7 +80,7 @@ def delete_topic(evidence: Evidence) -> Iterator[Finding]:
                         Proof(said.source, f"the coordinator of {said.who} skips it"),
                     ]
                 ),
-                ask=f"{TOPICS} --topic {partition.rpartition('-')[0]}",
+                ask=f"{TOPICS} --topic {topic_of(partition)}",
                 symptom=DELETED,
                 explains=(f"hanging {partition}",),
             )

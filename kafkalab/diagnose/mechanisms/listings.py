@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kafkalab.checks.hanging_transaction import LONGEST_MS
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.facts import DescribedTransaction, ListedTransaction
 from kafkalab.diagnose.finding import CERTAIN, LIKELY, TOOL, UNKNOWN, Finding, Proof, describe_transaction, list_proofs
@@ -20,8 +21,6 @@ LONG_MS = 600_000
 """A timeout that is longer than the ten minutes in which a restarted job would be back."""
 JOB = "A job (Flink, Connect) left a transaction open"
 HOURS = "A transaction is open for hours, and `find-hanging` does not list it"
-MAXIMUM_MS = 900_000
-"""The default of `transaction.max.timeout.ms`."""
 CHARGES = "Charges twice, without an error"
 
 
@@ -56,7 +55,7 @@ def draw_ids(evidence: Evidence) -> Iterator[Finding]:
 def last_for_hours(evidence: Evidence) -> Iterator[Finding]:
     """A transaction that is open for longer than any default allows, and whose coordinator knows it."""
     for row in evidence.described:
-        long = row.state == "Ongoing" and min(row.timeout_ms, row.duration_ms) > MAXIMUM_MS
+        long = row.state == "Ongoing" and min(row.timeout_ms, row.duration_ms) > LONGEST_MS
         if not long or row.duration_ms > row.timeout_ms or not evidence.asked_hanging or evidence.hanging:
             continue
         yield Finding(

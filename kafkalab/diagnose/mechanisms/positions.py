@@ -15,11 +15,12 @@ from kafkalab.diagnose.finding import (
     describe_producers,
     list_proofs,
 )
+from kafkalab.diagnose.mechanisms.hanging import STUCK
 from kafkalab.protocol import rules
+from kafkalab.protocol.partitions import topic_of
 
 ONE = "Lag stays at 1"
 GAPS = "Offsets have gaps"
-STUCK = "A `read_committed` consumer is stuck"
 OUTSIDE = "A row is missing in a database, or there twice, without an error"
 
 
@@ -51,7 +52,7 @@ def leave_marker(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _may_be_marker(row: GroupRow) -> Finding:
-    topic = row.partition.rpartition("-")[0]
+    topic = topic_of(row.partition)
     return Finding(
         mechanism="one_entry_is_left",
         where=f"{row.group}, {row.partition}",

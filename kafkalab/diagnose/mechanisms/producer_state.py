@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kafkalab.diagnose.evidence import Evidence
 from kafkalab.diagnose.finding import CERTAIN, LIKELY, UNKNOWN, Finding, Proof, describe_producers, list_proofs
 from kafkalab.protocol import rules
+from kafkalab.protocol.partitions import topic_of
 
 LOST = "Acknowledged records are gone since a leader election"
 GAP = "`OutOfOrderSequenceException` in the log"
@@ -40,7 +41,7 @@ def lose_records(evidence: Evidence) -> Iterator[Finding]:
             ),
             certainty=certainty,
             proofs=list_proofs([*loss, *proofs[:3]]),
-            ask="kafka-topics.sh --bootstrap-server host:9092 --describe --topic " + partition.rpartition("-")[0],
+            ask="kafka-topics.sh --bootstrap-server host:9092 --describe --topic " + topic_of(partition),
             symptom=LOST if loss else GAP,
             rule=rules.CLEAN_ELECTION.name if loss else rules.SEQUENCE_GAPS.name,
             explains=("named_OUT_OF_ORDER_SEQUENCE_NUMBER",),
