@@ -157,6 +157,10 @@ class FrameFault(FaultBase):
         """Return whether it can strike a frame of this name."""
         return True
 
+    def why_never_received(self, frame: Frame) -> str:
+        """Return why it cannot happen at the frame's receiver: the frame never arrives; "" if it does, or may."""
+        return f"{self.frame} never arrives" if frame.fate not in ("in flight", "delivered") else ""
+
     @property
     def frames(self) -> tuple[str, ...]:
         """Return the names of its frames."""

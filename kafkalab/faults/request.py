@@ -30,9 +30,14 @@ DECIDING = (
 """The requests at which a search lets a broker crash, or an error be the response."""
 
 
+def message_of(frame: str) -> str:
+    """Return the message of a frame's name: "EndTxnResponse" of "app:EndTxnResponse#1"."""
+    return frame.rpartition(":")[2].partition("#")[0]
+
+
 def api_of(frame: str) -> str:
     """Return the API of a frame's name: "EndTxn" of "app:EndTxnResponse#1"."""
-    return frame.rpartition(":")[2].partition("#")[0].removesuffix("Response")
+    return message_of(frame).removesuffix("Response")
 
 
 class _RequestFault(FrameFault):
@@ -66,7 +71,7 @@ class _RequestFault(FrameFault):
     def check(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError or TypeError unless the frame is a request, and `handled` True or False."""
         check_frame_id(self.frame)
-        if api_of(self.frame) != self.frame.rpartition(":")[2].partition("#")[0]:
+        if api_of(self.frame) != message_of(self.frame):
             raise ValueError(f"{self.frame} is a response; choose its request")
         if not isinstance(self.handled, bool):
             raise TypeError(f"handled is True or False, not {quote(self.handled)}")
@@ -103,7 +108,7 @@ class _RequestFault(FrameFault):
             return f"{self.frame} is a response; choose its request"
         if reason := self.why_not_at(frame.receiver):
             return reason
-        return f"{self.frame} never arrives" if frame.fate not in ("in flight", "delivered") else ""
+        return self.why_never_received(frame)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kafkalab.faults.check import check_duration, check_frame_id, milliseconds_of
 from kafkalab.faults.fault import Fault, FrameFault, Words
-from kafkalab.faults.request import api_of
+from kafkalab.faults.request import api_of, message_of
 from kafkalab.faults.world import Flight, NetworkOfWorld, World
 from kafkalab.protocol.lazy_dataclass import dataclass
 from kafkalab.protocol.windows import WINDOWS, window_named
@@ -57,7 +57,7 @@ class Stall(FrameFault):
     def check(self, nodes: tuple[str, ...], topics: Mapping[str, int] | None) -> None:
         """Raise ValueError unless the frame is a request whose handling has this window."""
         check_frame_id(self.frame)
-        window_named(self.window, self.frame.rpartition(":")[2].partition("#")[0])
+        window_named(self.window, message_of(self.frame))
         check_duration("stall_ms", self.stall_ms)
 
     @property
@@ -83,7 +83,7 @@ class Stall(FrameFault):
 
     def why_not_here(self, world: World, frame: Frame, struck: Sequence[FrameFault]) -> str:
         """Return why not: the request never arrives."""
-        return f"{self.frame} never arrives" if frame.fate not in ("in flight", "delivered") else ""
+        return self.why_never_received(frame)
 
     @classmethod
     def sequences_on(cls, frames: Mapping[str, Frame], frame: Frame) -> Iterator[tuple[Fault, ...]]:
