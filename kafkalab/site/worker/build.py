@@ -25,15 +25,12 @@ LARGE = ("pyodide.asm.mjs", "pyodide.asm.wasm")
 """Pyodide's files that are loaded, which a web server compresses."""
 LEFT_OUT = (
     "cli/", "control/", "grading/judge.py", "grading/landlock.py", "grading/process_tree.py", "live/",
-    "reference/", "site/book/", "site/kernel/", "site/serve.py", "spark/", "testing/", "wire/",
+    "reference/bug_page", "reference/changes_page", "reference/error_", "reference/exhibits", "reference/gallery",
+    "reference/known_runs", "reference/profile_table", "reference/protocol/", "site/book/", "site/kernel/",
+    "site/serve.py", "spark/", "testing/", "wire/",
 )  # fmt: skip
 LEFT_OUT_NAMES = re.compile(r"exercise_\d+\.py|DECISIONS\.md")
 """The parts of kafkalab that the page never imports, by the beginning of their path and by their name."""
-NEEDED = tuple(
-    f"reference/{name}.py"
-    for name in ("__init__", "bug", "bug_list", "found_scenarios", "protocol_page", "rule_matrix", "window_bugs")
-)
-"""Parts that the incident room imports: they are not left out, whatever their path begins with."""
 
 
 def write_python(folder: Path, runtime: Path, node: Sequence[str] = ("node",)) -> None:
@@ -79,8 +76,7 @@ def archive() -> bytes:
 def _files() -> Iterator[tuple[str, Path]]:
     for path in PACKAGE.rglob("*"):
         name = path.relative_to(PACKAGE).as_posix()
-        left_out = name not in NEEDED and name.startswith(LEFT_OUT)
-        if path.suffix in READ and not left_out and not LEFT_OUT_NAMES.fullmatch(path.name):
+        if path.suffix in READ and not name.startswith(LEFT_OUT) and not LEFT_OUT_NAMES.fullmatch(path.name):
             yield f"kafkalab/{name}", path
     found = find_spec("traitlets")
     assert found is not None, "traitlets is installed with kafkalab"
