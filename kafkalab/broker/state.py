@@ -173,7 +173,7 @@ class CoordinatorLink:
 
 
 ConsumerTimer: TypeAlias = tuple[str, str, str]
-"""What a member of a consumer group must do in time, the group, and the member."""
+"""A kind of deadline, a consumer group, and the member that must meet the deadline."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 
 
 class MemberState(Enum):
-    """How far a member is with its target (`modern.MemberState`)."""
+    """The steps of a member towards its target (`modern.MemberState`)."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -33,7 +33,7 @@ class GroupEpoch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSubscription:
-    """Who a member is and what it wants; `subscribed_topic_names` are sorted."""
+    """A member by its names, and the topics that it wants; `subscribed_topic_names` are sorted."""
 
     kind: ClassVar[str] = "member"
     group: str

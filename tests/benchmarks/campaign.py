@@ -44,7 +44,7 @@ UNCLEAN_IN = 10
 DOWN_MS = 3_000
 """How long a broker is away that crashes at a request."""
 STALLED_MS = 300
-"""How long a thread of a broker stands still in a window."""
+"""The time for which a thread of a broker stands still in a window."""
 COUNTERPART_IN, COUNTERPARTS = 5, 4
 """One scenario in five is run again without a rule that it asked for; four times in a chunk for one rule, until it has
 decided once."""

@@ -1,4 +1,4 @@
-"""What a log alone tells of committed offsets: overwritten in a transaction, or moved backwards; and what is legal."""
+"""Find committed offsets that were overwritten in a transaction or moved backwards, and none that are legal."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Observed:
 
     struck: bool = True
     held: bool = False
-    """Whether a request was late without end, since the one before which it was to arrive has not been sent."""
+    """True if a request is late without end: the request before which it was to arrive has not been sent."""
     ends: tuple[str, ...] = ()
     begins: int = 1
     waits: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Row:
     """The client's version."""
     day: str = ""
     kafka: str = ""
-    """Whether a running Apache Kafka shows the same; "" if it was not tried."""
+    """The answer to whether a running Apache Kafka shows the same, in words; "" if it was not tried."""
     fewest: str = ""
     """The smallest plot that shows the cell; "" if it was not reduced."""
     planned: dict[str, int] = field(default_factory=dict)

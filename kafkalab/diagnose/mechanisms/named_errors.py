@@ -25,7 +25,7 @@ SYMPTOMS = {
 SURE = ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "FENCED_INSTANCE_ID")
 """Errors that have one cause: certain if a client's own line names one, and not only an application's."""
 OWN = re.compile(r"\[(?:Producer|Consumer) [^\]]*(?:clientId|groupId)=")
-"""What a line of the Java client has before its text."""
+"""The beginning of a log message of the Java client, which names the client."""
 FEW = 10
 """Retriable errors below this number are what a client deals with by itself."""
 PASSING = ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS")

@@ -1,4 +1,4 @@
-"""What an assignor is given, and the order in which Kafka's assignors look at members.
+"""The members and partitions that an assignor is given, and the order in which Kafka's look at members.
 
 Kafka's uniform assignor walks over Java hash maps: of members by their ids, in an order that follows from the ids, and
 of topics by their random topic ids. Here topics come in the order of their names.

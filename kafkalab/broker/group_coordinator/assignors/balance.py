@@ -9,7 +9,7 @@ from kafkalab.broker.group_coordinator.assignors.levels import Levels
 from kafkalab.protocol.partitions import topic_of
 
 ROUNDS = 16
-"""How often every topic is balanced at most, as each changes what the others should do."""
+"""The most times that every topic is balanced: moving one topic's partitions can unbalance another topic."""
 
 
 def balance_different_topics(given: AssignorInput) -> Targets:
@@ -30,7 +30,7 @@ def balance_different_topics(given: AssignorInput) -> Targets:
 
 @dataclass(slots=True)
 class _Owners:
-    """Who has which partition while it is worked out; members are places in `ids`."""
+    """The owner of each partition during the computation; members are places in `ids`."""
 
     given: AssignorInput
     ids: list[str] = field(default_factory=list)

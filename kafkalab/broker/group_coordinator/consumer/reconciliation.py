@@ -19,7 +19,7 @@ Owned = tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a member is to have at `epoch`; `partition_epoch` is -1 for a partition that no member has."""
+    """The partitions that a member is to have at `epoch`; `partition_epoch` is -1 for one that no member has."""
 
     epoch: int
     partitions: tuple[str, ...]
