@@ -13,6 +13,7 @@ from typing import Any
 import confluent_kafka
 from pyspark.sql import DataFrame, SparkSession
 
+from kafkalab.history.positions import positions_in_spark
 from kafkalab.spark.session.class_archive import archive_options
 from kafkalab.spark.session.java import java_home
 from kafkalab.spark.session.session import BRIEF_JVM, LEAN_JVM
@@ -63,6 +64,10 @@ class Program:
         sink = {**self._kafka(), "topic": out, "checkpointLocation": str(self.folder / "checkpoint")}
         frame.writeStream.format("kafka").options(**sink).trigger(availableNow=True).start().awaitTermination()
 
+    def find_position(self) -> dict[str, int]:
+        """Return how far the stream has come, by its checkpoint."""
+        return positions_in_spark(self.folder / "checkpoint")
+
     def _kafka(self, isolation: str = "") -> dict[str, Any]:
         more = {"kafka.isolation.level": isolation} if isolation else {}
         return {"kafka.bootstrap.servers": self.servers, **more}
@@ -74,7 +79,7 @@ def _values(frame: DataFrame) -> DataFrame:
 
 def run(spark: SparkSession, servers: str, folder: Path) -> dict[str, Any]:
     """Return what was seen."""
-    program, seen = Program(spark, servers, folder), {}
+    program, seen = Program(spark, servers, folder), dict[str, Any]()
     program.write("written", ["1", "2", "3"])
     seen["written"] = program.read("written")
     transact(servers, "paid", [("1", True), ("no", False), ("2", True)])
@@ -82,9 +87,11 @@ def run(spark: SparkSession, servers: str, folder: Path) -> dict[str, Any]:
     seen["read_uncommitted"] = program.read("paid", "read_uncommitted")
     program.stream("paid", "copied")
     seen["copied"] = program.read("copied")
+    seen["position"] = program.find_position()
     transact(servers, "paid", [("3", True), ("no", False), ("4", True)])
     program.stream("paid", "copied")
     seen["copied later"] = program.read("copied")
+    seen["position later"] = program.find_position()
     return seen
 
 

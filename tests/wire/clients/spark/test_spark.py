@@ -23,7 +23,9 @@ EXPECTED = {
     "read_committed": ["1", "2"],
     "read_uncommitted": ["1", "no", "2"],
     "copied": ["1", "2"],
+    "position": {"paid-0": 6},  # three transactions of a record and a marker
     "copied later": ["1", "2", "3", "4"],
+    "position later": {"paid-0": 12},
 }
 
 
